@@ -1,0 +1,51 @@
+# All set-up happens here: `make demo` and `make test` work on a fresh machine with Python 3.11 or later.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: setup demo test test-slow lint bench reproduce lock clean help
+
+help:
+	@echo "make demo       draw a figure of bocchi2026 into figures/ and print its verdicts"
+	@echo "make test       lint, types and tests"
+	@echo "make test-slow  the long tests"
+	@echo "make bench      ratios against the alternatives"
+	@echo "make reproduce  all figures and claims, full size"
+	@echo "make lock       write requirements.txt anew"
+
+setup: $(READY)
+
+$(READY): requirements.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup
+	$(BIN)/solvable figure bocchi2026/3 --quick --output figures
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# one process compiles and fills the cache before several run at once
+test: lint
+	$(BIN)/python -c "import solvable; solvable.Macro"
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: setup
+	$(BIN)/python -m pytest -n 2 -m slow
+
+bench: setup
+	@for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
+
+reproduce: setup
+	$(BIN)/solvable reproduce --output figures
+
+lock:
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet -o requirements.txt
+
+clean:
+	rm -rf $(VENV) figures .mypy_cache .ruff_cache .pytest_cache .hypothesis

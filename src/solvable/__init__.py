@@ -1,0 +1,52 @@
+"""solvable: the neural networks whose learning can be solved exactly.
+
+Describe once who teaches, who learns, on what inputs and by which rule; every level of description runs on that.
+Everything here is loaded when it is first used, so that importing the library costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from solvable import checks, plot, theory
+    from solvable.dynamics.moments import Moments, field_covariance, moments
+    from solvable.macro import Macro
+    from solvable.overlaps import InvalidStart, Overlaps, measure, start
+    from solvable.problems import (
+        Inputs, InvalidProblem, PowerLaw, Problem, Schedule, Spectrum, Student, Teacher, Training, convention,
+    )  # fmt: skip
+    from solvable.results import Clock, Ending, Trajectory, run, run_batch, when
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "solvable.problems": (
+        "Inputs", "InvalidProblem", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Teacher", "Training", "convention",
+    ),
+    "solvable.overlaps": ("InvalidStart", "Overlaps", "measure", "start"),
+    "solvable.dynamics.moments": ("Moments", "field_covariance", "moments"),
+    "solvable.results": ("Clock", "Ending", "Trajectory", "run", "run_batch", "when"),
+    "solvable.macro": ("Macro",),
+}  # fmt: skip
+_ROOMS = ("checks", "plot", "theory")
+_WHERE = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Clock", "Ending", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Moments", "Overlaps", "PowerLaw", "Problem",
+    "Schedule", "Spectrum", "Student", "Teacher", "Training", "Trajectory", "checks", "convention", "field_covariance",
+    "measure", "moments", "plot", "run", "run_batch", "start", "theory", "when",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"solvable.{name}")
+    if name in _WHERE:
+        value = getattr(import_module(_WHERE[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'solvable' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,7 @@
+"""Identities as callable reports: what tests assert and users look at."""
+
+from solvable.checks.invariants import layer_balance, norms_on_sphere
+from solvable.checks.moments import moments_against_sampling
+from solvable.checks.report import Report
+
+__all__ = ["Report", "layer_balance", "moments_against_sampling", "norms_on_sphere"]

@@ -1,0 +1,48 @@
+"""The closed-form moments of one step against sampled fields."""
+
+from typing import Any
+
+import numpy as np
+
+from solvable.checks.report import Report
+from solvable.dynamics.moments import moments
+from solvable.gaussian.units import UNITS
+from solvable.overlaps import Seed, as_array
+from solvable.problems import Problem
+
+
+def moments_against_sampling(
+    problem: Problem, covariance: Any, *, readout: Any = None, samples: int = 200_000, seed: Seed = 0, allowed: float = 5.0
+) -> Report:
+    """Draw fields z with the given covariance (n, n) and label noise, form the learning amplitudes F of single samples
+    by their definition, and compare risk, <F z^T> = D C, <F F^T> and the readout drift in standard errors."""
+    C = as_array(covariance)
+    a = problem.student.readout_values if readout is None else as_array(readout)
+    p, c = problem.student.width, problem.training.loss_factor
+    random = np.random.default_rng(seed)
+    values, vectors = np.linalg.eigh(C)
+    z = random.standard_normal((samples, len(C))) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    student, teacher = UNITS[problem.student.activation], UNITS[problem.teacher.activation]
+    g = student.function(z[:, :p])
+    clean = teacher.function(z[:, p:]) @ problem.teacher.readout_values - g @ a
+    error = clean + np.sqrt(problem.training.label_noise) * random.standard_normal(samples)
+    F = 2 * c * a * student.derivative(z[:, :p]) * error[:, None]
+    sampled = {
+        "risk": c * clean**2,
+        "drift": F[:, :, None] * z[:, None, :],
+        "noise": F[:, :, None] * F[:, None, :],
+        "readout_drift": 2 * c * g * error[:, None],
+    }
+    exact = moments(C, problem, a)
+    return Report(
+        "moments of one step against sampling",
+        {
+            "risk": np.array(exact.risk),
+            "drift": exact.drift @ C,
+            "noise": exact.noise,
+            "readout_drift": exact.readout_drift,
+        },
+        {key: draws.mean(axis=0) for key, draws in sampled.items()},
+        {key: draws.std(axis=0) / np.sqrt(samples) + 1e-14 for key, draws in sampled.items()},
+        allowed,
+    )

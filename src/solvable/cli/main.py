@@ -1,0 +1,83 @@
+"""The command `solvable`: parse, call, print. Exit codes: 0 done, 1 ran but failed (a claim, a diverged run), 2 bad input."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from solvable import __version__
+
+
+def parser() -> argparse.ArgumentParser:
+    from rich_argparse import RawDescriptionRichHelpFormatter
+
+    main = argparse.ArgumentParser(
+        prog="solvable",
+        description="The neural networks whose learning can be solved exactly.",
+        formatter_class=RawDescriptionRichHelpFormatter,
+    )
+    main.add_argument("--version", action="version", version=f"solvable {__version__}")
+    commands = main.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name: str, text: str, details: str = "") -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name, help=text, description=f"{text[0].upper()}{text[1:]}.\n\n{details}", formatter_class=main.formatter_class
+        )
+
+    run = command(
+        "run",
+        "follow a problem, read from a TOML or JSON file",
+        "The file has the tables [teacher], [student], [inputs], [training] and, optionally,\n"
+        "[start], [level] and [run]; options given here win over the file.",
+    )
+    run.add_argument("file", help="problem.toml or problem.json")
+    run.add_argument("--level", choices=["macro"], help="level of description (default: macro)")
+    run.add_argument("--until", metavar="TIME", help="how long, in the unit of --clock")
+    run.add_argument("--clock", metavar="UNIT", help="alpha (steps/dim, the default), steps, rate, or a paper's key")
+    run.add_argument("--seed", help="draw the start from this seed")
+    run.add_argument("--scale", help="standard deviation of the students' weights at the start")
+    run.add_argument("--students", choices=["gaussian", "orthogonal"], help="law of the start")
+    run.add_argument("--cross", help="size of the cross overlaps of an orthogonal start")
+    run.add_argument("--output", metavar="FILE.nc", help="write the trajectory as NetCDF")
+    run.add_argument("--json", action="store_true", help="print a summary as JSON")
+
+    figures = command("figures", "list the figures that can be drawn")
+    figures.add_argument("--json", action="store_true")
+
+    figure = command("figure", "draw a figure of a paper and judge its claims", "Example: solvable figure bocchi2026/3")
+    figure.add_argument("key", help="paper/number, as `solvable figures` lists them")
+    _drawing_options(figure)
+
+    reproduce = command("reproduce", "draw all figures, of one paper or of all")
+    reproduce.add_argument("paper", nargs="?", help="a paper's key (default: all)")
+    _drawing_options(reproduce)
+
+    claims = command("claims", "judge the claims of the papers, without drawing")
+    claims.add_argument("paper", nargs="?", help="a paper's key (default: all)")
+    claims.add_argument("--full", action="store_true", help="at full size instead of the quick form")
+    claims.add_argument("--json", action="store_true", help="print them as JSON")
+    return main
+
+
+def _drawing_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--quick", action="store_true", help="seconds instead of the full size")
+    sub.add_argument("--output", metavar="DIRECTORY", default="figures", help="where to write (default: figures)")
+    sub.add_argument("--json", action="store_true", help="print the verdicts as JSON")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(argv)
+    from solvable.cli import commands
+
+    try:
+        return int(getattr(commands, options.command)(options))
+    except commands.BAD_INPUT as error:
+        for line in commands.explain(error):
+            print(f"solvable: {line}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("solvable: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

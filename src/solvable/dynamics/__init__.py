@@ -1,0 +1,1 @@
+"""The moments of one step and the equations of motion, for any problem."""

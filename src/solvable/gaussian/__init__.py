@@ -1,0 +1,1 @@
+"""Units and their Gaussian expectations: closed forms where known, quadrature for any function."""

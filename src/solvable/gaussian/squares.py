@@ -1,0 +1,84 @@
+"""The Gaussian average <g'(z_k) g'(z_l) e^2> of the error e = sum_i s_i g(z_i), for every pair (k, l) of students.
+
+It is the noise that SGD adds to the student overlaps (order rate^2). Summing worschech2024's four-field integrals
+I4 over (i, j) gives the same number; the closed forms here take the sum inside. Matrices are (n, n), students come
+first, and only the leading (p, p) entries of `out` are filled; `work` is scratch.
+"""
+
+import math
+
+from numba import float64, int64, void
+
+from solvable.gaussian.pairs import ERF, QUADRATIC, TWO_OVER_PI
+from solvable.numerics.compiled import compiled
+
+
+@compiled()
+def _quadratic(p, C, s, work, out):
+    """R C + 4 tau K + 8 K2, times 4, with M = diag(s), tau = tr(MC), K = CMC, K2 = CMCMC, R = tau^2 + 2 tr(MCMC)."""
+    n = s.size
+    tau, square = 0.0, 0.0
+    for i in range(n):
+        tau += s[i] * C[i, i]
+        total = 0.0
+        for j in range(n):
+            total += s[j] * C[i, j] * C[i, j]
+        square += s[i] * total
+    risk = tau * tau + 2.0 * square
+    for k in range(p):
+        for j in range(n):
+            total = 0.0
+            for i in range(n):
+                total += C[k, i] * s[i] * C[j, i]
+            work[k, j] = total
+    for k in range(p):
+        for m in range(k + 1):
+            K2 = 0.0
+            for j in range(n):
+                K2 += work[k, j] * s[j] * C[m, j]
+            out[k, m] = 4.0 * (risk * C[k, m] + 4.0 * tau * work[k, m] + 8.0 * K2)
+            out[m, k] = out[k, m]
+
+
+@compiled()
+def _erf(p, C, s, work, out):
+    """The slopes tilt the Gaussian: C -> C - C_{.,kl} (1 + C_{kl,kl})^-1 C_{kl,.}; the rest is a two-field average."""
+    n = s.size
+    for k in range(p):
+        for m in range(k + 1):
+            a, b, d = 1.0 + C[k, k], C[k, m], 1.0 + C[m, m]
+            det = a * d - b * b
+            for i in range(n):
+                u, v = (d * C[i, k] - b * C[i, m]) / det, (a * C[i, m] - b * C[i, k]) / det
+                for j in range(i + 1):
+                    work[i, j] = C[i, j] - u * C[j, k] - v * C[j, m]
+            total = 0.0
+            for i in range(n):
+                for j in range(i + 1):
+                    ratio = work[i, j] / math.sqrt((1.0 + work[i, i]) * (1.0 + work[j, j]))
+                    term = s[i] * s[j] * math.asin(min(1.0, max(-1.0, ratio)))
+                    total += term if i == j else 2.0 * term
+            out[k, m] = TWO_OVER_PI * TWO_OVER_PI / math.sqrt(det) * total
+            out[m, k] = out[k, m]
+
+
+@compiled()
+def _linear(p, C, s, out):
+    n = s.size
+    total = 0.0
+    for i in range(n):
+        for j in range(n):
+            total += s[i] * s[j] * C[i, j]
+    for k in range(p):
+        for m in range(p):
+            out[k, m] = total
+
+
+@compiled(void(int64, int64, float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1]))
+def slopes_times_square(kind, p, C, s, work, out):
+    if kind == QUADRATIC:
+        _quadratic(p, C, s, work, out)
+    elif kind == ERF:
+        _erf(p, C, s, work, out)
+    else:
+        _linear(p, C, s, out)

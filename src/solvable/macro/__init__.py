@@ -1,0 +1,5 @@
+"""The deterministic limit of many dimensions."""
+
+from solvable.macro.level import Macro
+
+__all__ = ["Macro"]

@@ -1,0 +1,1 @@
+"""Integrators and how the library compiles."""

@@ -1,0 +1,192 @@
+"""Where learning begins: overlaps drawn from the law of random weights, idealised, or prescribed."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from solvable.overlaps.measure import as_array
+from solvable.overlaps.state import InvalidStart, Overlaps
+from solvable.problems import Problem
+
+Seed = int | np.random.SeedSequence
+
+
+def start(
+    problem: Problem,
+    seed: Seed | None = None,
+    *,
+    scale: float = 1.0,
+    students: Literal["gaussian", "orthogonal"] = "gaussian",
+    cross: float | None = None,
+    student_overlap: Any = None,
+    cross_overlap: Any = None,
+    teacher_overlap: Any = None,
+    block_student_overlap: Any = None,
+    block_cross_overlap: Any = None,
+    block_teacher_overlap: Any = None,
+    readout: Any = None,
+) -> Overlaps:
+    """A start for `problem`, one of three:
+
+    - `seed` alone: students with Gaussian weights of standard deviation `scale` (on the sphere: normalised), at finite dim.
+      The overlaps are drawn from their exact law, without drawing `dim` numbers.
+    - `seed` and students="orthogonal": student overlap scale^2 times the identity, and independent Gaussian cross
+      overlaps of standard deviation `cross` (default: scale/sqrt(dim)), the idealised start of bocchi2026.
+    - overlaps as given. A plain overlap is shared among the blocks by their size; `block_...` has a leading block axis.
+      What is left out is the problem's own teacher and zero cross overlap.
+
+    `readout` (p,) overrides the problem's. Seeds are ints or SeedSequences.
+    """
+    prescribed = any(x is not None for x in (student_overlap, cross_overlap, block_student_overlap, block_cross_overlap))
+    values = problem.student.readout_values if readout is None else as_array(readout)
+    if values.shape != (problem.student.width,):
+        raise InvalidStart(f"readout: shape {values.shape} given, must be {(problem.student.width,)}")
+    if prescribed:
+        if seed is not None and problem.teacher.overlap != "sampled":
+            raise InvalidStart("seed: given although the overlaps are prescribed, so nothing would use it")
+        if student_overlap is None and block_student_overlap is None:
+            raise InvalidStart("student_overlap: is missing; prescribe it together with cross_overlap")
+    elif seed is None:
+        raise InvalidStart("seed: is missing; give a seed to draw a start, or prescribe student_overlap and cross_overlap")
+    random = None if seed is None else np.random.default_rng(seed)
+
+    given = _spread(problem, "teacher_overlap", teacher_overlap, block_teacher_overlap, problem.teacher.width)
+    T = _teacher(problem, random) if given is None else given
+    if prescribed:
+        p, q = problem.student.width, problem.teacher.width
+        Q = _spread(problem, "student_overlap", student_overlap, block_student_overlap, p)
+        R = _spread(problem, "cross_overlap", cross_overlap, block_cross_overlap, p, q)
+        assert Q is not None
+        R = np.zeros((len(Q), p, q)) if R is None else R
+    else:
+        assert random is not None
+        _check_scale(problem, scale, cross)
+        if students == "orthogonal":
+            Q, R = _orthogonal(problem, random, scale, cross)
+        elif students == "gaussian":
+            if cross is not None:
+                raise InvalidStart('cross: given with Gaussian students, whose overlaps follow; say students="orthogonal"')
+            Q, R = _gaussian(problem, random, scale, T)
+        else:
+            raise InvalidStart(f"students: {students!r} given, must be 'gaussian' or 'orthogonal'")
+    result = Overlaps(Q, R, T, values)
+    check_start(problem, result)
+    return result
+
+
+def check_start(problem: Problem, start: Overlaps) -> None:
+    """Raise InvalidStart unless `start` belongs to `problem`."""
+    blocks, p, q = problem.inputs.blocks, problem.student.width, problem.teacher.width
+    if start.block_cross_overlap.shape != (blocks, p, q):
+        raise InvalidStart(
+            f"start: has (blocks, students, teachers) = {start.block_cross_overlap.shape}, the problem {(blocks, p, q)}"
+        )
+    if problem.student.norm == "sphere":
+        norms = np.diag(start.student_overlap)
+        if np.abs(norms - 1).max() > 1e-9:
+            raise InvalidStart(f"student_overlap: on the sphere its diagonal must be 1, but is {np.round(norms, 6)}")
+    if problem.teacher.overlap != "sampled":
+        expected = _teacher(problem, None)
+        difference = np.abs(start.block_teacher_overlap - expected).max()
+        if difference > 1e-9 * np.abs(expected).max():
+            raise InvalidStart(
+                f"teacher_overlap: differs from the problem's teacher.overlap by {difference:.3g}; "
+                f'say overlap="sampled" for a teacher whose overlaps come with the start'
+            )
+
+
+def _teacher(problem: Problem, random: np.random.Generator | None) -> np.ndarray:
+    """(blocks, p*, p*): each block's share of the given overlap, or a draw of Gaussian weights of unit variance."""
+    teacher, fractions = problem.teacher, problem.inputs.fractions
+    if teacher.overlap == "sampled":
+        if random is None:
+            raise InvalidStart("teacher_overlap: is missing; the teacher is sampled, so give its overlaps or a seed")
+        _need_dim(problem, "a sampled teacher")
+        sizes = problem.inputs.block_sizes
+        rows = [_wishart_factor(random, teacher.width, int(size)) for size in sizes]
+        return np.array([row @ row.T for row in rows]) / sizes.sum()
+    total = np.eye(teacher.width) if teacher.overlap == "orthonormal" else np.array(teacher.overlap)
+    return fractions[:, None, None] * total
+
+
+def _orthogonal(
+    problem: Problem, random: np.random.Generator, scale: float, cross: float | None
+) -> tuple[np.ndarray, np.ndarray]:
+    if cross is None:
+        _need_dim(problem, 'students="orthogonal" without the size `cross` of the cross overlaps')
+        cross = scale / float(np.sqrt(problem.inputs.dim or 1))
+    R = cross * random.standard_normal((problem.student.width, problem.teacher.width))
+    fractions = problem.inputs.fractions[:, None, None]
+    return fractions * scale**2 * np.eye(problem.student.width), fractions * R
+
+
+def _gaussian(
+    problem: Problem, random: np.random.Generator, scale: float, T: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The law of overlaps of Gaussian weights given the teachers: coordinates on the span of the teachers are normal,
+    what is left is a Wishart matrix with so many fewer degrees of freedom."""
+    _need_dim(problem, "a sampled start")
+    p, dim, sizes = problem.student.width, problem.inputs.dim, problem.inputs.block_sizes
+    assert dim is not None
+    Q, R = [], []
+    for size, gram in zip(sizes, T, strict=True):
+        span = _factor(gram)
+        rank = span.shape[1]
+        if size < rank:
+            raise InvalidStart(
+                f"inputs.dim: a block of {size} dimensions cannot hold {rank} independent teachers; "
+                f'raise dim or say overlap="sampled"'
+            )
+        inside = random.standard_normal((p, rank)) * scale / np.sqrt(dim)
+        outside = _wishart_factor(random, p, int(size) - rank) * scale / np.sqrt(dim)
+        Q.append(inside @ inside.T + outside @ outside.T)
+        R.append(inside @ span.T)
+    student, crossing = np.array(Q), np.array(R)
+    if problem.student.norm == "sphere":
+        norms = np.sqrt(np.einsum("bkk->k", student))
+        student, crossing = student / np.outer(norms, norms), crossing / norms[:, None]
+    return student, crossing
+
+
+def _wishart_factor(random: np.random.Generator, width: int, freedom: int) -> np.ndarray:
+    """F with F F^T distributed as G G^T, G (width, freedom) standard normal (Bartlett's triangle when it is smaller)."""
+    if freedom <= width:
+        return random.standard_normal((width, freedom))
+    triangle = np.tril(random.standard_normal((width, width)), -1)
+    return triangle + np.diag(np.sqrt(random.chisquare(freedom - np.arange(width))))
+
+
+def _factor(gram: np.ndarray) -> np.ndarray:
+    """F (q, rank) with F F^T = gram."""
+    values, vectors = np.linalg.eigh(gram)
+    keep = values > 1e-12 * max(values[-1], 1e-300)
+    return vectors[:, keep] * np.sqrt(values[keep])
+
+
+def _spread(problem: Problem, name: str, plain: Any, blocks: Any, rows: int, columns: int | None = None) -> np.ndarray | None:
+    """A plain overlap shared among the blocks by their size, or the given blocks."""
+    if plain is None and blocks is None:
+        return None
+    if plain is not None and blocks is not None:
+        raise InvalidStart(f"{name}: given twice, plain and as block_{name}; give one")
+    shape = (rows, rows if columns is None else columns)
+    if blocks is not None:
+        name, array, shape = f"block_{name}", as_array(blocks), (problem.inputs.blocks, *shape)
+    else:
+        array = as_array(plain)
+    if array.shape != shape:
+        raise InvalidStart(f"{name}: shape {array.shape} given, must be {shape}")
+    return array if blocks is not None else problem.inputs.fractions[:, None, None] * array
+
+
+def _need_dim(problem: Problem, what: str) -> None:
+    if problem.inputs.dim is None:
+        raise InvalidStart(f"inputs.dim: infinite, but {what} needs a finite one")
+
+
+def _check_scale(problem: Problem, scale: float, cross: float | None) -> None:
+    for name, value in [("scale", scale), ("cross", cross)]:
+        if value is not None and not (np.isfinite(value) and value >= 0):
+            raise InvalidStart(f"{name}: {value} given, must be a finite number, not negative")
+    if problem.student.norm == "sphere" and scale != 1:
+        raise InvalidStart(f"scale: {scale} given, must be 1 on the sphere")

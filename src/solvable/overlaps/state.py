@@ -1,0 +1,98 @@
+"""The state that all levels share: how all units overlap, in each block of equal input variance."""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+
+class InvalidStart(ValueError):
+    """Overlaps that no weights have, or that do not belong to the problem."""
+
+
+@dataclass(frozen=True)
+class Overlaps:
+    """Overlaps w.w'/dim of students and teachers, restricted to each block; read-only arrays.
+
+    block_student_overlap (blocks, p, p), block_cross_overlap (blocks, p, p*), block_teacher_overlap (blocks, p*, p*),
+    readout (p,). Totals over the blocks are `student_overlap`, `cross_overlap`, `teacher_overlap`.
+    """
+
+    block_student_overlap: np.ndarray
+    block_cross_overlap: np.ndarray
+    block_teacher_overlap: np.ndarray
+    readout: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            array = np.array(getattr(self, name), dtype=float)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        self._check_shapes()
+        self._check_cone()
+
+    @property
+    def student_overlap(self) -> np.ndarray:
+        return self.block_student_overlap.sum(axis=0)
+
+    @property
+    def cross_overlap(self) -> np.ndarray:
+        return self.block_cross_overlap.sum(axis=0)
+
+    @property
+    def teacher_overlap(self) -> np.ndarray:
+        return self.block_teacher_overlap.sum(axis=0)
+
+    @property
+    def stacked(self) -> np.ndarray:
+        """(blocks, n, n) overlaps of all units, students first."""
+        return np.block(
+            [
+                [self.block_student_overlap, self.block_cross_overlap],
+                [self.block_cross_overlap.transpose(0, 2, 1), self.block_teacher_overlap],
+            ]
+        )
+
+    @property
+    def hash(self) -> str:
+        digest = hashlib.sha256()
+        for name in self.__dataclass_fields__:
+            array = np.ascontiguousarray(getattr(self, name), dtype="<f8")
+            digest.update(repr(array.shape).encode() + array.tobytes())
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Overlaps) and self.hash == other.hash
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    def _check_shapes(self) -> None:
+        blocks, p, q = (*self.block_student_overlap.shape[:2], self.block_teacher_overlap.shape[-1])
+        expected = {
+            "block_student_overlap": (blocks, p, p),
+            "block_cross_overlap": (blocks, p, q),
+            "block_teacher_overlap": (blocks, q, q),
+            "readout": (p,),
+        }
+        for name, shape in expected.items():
+            array = getattr(self, name)
+            if array.shape != shape:
+                raise InvalidStart(f"{name}: shape {array.shape} given, must be {shape}")
+            if not np.isfinite(array).all():
+                raise InvalidStart(f"{name}: must be finite")
+
+    def _check_cone(self) -> None:
+        stacked = self.stacked
+        size = np.abs(stacked).max(axis=(1, 2))
+        skew = np.abs(stacked - stacked.transpose(0, 2, 1)).max(axis=(1, 2))
+        if (skew > 1e-10 * size).any():
+            raise InvalidStart("overlaps: must be symmetric")
+        lowest = np.linalg.eigvalsh(stacked)[:, 0]
+        worst = int(np.argmin(lowest))
+        if lowest[worst] < -1e-9 * max(size[worst], 1e-300):
+            where = f" in block {worst}" if len(stacked) > 1 else ""
+            raise InvalidStart(
+                f"overlaps: no weights have them, the stacked matrix of students and teachers{where} must be positive "
+                f"semidefinite but has the eigenvalue {lowest[worst]:.3g}"
+            )

@@ -1,0 +1,1 @@
+"""One folder per paper: settings, figures, claims with expected numbers and tolerances; no formulas."""

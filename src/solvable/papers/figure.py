@@ -1,0 +1,54 @@
+"""A paper's figure: how its data are computed, drawn and judged, and how it is written to disk."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from solvable.papers.claims import Claim
+from solvable.plot import style
+from solvable.results.files import write_whole
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """`compute(quick)` gives the data, `draw` the picture, `claims` the verdicts; the quick form takes seconds."""
+
+    key: str
+    title: str
+    compute: Callable[[bool], "xarray.Dataset"]
+    draw: Callable[["xarray.Dataset"], "Figure"]
+    claims: Callable[["xarray.Dataset"], list[Claim]]
+
+
+@dataclass(frozen=True)
+class Rendered:
+    claims: list[Claim]
+    files: list[Path]
+
+
+def render(figure: PaperFigure, directory: Path, *, quick: bool) -> Rendered:
+    """Compute, draw, judge, and write PNG, PDF, the data as NetCDF and the verdicts as JSON into `directory`."""
+    data = figure.compute(quick)
+    data.attrs |= {"figure": figure.key, "title": figure.title, "quick": int(quick)}
+    verdicts = figure.claims(data)
+    with style():
+        picture = figure.draw(data)
+        name = figure.key.replace("/", "-")
+        directory.mkdir(parents=True, exist_ok=True)
+        writers: dict[str, Callable[[str], Any]] = {
+            "png": lambda path: picture.savefig(path, format="png"),
+            "pdf": lambda path: picture.savefig(path, format="pdf", metadata={"CreationDate": None}),
+            "nc": lambda path: data.to_netcdf(path, engine="h5netcdf"),
+            "json": lambda path: Path(path).write_text(
+                json.dumps([claim.as_dict() for claim in verdicts], indent=2) + "\n", encoding="utf-8"
+            ),
+        }
+        files = [write_whole(directory / f"{name}.{ending}", writer) for ending, writer in writers.items()]
+    return Rendered(verdicts, files)
+

@@ -1,0 +1,25 @@
+"""Which figures there are. Modules are loaded when a figure is asked for."""
+
+from importlib import import_module
+
+from solvable.papers.figure import PaperFigure
+
+_MODULES = {
+    "bocchi2026/3": "solvable.papers.bocchi2026.selection",
+    "bocchi2026/4": "solvable.papers.bocchi2026.conservation",
+}
+
+
+def keys(paper: str | None = None) -> list[str]:
+    return [key for key in _MODULES if paper is None or key.split("/")[0] == paper]
+
+
+def papers() -> list[str]:
+    return sorted({key.split("/")[0] for key in _MODULES})
+
+
+def get(key: str) -> PaperFigure:
+    if key not in _MODULES:
+        raise KeyError(f"figure: {key!r} given, must be one of {', '.join(_MODULES)}")
+    figure: PaperFigure = import_module(_MODULES[key]).FIGURE
+    return figure

@@ -1,0 +1,13 @@
+"""Frozen, validated descriptions of a problem."""
+
+from solvable.problems.conventions import Convention, convention
+from solvable.problems.inputs import Inputs, PowerLaw, Spectrum
+from solvable.problems.model import InvalidProblem
+from solvable.problems.networks import Student, Teacher
+from solvable.problems.problem import Problem
+from solvable.problems.training import Schedule, Training
+
+__all__ = [
+    "Convention", "Inputs", "InvalidProblem", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Teacher", "Training",
+    "convention",
+]  # fmt: skip

@@ -1,0 +1,113 @@
+"""Who is shown what: Gaussian inputs whose covariance has a few distinct eigenvalues, each with its share of the dimensions."""
+
+import math
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from solvable.problems.model import Array, Model, Plain
+
+PositiveInt = Annotated[int, Plain, Field(gt=0)]
+
+
+class PowerLaw(Model):
+    """`distinct` eigenvalues of equal multiplicity, lambda_l proportional to l^-(1 + beta), with mean one (worschech2024, 1)."""
+
+    beta: Annotated[float, Plain, Field(ge=0)]
+    distinct: PositiveInt
+    kind: Literal["power-law"] = "power-law"
+
+    @cached_property
+    def eigenvalues(self) -> np.ndarray:
+        values = np.arange(1.0, self.distinct + 1) ** -(1.0 + self.beta)
+        return values * self.distinct / values.sum()
+
+    @cached_property
+    def fractions(self) -> np.ndarray:
+        return np.full(self.distinct, 1.0 / self.distinct)
+
+
+class Spectrum(Model):
+    """Given eigenvalues, taken as they are; `weights` are the shares of the dimensions (equal if left out, scaled to sum one)."""
+
+    eigenvalues: Annotated[Array, Field(min_length=1)]
+    weights: Array | None = None
+    kind: Literal["spectrum"] = "spectrum"
+
+    @model_validator(mode="after")
+    def _check(self) -> "Spectrum":
+        if min(self.eigenvalues) < 0 or max(self.eigenvalues) <= 0:
+            raise ValueError(f"eigenvalues: must not be negative and not all zero, got {self.eigenvalues}")
+        if self.weights is not None:
+            if len(self.weights) != len(self.eigenvalues):
+                raise ValueError(
+                    f"weights: {len(self.weights)} given for {len(self.eigenvalues)} eigenvalues, must be as many"
+                )
+            if min(self.weights) <= 0:
+                raise ValueError(f"weights: must be positive, got {self.weights}")
+        return self
+
+    @cached_property
+    def fractions(self) -> np.ndarray:
+        count = len(self.eigenvalues)
+        weights = np.ones(count) if self.weights is None else np.array(self.weights)
+        return weights / weights.sum()
+
+
+class Inputs(Model):
+    """`dim` inputs (None: infinitely many) with covariance eigenvalues from `spectrum` (None: all equal to one)."""
+
+    dim: PositiveInt | None = None
+    spectrum: Annotated[PowerLaw | Spectrum, Field(discriminator="kind")] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _guess_kind(cls, fields: Any) -> Any:
+        """In files a spectrum needs no `kind`: its fields tell."""
+        spectrum = fields.get("spectrum") if isinstance(fields, dict) else None
+        if isinstance(spectrum, dict) and "kind" not in spectrum:
+            kind = "power-law" if {"beta", "distinct"} & spectrum.keys() else "spectrum"
+            return {**fields, "spectrum": {**spectrum, "kind": kind}}
+        return fields
+
+    @model_validator(mode="after")
+    def _check(self) -> "Inputs":
+        if self.dim is not None:
+            sizes = self.fractions * self.dim
+            if np.abs(sizes - np.round(sizes)).max() > 1e-9 * self.dim or np.round(sizes).min() < 1:
+                unit = _smallest_dim(self.fractions)
+                below, above = self.dim // unit * unit, (self.dim // unit + 1) * unit
+                nearest = f"{below} or {above}" if below else f"{above}"
+                raise ValueError(
+                    f"dim: {self.dim} cannot be shared among {self.blocks} eigenvalues in whole numbers, "
+                    f"the nearest that can: {nearest}"
+                )
+        return self
+
+    @property
+    def blocks(self) -> int:
+        return self.eigenvalues.size
+
+    @cached_property
+    def eigenvalues(self) -> np.ndarray:
+        """(blocks,) distinct eigenvalues of the input covariance."""
+        return np.ones(1) if self.spectrum is None else np.array(self.spectrum.eigenvalues)
+
+    @cached_property
+    def fractions(self) -> np.ndarray:
+        """(blocks,) share of the dimensions that each eigenvalue holds; sums to one."""
+        return np.ones(1) if self.spectrum is None else self.spectrum.fractions
+
+    @cached_property
+    def block_sizes(self) -> np.ndarray:
+        """(blocks,) number of dimensions of each eigenvalue, at finite dim."""
+        if self.dim is None:
+            raise ValueError("inputs.dim: infinite here, block sizes need a finite dim")
+        return np.round(self.fractions * self.dim).astype(np.int64)
+
+
+def _smallest_dim(fractions: np.ndarray) -> int:
+    return math.lcm(*(Fraction(float(f)).limit_denominator(100_000).denominator for f in fractions))

@@ -1,0 +1,138 @@
+"""The gate through which every description passes: strict types, no unknown fields, no NaN, all mistakes named at once."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+
+class InvalidProblem(ValueError):
+    """A description that cannot be run. `problems` has one line per mistake: field, what was given, what is allowed."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problems))
+
+
+def explain(error: ValidationError) -> list[str]:
+    """One line per mistake, without the validator's own vocabulary; a mistake found by several branches is told once."""
+    lines: dict[str, str] = {}
+    for item in error.errors(include_url=False):
+        kind, given, message = item["type"], item["input"], item["msg"]
+        if isinstance(given, dict) and kind in _NOT_A_TABLE:
+            continue  # a table was meant; what is wrong inside it is told by another item
+        where = ".".join(_path(item["loc"]))
+        if kind == "missing":
+            text = "is missing"
+        elif kind == "extra_forbidden":
+            text = "is not a field here"
+        elif kind == "value_error":
+            message = message.removeprefix("Value error, ")
+            field = re.match(r"([a-z_.]+): ", message)  # a check across fields names the one at fault first
+            if field:
+                where = f"{where}.{field[1]}" if where else field[1]
+            text = message[field.end() :] if field else message
+        else:
+            if kind == "model_type":
+                message = f"a {item['ctx']['class_name']}"
+            message = _WORDS.get(kind, message.removeprefix("Input should be ").removeprefix("a valid "))
+            text = f"{_short(given)} given, must be {message}"
+        if where in lines and text not in lines[where]:
+            lines[where] += f", or {message}"
+        else:
+            lines.setdefault(where, text)
+    return [f"{where}: {text}" if where else text for where, text in lines.items()]
+
+
+_NOT_A_TABLE = {"float_type", "int_type", "string_type", "literal_error", "tuple_type"}
+_WORDS = {
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "tuple_type": "a list",
+    "bool_type": "true or false",
+    "finite_number": "finite",
+    "model_attributes_type": "a table of its fields",
+    "too_short": "not empty",
+}
+_BRANCHES = {"float", "int", "str", "none", "literal", "tuple", "constrained"}
+
+
+def _path(location: tuple[int | str, ...]) -> list[str]:
+    """Field names and positions, without the union members and validator names that the validator puts between."""
+    path: list[str] = []
+    for part in location:
+        text = str(part)
+        branch = isinstance(part, str) and (not text.isidentifier() or text[0].isupper() or text in _BRANCHES)
+        if not branch and (isinstance(part, int) or path[-1:] != [text]):
+            path.append(text)
+    return path
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars and arrays as plain numbers and nested tuples, lists as tuples: what files and Python both give."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list | tuple):
+        return tuple(_plain(part) for part in value)
+    return value
+
+
+Plain = BeforeValidator(_plain)
+
+
+class Model(BaseModel):
+    """Frozen and keyword-only; vary it by `replace`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True)
+
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            raise InvalidProblem(explain(error)) from None
+
+    # Marks this as pydantic's own __init__, so that nested models are validated with their full path.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in type(self).model_fields)
+
+    def __eq__(self, other: object) -> bool:  # by fields alone: cached properties do not count
+        return type(self) is type(other) and self._values() == other._values()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._values()))
+
+    @classmethod
+    def from_mapping(cls, fields: Mapping[str, Any]) -> Self:
+        try:
+            return cls.model_validate(dict(fields))
+        except ValidationError as error:
+            raise InvalidProblem(explain(error)) from None
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed, validated again. `training__learning_rate=0.1` reaches inside a part."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        inner: dict[str, dict[str, Any]] = {}
+        for key, value in changes.items():
+            part, _, rest = key.partition("__")
+            if rest and isinstance(fields.get(part), Model):
+                inner.setdefault(part, {})[rest] = value
+            else:
+                fields[key] = value
+        for part, values in inner.items():
+            fields[part] = fields[part].replace(**values)
+        return type(self)(**fields)
+
+
+Array = Annotated[tuple[float, ...], Plain]
+Matrix = Annotated[tuple[tuple[float, ...], ...], Plain]

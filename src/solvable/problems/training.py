@@ -1,0 +1,111 @@
+"""By which rule it learns: rate or schedule, batch, weight decay, loss, label noise, readout."""
+
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from solvable.problems.model import Array, Model, Plain
+
+
+class Schedule(Model):
+    """A learning rate that changes in time: `rates[i]` holds from `times[i]` on (steps/dim), or is joined linearly.
+
+    The first time is 0. After the last time the last rate stays.
+    """
+
+    times: Annotated[Array, Field(min_length=1)]
+    rates: Annotated[Array, Field(min_length=1)]
+    shape: Literal["steps", "linear"] = "steps"
+
+    @model_validator(mode="after")
+    def _check(self) -> "Schedule":
+        if len(self.times) != len(self.rates):
+            raise ValueError(f"rates: {len(self.rates)} given for {len(self.times)} times, must be as many")
+        if self.times[0] != 0 or any(b <= a for a, b in zip(self.times, self.times[1:], strict=False)):
+            raise ValueError(f"times: must start at 0 and increase, got {self.times}")
+        if min(self.rates) < 0 or max(self.rates) == 0:
+            raise ValueError(f"rates: must not be negative and not all zero, got {self.rates}")
+        return self
+
+    @cached_property
+    def segments(self) -> np.ndarray:
+        """(segments, 3): start time, rate there and its slope; the schedule is smooth within each row."""
+        times, rates = np.array(self.times), np.array(self.rates)
+        slopes = np.zeros_like(rates)
+        if self.shape == "linear":
+            slopes[:-1] = np.diff(rates) / np.diff(times)
+        return np.column_stack([times, rates, slopes])
+
+    def __call__(self, time: Any) -> np.ndarray:
+        """Rate at `time` (steps/dim); at a jump, the rate that begins there."""
+        start, rate, slope = self._rows(np.searchsorted(self.segments[:, 0], time, side="right") - 1)
+        return rate + slope * (time - start)
+
+    def integral(self, time: Any) -> np.ndarray:
+        """Integral of the rate from 0 to `time`: the rate-scaled clock."""
+        index = np.searchsorted(self.segments[:, 0], time, side="right") - 1
+        start, rate, slope = self._rows(index)
+        passed = np.asarray(time) - start
+        return self._accumulated[index] + passed * (rate + 0.5 * slope * passed)
+
+    def inverse_integral(self, value: Any) -> np.ndarray:
+        """Time at which the integral of the rate reaches `value`; infinite if it never does."""
+        value = np.asarray(value, dtype=float)
+        index = np.searchsorted(self._accumulated, value, side="right") - 1
+        start, rate, slope = self._rows(index)
+        left = value - self._accumulated[index]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # 2 left / (rate + sqrt(rate^2 + 2 slope left)) is the stable root; it covers slope = 0 as well
+            passed = np.where(left == 0, 0.0, 2 * left / (rate + np.sqrt(np.maximum(rate**2 + 2 * slope * left, 0.0))))
+        return start + passed
+
+    @cached_property
+    def _accumulated(self) -> np.ndarray:
+        start, rate, slope = self.segments.T
+        lengths = np.diff(start)
+        return np.concatenate([[0.0], np.cumsum(lengths * (rate[:-1] + 0.5 * slope[:-1] * lengths))])
+
+    def _rows(self, index: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        rows = self.segments[index]
+        return rows[..., 0], rows[..., 1], rows[..., 2]
+
+
+Positive = Annotated[float, Plain, Field(gt=0)]
+Rate = Positive | Schedule
+NotNegative = Annotated[float, Plain, Field(ge=0)]
+
+
+def as_schedule(rate: float | Schedule) -> Schedule:
+    return rate if isinstance(rate, Schedule) else Schedule(times=(0.0,), rates=(rate,))
+
+
+class Training(Model):
+    """One-pass SGD on the squared loss `loss_factor` x (label - output)^2; labels carry noise of variance `label_noise`.
+
+    One step moves w_k by (rate/batch) sum over the batch of F_k x / sqrt(dim); weight decay takes rate x decay x w / dim off.
+    A trained readout moves at `readout_rate` (None: the learning rate), per steps/dim.
+    """
+
+    learning_rate: Rate
+    batch: Annotated[int, Plain, Field(gt=0)] = 1
+    weight_decay: NotNegative = 0.0
+    loss_factor: Positive = 1.0
+    label_noise: NotNegative = 0.0
+    train_readout: bool = False
+    readout_rate: Rate | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> "Training":
+        if self.readout_rate is not None and not self.train_readout:
+            raise ValueError("readout_rate: given although train_readout is false, so nothing would use it")
+        return self
+
+    @property
+    def schedule(self) -> Schedule:
+        return as_schedule(self.learning_rate)
+
+    @property
+    def readout_schedule(self) -> Schedule:
+        return as_schedule(self.learning_rate if self.readout_rate is None else self.readout_rate)

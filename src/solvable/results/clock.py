@@ -1,0 +1,60 @@
+"""Clocks: steps, steps/dim (alpha, what the library counts in), and rate-scaled time as each paper has it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from solvable.problems import Problem, convention
+from solvable.problems.conventions import CONVENTIONS
+
+LABELS = {"alpha": "α = steps / dim", "steps": "steps", "rate": "∫ rate dα"}
+UNITS = (*LABELS, *CONVENTIONS)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A unit of time for a problem: "alpha" (steps/dim), "steps", "rate" (integral of the learning rate over alpha),
+    or a paper's key for its own time. Converts both ways, through schedules too."""
+
+    problem: Problem
+    unit: str = "alpha"
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise ValueError(f"clock: {self.unit!r} given, must be one of {', '.join(UNITS)}")
+        if self.unit == "steps" and self.problem.inputs.dim is None:
+            raise ValueError("clock: 'steps' needs a finite inputs.dim")
+        if self.unit in CONVENTIONS:
+            convention(self.unit).require(self.problem)
+
+    @property
+    def label(self) -> str:
+        """For axes."""
+        return LABELS[self.unit] if self.unit in LABELS else CONVENTIONS[self.unit].time_symbol
+
+    def from_alpha(self, alpha: Any) -> np.ndarray:
+        alpha = np.asarray(alpha, dtype=float)
+        if self.unit == "steps":
+            return alpha * self.problem.inputs.dim
+        factor = self._rate_factor
+        return alpha if factor is None else factor * self.problem.training.schedule.integral(alpha)
+
+    def to_alpha(self, time: Any) -> np.ndarray:
+        time = np.asarray(time, dtype=float)
+        if self.unit == "steps":
+            return time / self.problem.inputs.dim
+        factor = self._rate_factor
+        if factor is None:
+            return time
+        alpha = self.problem.training.schedule.inverse_integral(time / factor)
+        if not np.isfinite(alpha).all():
+            reach = self.from_alpha(self.problem.training.schedule.times[-1])
+            raise ValueError(f"clock: the schedule ends at rate 0, so {self.unit!r} time never passes {reach:.6g}")
+        return alpha
+
+    @property
+    def _rate_factor(self) -> float | None:
+        if self.unit == "alpha":
+            return None
+        return 1.0 if self.unit == "rate" else convention(self.unit).time_factor(self.problem)

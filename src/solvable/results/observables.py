@@ -1,0 +1,85 @@
+"""What one reads off a learning curve: exit times, plateaus, exponents. Plain functions of times and values."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+def crossing_time(times: np.ndarray, values: np.ndarray, level: float) -> float:
+    """First time at which `values` falls to `level`, between outputs by a straight line; NaN if it never does.
+
+    For an exact one let the run stop there: `run(..., stop=when("risk", below=...))`.
+    """
+    below = np.flatnonzero(values <= level)
+    if below.size == 0:
+        return float("nan")
+    i = int(below[0])
+    if i == 0:
+        return float(times[0])
+    share = (values[i - 1] - level) / (values[i - 1] - values[i])
+    return float(times[i - 1] + share * (times[i] - times[i - 1]))
+
+
+class Plateau(NamedTuple):
+    """From `start` to `end` the risk stays near `height`."""
+
+    start: float
+    end: float
+    height: float
+
+    @property
+    def length(self) -> float:
+        return self.end - self.start
+
+
+def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2) -> list[Plateau]:
+    """Where the risk falls much slower than before and after: valleys of the speed v = |d log(risk) / d time|.
+
+    A plateau lies between two peaks of v (or begins the run) and has been left: v has risen again by a factor
+    1/flatness above the bottom of the valley. It starts and ends where v passes `flatness` times the peak on that side;
+    its height is the risk at the bottom. A tail, slow to the end, is no plateau. None of this depends on units.
+    """
+    good = np.isfinite(risk) & (risk > 0)
+    times, risk = times[good], risk[good]
+    if len(times) < 3:
+        return []
+    speed = np.abs(np.gradient(np.log(risk), times))
+    found: list[Plateau] = []
+    peak = bottom = i = 0
+    while i < len(speed):
+        if speed[i] < speed[bottom]:
+            bottom = i
+        deep = bottom == 0 or speed[bottom] < flatness * speed[peak]
+        if deep and speed[bottom] < flatness * speed[i]:
+            right = _next_peak(speed, i, flatness)
+            flat = speed[: right + 1] < flatness * speed[right]
+            end = int(np.flatnonzero(flat)[-1])
+            begin = 0 if bottom == 0 else peak + int(np.argmax(speed[peak:] < flatness * speed[peak]))
+            found.append(Plateau(float(times[begin]), float(times[end]), float(risk[bottom])))
+            peak = bottom = i = right
+        elif speed[i] > speed[peak]:
+            peak = bottom = i
+        i += 1
+    return found
+
+
+def _next_peak(speed: np.ndarray, i: int, flatness: float) -> int:
+    """Index of the largest speed from i on, before it falls to `flatness` of it."""
+    top = i
+    for j in range(i, len(speed)):
+        if speed[j] > speed[top]:
+            top = j
+        elif speed[j] < flatness * speed[top]:
+            break
+    return top
+
+
+def local_exponent(times: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """d log(values) / d log(times) at each time: minus the exponent of a power law. NaN at time zero and where values vanish."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x, y = np.log(times), np.log(values)
+    result = np.full(np.shape(times), np.nan)
+    usable = np.isfinite(x) & np.isfinite(y)
+    if usable.sum() >= 2:
+        result[usable] = np.gradient(y[usable], x[usable])
+    return result

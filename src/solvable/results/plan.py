@@ -1,0 +1,67 @@
+"""What a run is asked for, in the library's own clock: output times, a threshold to stop at, whether to keep the blocks."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from solvable.overlaps import Overlaps
+from solvable.problems import Problem
+
+WATCHABLE = ("risk", "cross_overlap")
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Stop when a quantity passes a level: the risk, or the largest |cross overlap|."""
+
+    quantity: str
+    level: float
+    falls: bool
+    relative: bool
+
+    def level_for(self, initial: float) -> float:
+        return self.level * initial if self.relative else self.level
+
+
+def when(quantity: str, *, below: float | None = None, above: float | None = None, relative: bool = False) -> Threshold:
+    """A threshold for `run(..., stop=when("risk", below=0.5, relative=True))`; relative: as a multiple of the first value.
+
+    Quantities: "risk", and "cross_overlap" for its largest absolute entry.
+    """
+    if quantity not in WATCHABLE:
+        raise ValueError(f"when: {quantity!r} given, must be one of {', '.join(WATCHABLE)}")
+    if (below is None) == (above is None):
+        raise ValueError("when: give either below or above")
+    level = float(below if below is not None else above)  # type: ignore[arg-type]
+    if not np.isfinite(level) or level < 0:
+        raise ValueError(f"when: level {level} given, must be a finite number, not negative")
+    return Threshold(quantity, level, below is not None, relative)
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One problem from one start: what a batch has many of."""
+
+    problem: Problem
+    start: Overlaps
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`times` (steps/dim) begin at 0 and increase; the last is the end of the run."""
+
+    times: np.ndarray
+    stop: Threshold | None = None
+    keep_blocks: bool = False
+
+
+class Level(Protocol):
+    """A level of description. `solve` takes any number of lanes of equal shape and returns one Trajectory."""
+
+    @property
+    def name(self) -> str: ...
+
+    def settings(self) -> dict[str, Any]: ...
+
+    def solve(self, lanes: list[Lane], plan: Plan) -> Any: ...

@@ -1,0 +1,59 @@
+"""A trajectory in words: the message about its endings, and a card for notebooks."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from solvable.results.ending import Ending
+
+if TYPE_CHECKING:
+    from solvable.results.trajectory import Trajectory
+
+
+def message(trajectory: Trajectory) -> str:
+    """How the runs ended, with counts, and with the time for those that did not just reach the end."""
+    endings, parts = trajectory.endings, []
+    for code in np.unique(endings):
+        chosen = endings == code
+        text = Ending(code).text if endings.size == 1 else f"{chosen.sum()} of {endings.size} runs: {Ending(code).text}"
+        if code != Ending.FINISHED:
+            ends = trajectory.end_time[chosen]
+            span = f"{ends.min():.6g}" if chosen.sum() == 1 else f"{ends.min():.6g} to {ends.max():.6g}"
+            text += f" (at {trajectory.clock.label}: {span})"
+        parts.append(text)
+    return "; ".join(parts)
+
+
+def html(trajectory: Trajectory) -> str:
+    problem = trajectory.problem
+    dim = "∞" if problem.inputs.dim is None else f"{problem.inputs.dim:,}"
+    rows = {
+        "level": f"{trajectory.level}, {len(trajectory.risk)} run(s)",
+        "problem": f"{problem.student.width} {problem.student.activation} students, {problem.teacher.width} teachers, "
+        f"dim {dim}, {problem.inputs.blocks} block(s)",
+        "time": f"{trajectory.time[0]:.6g} to {trajectory.time[-1]:.6g} ({trajectory.clock.label})",
+        "risk": f"{trajectory.risk[0, 0]:.6g} → {trajectory.risk[0][np.isfinite(trajectory.risk[0])][-1]:.6g} (first run)",
+        "ended": trajectory.message,
+    }
+    table = "".join(
+        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(text)}</td></tr>"
+        for name, text in rows.items()
+    )
+    return f"<div><table>{table}</table>{_sketch(trajectory)}</div>"
+
+
+def _sketch(trajectory: Trajectory, width: int = 360, height: int = 80) -> str:
+    """The risks as a small drawing, without a plotting library."""
+    time, risks = trajectory.time, trajectory.risk[:20]
+    top, span = np.nanmax(risks), max(time[-1] - time[0], 1e-300)
+    lines = []
+    for risk in risks:
+        good = np.isfinite(risk)
+        x, y = (time[good] - time[0]) / span * width, height * (1 - risk[good] / max(top, 1e-300))
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+        lines.append(f"<polyline points='{points}' fill='none' stroke='#1f5fa8' stroke-width='1.2'/>")
+    label = escape(f"risk against {trajectory.clock.label}")
+    return f"<svg width='{width}' height='{height}' role='img' aria-label='{label}'>{''.join(lines)}</svg>"

@@ -1,0 +1,85 @@
+"""The zero-error solutions of quadratic networks: which one learning ends at, and how it gets there."""
+
+import math
+
+import numpy as np
+
+from solvable.overlaps import Overlaps, nearest_frame
+from solvable.problems import InvalidProblem, Problem, convention
+from solvable.theory.prediction import NotApplicable, Prediction
+
+
+def _widths(problem: Problem) -> tuple[int, int]:
+    """(p, p*) of a problem that bocchi2026 describes, with at least as many students as teachers."""
+    try:
+        convention("bocchi2026").require(problem)
+    except InvalidProblem as error:
+        raise NotApplicable(str(error)) from None
+    p, q = problem.student.width, problem.teacher.width
+    if p < q:
+        raise NotApplicable(f"student.width: {p} students cannot reproduce {q} teachers")
+    return p, q
+
+
+def nearest_solution(problem: Problem, start: Overlaps) -> Prediction:
+    """Overlaps of the zero-error solution nearest to the start: R = sqrt(p/p*) S T, Q = (p/p*) S T S^T, where S is the
+    frame nearest to the start's cross overlap. The deterministic limit ends there (bocchi2026, claim of section 4.3)."""
+    p, q = _widths(problem)
+    S, T = nearest_frame(start.cross_overlap), start.teacher_overlap
+    if np.isnan(S).any():
+        raise NotApplicable("cross_overlap: has not full rank at the start, so no solution is nearest")
+    R, Q = math.sqrt(p / q) * S @ T, p / q * S @ T @ S.T
+    return Prediction(
+        Overlaps(Q[None], R[None], start.block_teacher_overlap, start.readout),
+        ("teacher orthonormal", "student overlap commutes with R R^T at the start (as for orthonormal students)", "dim infinite"),
+        "bocchi2026, 7.4; exact at any rate by the mode reduction",
+    )
+
+
+def rate_limit(problem: Problem) -> Prediction:
+    """Learning rate beyond which the zero-error solutions are unstable: p p* / (4 c (p* + 2)), c the loss factor."""
+    p, q = _widths(problem)
+    return Prediction(
+        p * q / (4 * (q + 2)) / problem.training.loss_factor, ("teacher orthonormal",), "linear stability of the solutions"
+    )
+
+
+def late_risk(problem: Problem, alpha: float | np.ndarray) -> Prediction:
+    """Risk long after the escape, with more students than teachers: algebraic, A / t^2 with t = c rate alpha and
+
+        A = (p - p*) p^2 (p* + 2) / (128 (p + 2)) x [1 + p*/(p* + 2) u/(1 - u)],   u = rate / rate_limit
+
+    in units of the mean squared error (times c for the risk)."""
+    p, q = _surplus(problem)
+    c, rate = problem.training.loss_factor, _constant_rate(problem)
+    u = rate / rate_limit(problem).value
+    if u >= 1:
+        raise NotApplicable(f"training.learning_rate: {rate} is not below the limit {rate / u:.6g}; the risk does not vanish")
+    amplitude = (p - q) * p**2 * (q + 2) / (128 * (p + 2)) * (1 + q / (q + 2) * u / (1 - u))
+    return Prediction(c * amplitude / (c * rate * np.asarray(alpha)) ** 2, _LATE, "slowest modes at the solution")
+
+
+def late_distance(problem: Problem, alpha: float | np.ndarray) -> Prediction:
+    """Frobenius distance of the cross overlap from where it ends: sqrt(p) p p* (p - p*) / (32 (p + 2)) / t, t = c rate alpha."""
+    p, q = _surplus(problem)
+    t = problem.training.loss_factor * _constant_rate(problem) * np.asarray(alpha)
+    return Prediction(math.sqrt(p) * p * q * (p - q) / (32 * (p + 2)) / t, _LATE, "slowest modes at the solution")
+
+
+_LATE = ("teacher orthonormal", "late times", "dim infinite")
+
+
+def _surplus(problem: Problem) -> tuple[int, int]:
+    p, q = _widths(problem)
+    if problem.teacher.overlap != "orthonormal":
+        raise NotApplicable("teacher.overlap: is not 'orthonormal'")
+    if p == q:
+        raise NotApplicable("student.width: equals the teacher's, so the end is exponential")
+    return p, q
+
+
+def _constant_rate(problem: Problem) -> float:
+    rate = problem.training.learning_rate
+    if not isinstance(rate, float):
+        raise NotApplicable("training.learning_rate: is a schedule, not constant")
+    return rate
