@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from solvable.macro import Macro
     from solvable.overlaps import InvalidStart, Overlaps, measure, start
     from solvable.problems import (
-        Inputs, InvalidProblem, PowerLaw, Problem, Schedule, Spectrum, Student, Teacher, Training, convention,
+        Inputs,
+        InvalidProblem,
+        PowerLaw,
+        Problem,
+        Schedule,
+        Spectrum,
+        Student,
+        Teacher,
+        Training,
+        convention,
     )  # fmt: skip
     from solvable.results import Clock, Ending, Trajectory, run, run_batch, when
 

@@ -13,7 +13,11 @@ def norms_on_sphere(trajectory: Trajectory, *, tolerance: float = 1e-10) -> Repo
     norms = np.diagonal(trajectory.student_overlap, axis1=2, axis2=3)
     norms = norms[np.isfinite(norms)]
     return Report(
-        "norms on the sphere", {"norm": norms}, {"norm": np.ones_like(norms)}, {"norm": np.full_like(norms, tolerance)}, 1.0
+        "norms on the sphere",
+        {"norm": norms},
+        {"norm": np.ones_like(norms)},
+        {"norm": np.full_like(norms, tolerance)},
+        1.0,
     )
 
 
@@ -24,8 +28,15 @@ def layer_balance(trajectory: Trajectory, *, tolerance: float = 1e-6) -> Report:
     training, student = trajectory.problem.training, trajectory.problem.student
     if not trajectory.settings.get("small_rate"):
         raise ValueError("layer_balance: conserved at small rates only; run with Macro(small_rate=True)")
-    if student.activation not in DEGREES or student.norm != "free" or not training.train_readout or training.weight_decay:
-        raise ValueError("layer_balance: needs linear or quadratic units, free norms, a trained readout and no weight decay")
+    if (
+        student.activation not in DEGREES
+        or student.norm != "free"
+        or not training.train_readout
+        or training.weight_decay
+    ):
+        raise ValueError(
+            "layer_balance: needs linear or quadratic units, free norms, a trained readout and no weight decay"
+        )
     ratios = np.array(training.schedule.rates) / np.array(training.readout_schedule.rates)
     if training.schedule.times != training.readout_schedule.times or np.ptp(ratios) > 1e-12 * ratios[0]:
         raise ValueError("layer_balance: needs rates of the two layers in a constant ratio")

@@ -12,7 +12,13 @@ from solvable.problems import Problem
 
 
 def moments_against_sampling(
-    problem: Problem, covariance: Any, *, readout: Any = None, samples: int = 200_000, seed: Seed = 0, allowed: float = 5.0
+    problem: Problem,
+    covariance: Any,
+    *,
+    readout: Any = None,
+    samples: int = 200_000,
+    seed: Seed = 0,
+    allowed: float = 5.0,
 ) -> Report:
     """Draw fields z with the given covariance (n, n) and label noise, form the learning amplitudes F of single samples
     by their definition, and compare risk, <F z^T> = D C, <F F^T> and the readout drift in standard errors."""

@@ -22,7 +22,8 @@ class Report:
     @property
     def deviation(self) -> dict[str, np.ndarray]:
         return {
-            key: np.abs(self.values[key] - self.references[key]) / np.maximum(self.scales[key], 1e-300) for key in self.values
+            key: np.abs(self.values[key] - self.references[key]) / np.maximum(self.scales[key], 1e-300)
+            for key in self.values
         }
 
     @property
@@ -35,5 +36,7 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {'passed' if self.passed else 'FAILED'} (allowed {self.allowed:g})"]
-        lines += [f"  {key}: largest deviation {np.max(part):.3g} over {part.size}" for key, part in self.deviation.items()]
+        lines += [
+            f"  {key}: largest deviation {np.max(part):.3g} over {part.size}" for key, part in self.deviation.items()
+        ]
         return "\n".join(lines)

@@ -86,9 +86,9 @@ def figures(options: Namespace) -> int:
     from solvable.papers import registry
 
     if options.json:
-        print(json.dumps([{"key": key, "title": registry.get(key).title} for key in registry.keys()], indent=2))
+        print(json.dumps([{"key": key, "title": registry.get(key).title} for key in registry.available()], indent=2))
     else:
-        for key in registry.keys():
+        for key in registry.available():
             print(f"{key}  {registry.get(key).title}")
     return 0
 
@@ -143,7 +143,13 @@ def _print_table(verdicts: list[Any]) -> None:
 
     colours = {"holds": "green", "corrected": "cyan", "refuted": "yellow", "fails": "bold red"}
     table = Table(box=None, pad_edge=False)
-    for name, justify in [("figure", "left"), ("verdict", "left"), ("expected", "right"), ("found", "right"), ("±", "right")]:
+    for name, justify in [
+        ("figure", "left"),
+        ("verdict", "left"),
+        ("expected", "right"),
+        ("found", "right"),
+        ("±", "right"),
+    ]:
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     table.add_column("claim")
     for claim in verdicts:
@@ -158,7 +164,7 @@ def _keys_of(paper: str | None) -> list[str]:
 
     if paper is not None and paper not in registry.papers():
         raise ValueError(f"paper: {paper!r} given, must be one of {', '.join(registry.papers())}")
-    return registry.keys(paper)
+    return registry.available(paper)
 
 
 def _number(name: str, text: str | None) -> float | None:

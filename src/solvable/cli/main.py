@@ -20,7 +20,10 @@ def parser() -> argparse.ArgumentParser:
 
     def command(name: str, text: str, details: str = "") -> argparse.ArgumentParser:
         return commands.add_parser(
-            name, help=text, description=f"{text[0].upper()}{text[1:]}.\n\n{details}", formatter_class=main.formatter_class
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.\n\n{details}",
+            formatter_class=main.formatter_class,
         )
 
     run = command(

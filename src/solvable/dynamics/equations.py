@@ -11,8 +11,24 @@ from numba import float64, int64, void
 
 from solvable.dynamics.moments import risk_of, step_moments
 from solvable.dynamics.packing import (
-    BATCH, BLOCKS, DECAY, EIGENVALUES, FRACTIONS, KIND, LABEL_NOISE, LOSS_FACTOR, NOISE, RATES, READOUT_RATES, SPHERE,
-    STUDENTS, TEACHER_BLOCKS, TEACHER_FIELDS, TEACHER_READOUT, TEACHERS, TRAIN_READOUT,
+    BATCH,
+    BLOCKS,
+    DECAY,
+    EIGENVALUES,
+    FRACTIONS,
+    KIND,
+    LABEL_NOISE,
+    LOSS_FACTOR,
+    NOISE,
+    RATES,
+    READOUT_RATES,
+    SPHERE,
+    STUDENTS,
+    TEACHER_BLOCKS,
+    TEACHER_FIELDS,
+    TEACHER_READOUT,
+    TEACHERS,
+    TRAIN_READOUT,
 )  # fmt: skip
 from solvable.numerics.compiled import compiled
 
@@ -118,13 +134,18 @@ def rhs(segment, alpha, y, ints, floats, work, dy):
     decay = eta * floats[DECAY]
     for b in range(blocks):
         lam, f = floats[ints[EIGENVALUES] + b], floats[ints[FRACTIONS] + b]
-        stack(b, y, ints, floats, Omega)
+        if blocks > 1:
+            stack(b, y, ints, floats, Omega)
+        else:
+            Omega = C  # lambda times the overlaps: the factor below makes up for it
+        pull = eta * lam if blocks > 1 else eta
         for k in range(p):
+            row = (b * p + k) * n
             for j in range(n):
                 total = 0.0
                 for i in range(n):
                     total += D[k, i] * Omega[j, i]
-                G[k, j] = eta * lam * total - decay * Omega[k, j]
+                G[k, j] = pull * total - decay * y[row + j]
         spread = f * lam * eta * eta / floats[BATCH] if noisy else 0.0
         for k in range(p):
             row = (b * p + k) * n

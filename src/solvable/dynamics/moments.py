@@ -94,7 +94,5 @@ def moments(covariance: Any, problem: Problem, readout: Any = None) -> Moments:
     s = np.concatenate([-a, problem.teacher.readout_values])
     kind, training = KINDS[problem.student.activation], problem.training
     work, D, S, readout_drift = np.empty_like(C), np.empty_like(C), np.empty_like(C), np.empty(p)
-    step_moments(
-        kind, p, True, True, training.loss_factor, training.label_noise, C, s, work, D, S, readout_drift
-    )
+    step_moments(kind, p, True, True, training.loss_factor, training.label_noise, C, s, work, D, S, readout_drift)
     return Moments(risk_of(kind, C, s, training.loss_factor), D[:p].copy(), S[:p, :p].copy(), readout_drift)

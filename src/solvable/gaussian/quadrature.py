@@ -19,7 +19,9 @@ def expect(function: Callable[[np.ndarray], Any], covariance: Any, nodes: int = 
     points, weights = np.polynomial.hermite_e.hermegauss(nodes)
     weights = weights / weights.sum()
     rank = factor.shape[1]
-    grid = np.stack(np.meshgrid(*[points] * rank, indexing="ij"), axis=-1).reshape(-1, rank) if rank else np.zeros((1, 0))
+    grid = (
+        np.stack(np.meshgrid(*[points] * rank, indexing="ij"), axis=-1).reshape(-1, rank) if rank else np.zeros((1, 0))
+    )
     weight = np.array([1.0])
     for _ in range(rank):
         weight = np.outer(weight, weights).ravel()

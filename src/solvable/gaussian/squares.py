@@ -26,11 +26,13 @@ def _quadratic(p, C, s, work, out):
         square += s[i] * total
     risk = tau * tau + 2.0 * square
     for k in range(p):
-        for j in range(n):
+        for j in range(k, n):
             total = 0.0
             for i in range(n):
                 total += C[k, i] * s[i] * C[j, i]
             work[k, j] = total
+            if j < p:
+                work[j, k] = total
     for k in range(p):
         for m in range(k + 1):
             K2 = 0.0

@@ -80,20 +80,27 @@ class Macro:
         work = workspace(lane.problem.student.width, lane.problem.teacher.width)
         states, observed = np.empty((plan.times.size, packed.state.size)), np.empty((plan.times.size, OBSERVED))
         last, report = np.empty_like(packed.state), np.empty(tsit5.REPORT)
-        watched, direction, level = self._threshold(plan.stop, packed, work)
+        first = np.empty(OBSERVED)
+        observe(packed.state, packed.ints, packed.floats, work, first)
+        watched, direction, level = _threshold(plan.stop, first)
         tsit5.solve(
             rhs, observe, packed.state, 0.0, plan.times, packed.breaks,
-            self.rtol, self.atol, self.max_steps, BOUND, watched, direction, level,
+            self.rtol, self.atol, self.max_steps, BOUND, _floor(lane, first), watched, direction, level,
             packed.ints, packed.floats, work,
             states, observed, last, report,
         )  # fmt: skip
         return states, observed[:, RISK], last, report
 
-    @staticmethod
-    def _threshold(stop: Threshold | None, packed: Any, work: np.ndarray) -> tuple[int, int, float]:
-        if stop is None:
-            return -1, 1, 0.0
-        first = np.empty(OBSERVED)
-        observe(packed.state, packed.ints, packed.floats, work, first)
-        watched = WATCHED[stop.quantity]
-        return watched, tsit5.FALLS if stop.falls else tsit5.RISES, stop.level_for(first[watched])
+
+def _threshold(stop: Threshold | None, first: np.ndarray) -> tuple[int, int, float]:
+    """Which observed value to watch (-1: none), in which direction, for which level."""
+    if stop is None:
+        return -1, tsit5.RISES, 0.0
+    watched = WATCHED[stop.quantity]
+    return watched, tsit5.FALLS if stop.falls else tsit5.RISES, stop.level_for(first[watched])
+
+
+def _floor(lane: Lane, first: np.ndarray) -> float:
+    """Risk at which nothing moves any more: zero, up to rounding, where neither noise nor decay acts on a perfect student."""
+    training = lane.problem.training
+    return -np.inf if training.label_noise or training.weight_decay else 1e-15 * float(first[RISK])

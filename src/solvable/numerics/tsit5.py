@@ -117,7 +117,16 @@ def scaled_error(h, y, trial, k, rtol, atol, scratch):
 
 
 @compiled()
-def first_step(t, y, dy, span, rtol, atol):
+def at_rest(y, dy, left, rtol, atol):
+    """Whether going on like this for all the time that is left would move nothing beyond the tolerance."""
+    for i in range(y.size):
+        if not abs(dy[i]) * left <= atol + rtol * abs(y[i]):
+            return False
+    return True
+
+
+@compiled()
+def first_step(y, dy, span, rtol):
     """A cautious first step: a hundredth of the time in which the state moves by its own size."""
     ratio = 0.0
     for i in range(y.size):
@@ -130,14 +139,14 @@ def first_step(t, y, dy, span, rtol, atol):
 @compiled(
     void(
         RHS, OBSERVE, float64[::1], float64, float64[::1], float64[::1],
-        float64, float64, int64, float64, int64, int64, float64,
+        float64, float64, int64, float64, float64, int64, int64, float64,
         int64[::1], float64[::1], float64[:, :, ::1],
         float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],
     ),
 )  # fmt: skip
 def solve(
     rhs, observe, y0, begin, times, breaks,
-    rtol, atol, max_steps, bound, watched, direction, level,
+    rtol, atol, max_steps, bound, floor, watched, direction, level,
     ints, floats, work,
     states, observed, last, report,
 ):  # fmt: skip
@@ -146,7 +155,8 @@ def solve(
     Error control is by the maximum over components of |error| / (atol + rtol |y|), so that many small
     components do not dilute one bad one. `breaks` are the inner jumps of the system. The run stops when
     `observed[watched]` crosses `level` in `direction` (watched < 0: never), when |y| passes `bound`
-    (diverged), when what is left to run would move nothing beyond the tolerance (converged), or after `max_steps`.
+    (diverged), when what is left to run would move nothing beyond the tolerance or `observed[0]` falls to `floor`
+    (converged: the remaining outputs repeat the state), or after `max_steps`.
     `last` receives the final state; `report` = [ending, end time, rhs evaluations, accepted steps, rejected steps].
     """
     n, m, n_times, n_breaks = y0.size, observed.shape[1], times.size, breaks.size
@@ -174,10 +184,18 @@ def solve(
         ending, end_time, done = STOPPED, t, True
     rhs(segment, t, y, ints, floats, work, k[0])
     evaluations += 1
-    h = first_step(t, y, k[0], end - t, rtol, atol)
+    h = first_step(y, k[0], end - t, rtol)
     previous = 1e-4
 
     while not done:
+        if seen[0] <= floor or (segment == n_breaks and at_rest(y, k[0], end - t, rtol, atol)):
+            ending, end_time = CONVERGED, t
+            observe(y, ints, floats, work, seen)
+            while saved < n_times:
+                states[saved] = y
+                observed[saved] = seen
+                saved += 1
+            break
         if accepted + rejected >= max_steps:
             ending, end_time = STEP_LIMIT, t
             break
@@ -251,21 +269,6 @@ def solve(
             k[0] = k[6]
             h *= min(5.0, max(0.2, 0.9 * max(error, 1e-10) ** -0.14 * previous**0.08))
             previous = max(error, 1e-4)
-
-        if segment == n_breaks:
-            moves = False
-            for i in range(n):
-                if abs(k[0, i]) * (end - t) > atol + rtol * abs(y[i]):
-                    moves = True
-                    break
-            if not moves:
-                ending, end_time = CONVERGED, t
-                observe(y, ints, floats, work, seen)
-                while saved < n_times:
-                    states[saved] = y
-                    observed[saved] = seen
-                    saved += 1
-                break
 
     last[:] = y
     report[0], report[1], report[2] = ending, end_time, evaluations

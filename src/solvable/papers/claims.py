@@ -27,7 +27,14 @@ class Claim:
 
 
 def judge(
-    key: str, claim: str, *, expected: float, found: float, tolerance: float, evidence: str, correction: str | None = None
+    key: str,
+    claim: str,
+    *,
+    expected: float,
+    found: float,
+    tolerance: float,
+    evidence: str,
+    correction: str | None = None,
 ) -> Claim:
     """A claim about figure `key`, with its verdict: |found - expected| <= tolerance or not.
 

@@ -51,4 +51,3 @@ def render(figure: PaperFigure, directory: Path, *, quick: bool) -> Rendered:
         }
         files = [write_whole(directory / f"{name}.{ending}", writer) for ending, writer in writers.items()]
     return Rendered(verdicts, files)
-

@@ -10,7 +10,7 @@ _MODULES = {
 }
 
 
-def keys(paper: str | None = None) -> list[str]:
+def available(paper: str | None = None) -> list[str]:
     return [key for key in _MODULES if paper is None or key.split("/")[0] == paper]
 
 

@@ -19,7 +19,9 @@ def style() -> AbstractContextManager[None]:
     return context
 
 
-def figure(rows: int = 1, columns: int = 1, *, height: float = 2.6, width: float = WIDTH, **options: Any) -> "tuple[Figure, Any]":
+def figure(
+    rows: int = 1, columns: int = 1, *, height: float = 2.6, width: float = WIDTH, **options: Any
+) -> "tuple[Figure, Any]":
     """A figure without a window and its array of axes; call it inside `with style():`."""
     from matplotlib.figure import Figure
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from solvable.problems.inputs import Inputs, PowerLaw
 from solvable.problems.model import InvalidProblem
-from solvable.problems.networks import Student, Teacher
+from solvable.problems.networks import Student, Teacher, Unit
 from solvable.problems.problem import Problem
 from solvable.problems.training import Schedule, Training
 
@@ -172,10 +172,12 @@ def _read_sarao(problem: Problem) -> dict[str, Any]:
 
 
 def _worschech(
-    K: int, M: int, eta: float, beta: float = 0.0, L: int = 1, N: int | None = None, activation: str = "erf"
+    K: int, M: int, eta: float, beta: float = 0.0, L: int = 1, N: int | None = None, activation: Unit = "erf"
 ) -> Problem:
     return Problem(
-        teacher=Teacher(width=M, activation=activation, readout="sqrt", overlap="orthonormal" if N is None else "sampled"),
+        teacher=Teacher(
+            width=M, activation=activation, readout="sqrt", overlap="orthonormal" if N is None else "sampled"
+        ),
         student=Student(width=K, activation=activation, readout=math.sqrt(M) / K),
         inputs=Inputs(dim=N, spectrum=None if L == 1 else PowerLaw(beta=beta, distinct=L)),
         training=Training(learning_rate=eta, loss_factor=0.5),

@@ -10,14 +10,15 @@ from pydantic import Field, model_validator
 
 from solvable.problems.model import Array, Model, Plain
 
-PositiveInt = Annotated[int, Plain, Field(gt=0)]
+Dim = Annotated[int, Plain, Field(gt=0, le=10**15)]
+Distinct = Annotated[int, Plain, Field(gt=0, le=10**7)]
 
 
 class PowerLaw(Model):
     """`distinct` eigenvalues of equal multiplicity, lambda_l proportional to l^-(1 + beta), with mean one (worschech2024, 1)."""
 
     beta: Annotated[float, Plain, Field(ge=0)]
-    distinct: PositiveInt
+    distinct: Distinct
     kind: Literal["power-law"] = "power-law"
 
     @cached_property
@@ -60,7 +61,7 @@ class Spectrum(Model):
 class Inputs(Model):
     """`dim` inputs (None: infinitely many) with covariance eigenvalues from `spectrum` (None: all equal to one)."""
 
-    dim: PositiveInt | None = None
+    dim: Dim | None = None
     spectrum: Annotated[PowerLaw | Spectrum, Field(discriminator="kind")] | None = None
 
     @model_validator(mode="before")

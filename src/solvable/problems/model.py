@@ -107,7 +107,7 @@ class Model(BaseModel):
         return tuple(getattr(self, name) for name in type(self).model_fields)
 
     def __eq__(self, other: object) -> bool:  # by fields alone: cached properties do not count
-        return type(self) is type(other) and self._values() == other._values()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self._values() == other._values()
 
     def __hash__(self) -> int:
         return hash((type(self), self._values()))

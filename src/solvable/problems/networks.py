@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from solvable.problems.model import Array, Matrix, Model, Plain
 
-Width = Annotated[int, Plain, Field(gt=0)]
+Width = Annotated[int, Plain, Field(gt=0, le=10_000)]
 Unit = Literal["linear", "quadratic", "erf"]
 Readout = Literal["mean", "sqrt", "unit"] | Annotated[float, Plain] | Array
 

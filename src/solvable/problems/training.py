@@ -89,7 +89,7 @@ class Training(Model):
     """
 
     learning_rate: Rate
-    batch: Annotated[int, Plain, Field(gt=0)] = 1
+    batch: Annotated[int, Plain, Field(gt=0, le=10**9)] = 1
     weight_decay: NotNegative = 0.0
     loss_factor: Positive = 1.0
     label_noise: NotNegative = 0.0
@@ -102,10 +102,10 @@ class Training(Model):
             raise ValueError("readout_rate: given although train_readout is false, so nothing would use it")
         return self
 
-    @property
+    @cached_property
     def schedule(self) -> Schedule:
         return as_schedule(self.learning_rate)
 
-    @property
+    @cached_property
     def readout_schedule(self) -> Schedule:
-        return as_schedule(self.learning_rate if self.readout_rate is None else self.readout_rate)
+        return self.schedule if self.readout_rate is None else as_schedule(self.readout_rate)

@@ -31,7 +31,11 @@ def nearest_solution(problem: Problem, start: Overlaps) -> Prediction:
     R, Q = math.sqrt(p / q) * S @ T, p / q * S @ T @ S.T
     return Prediction(
         Overlaps(Q[None], R[None], start.block_teacher_overlap, start.readout),
-        ("teacher orthonormal", "student overlap commutes with R R^T at the start (as for orthonormal students)", "dim infinite"),
+        (
+            "teacher orthonormal",
+            "student overlap commutes with R R^T at the start (as for orthonormal students)",
+            "dim infinite",
+        ),
         "bocchi2026, 7.4; exact at any rate by the mode reduction",
     )
 
@@ -40,7 +44,9 @@ def rate_limit(problem: Problem) -> Prediction:
     """Learning rate beyond which the zero-error solutions are unstable: p p* / (4 c (p* + 2)), c the loss factor."""
     p, q = _widths(problem)
     return Prediction(
-        p * q / (4 * (q + 2)) / problem.training.loss_factor, ("teacher orthonormal",), "linear stability of the solutions"
+        p * q / (4 * (q + 2)) / problem.training.loss_factor,
+        ("teacher orthonormal",),
+        "linear stability of the solutions",
     )
 
 
@@ -54,7 +60,9 @@ def late_risk(problem: Problem, alpha: float | np.ndarray) -> Prediction:
     c, rate = problem.training.loss_factor, _constant_rate(problem)
     u = rate / rate_limit(problem).value
     if u >= 1:
-        raise NotApplicable(f"training.learning_rate: {rate} is not below the limit {rate / u:.6g}; the risk does not vanish")
+        raise NotApplicable(
+            f"training.learning_rate: {rate} is not below the limit {rate / u:.6g}; the risk does not vanish"
+        )
     amplitude = (p - q) * p**2 * (q + 2) / (128 * (p + 2)) * (1 + q / (q + 2) * u / (1 - u))
     return Prediction(c * amplitude / (c * rate * np.asarray(alpha)) ** 2, _LATE, "slowest modes at the solution")
 

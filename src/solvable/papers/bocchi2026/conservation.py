@@ -36,7 +36,10 @@ def compute(quick: bool) -> "xarray.Dataset":
     slow, fast = problem(), problem(eta=0.4)
     seeds = range(6 if quick else 30)
     times = np.concatenate([[0.0], np.geomspace(0.05, 200, 160)])
-    families = [(slow, [random_start(slow, seed) for seed in seeds]), (fast, [random_start(fast, seed) for seed in seeds])]
+    families = [
+        (slow, [random_start(slow, seed) for seed in seeds]),
+        (fast, [random_start(fast, seed) for seed in seeds]),
+    ]
     families += [(slow, [tilted_start(slow, seed, size) for seed in seeds]) for size in SIZES]
     frames = np.stack(
         [

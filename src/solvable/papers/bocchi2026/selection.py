@@ -45,7 +45,9 @@ def draw(data: "xarray.Dataset") -> "Figure":
     left.set_ylabel("distance to prediction  $\\|\\rho(t) - \\bar\\rho\\|_F$")
     left.set_ylim(bottom=0)
     left.legend(loc="lower left")
-    right.plot(time[late], data["late_risk"][late], color="C1", linestyle="--", label="late-time theory, $\\propto t^{-2}$")
+    right.plot(
+        time[late], data["late_risk"][late], color="C1", linestyle="--", label="late-time theory, $\\propto t^{-2}$"
+    )
     right.legend(loc="lower left")
     right.set_yscale("log")
     right.set_ylabel("generalisation error")

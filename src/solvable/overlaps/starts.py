@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from solvable.overlaps.measure import as_array
+from solvable.overlaps.measuring import as_array
 from solvable.overlaps.state import InvalidStart, Overlaps
 from solvable.problems import Problem
 
@@ -37,7 +37,9 @@ def start(
 
     `readout` (p,) overrides the problem's. Seeds are ints or SeedSequences.
     """
-    prescribed = any(x is not None for x in (student_overlap, cross_overlap, block_student_overlap, block_cross_overlap))
+    prescribed = any(
+        x is not None for x in (student_overlap, cross_overlap, block_student_overlap, block_cross_overlap)
+    )
     values = problem.student.readout_values if readout is None else as_array(readout)
     if values.shape != (problem.student.width,):
         raise InvalidStart(f"readout: shape {values.shape} given, must be {(problem.student.width,)}")
@@ -47,7 +49,9 @@ def start(
         if student_overlap is None and block_student_overlap is None:
             raise InvalidStart("student_overlap: is missing; prescribe it together with cross_overlap")
     elif seed is None:
-        raise InvalidStart("seed: is missing; give a seed to draw a start, or prescribe student_overlap and cross_overlap")
+        raise InvalidStart(
+            "seed: is missing; give a seed to draw a start, or prescribe student_overlap and cross_overlap"
+        )
     random = None if seed is None else np.random.default_rng(seed)
 
     given = _spread(problem, "teacher_overlap", teacher_overlap, block_teacher_overlap, problem.teacher.width)
@@ -65,7 +69,9 @@ def start(
             Q, R = _orthogonal(problem, random, scale, cross)
         elif students == "gaussian":
             if cross is not None:
-                raise InvalidStart('cross: given with Gaussian students, whose overlaps follow; say students="orthogonal"')
+                raise InvalidStart(
+                    'cross: given with Gaussian students, whose overlaps follow; say students="orthogonal"'
+                )
             Q, R = _gaussian(problem, random, scale, T)
         else:
             raise InvalidStart(f"students: {students!r} given, must be 'gaussian' or 'orthogonal'")
@@ -163,13 +169,15 @@ def _factor(gram: np.ndarray) -> np.ndarray:
     return vectors[:, keep] * np.sqrt(values[keep])
 
 
-def _spread(problem: Problem, name: str, plain: Any, blocks: Any, rows: int, columns: int | None = None) -> np.ndarray | None:
+def _spread(
+    problem: Problem, name: str, plain: Any, blocks: Any, rows: int, columns: int | None = None
+) -> np.ndarray | None:
     """A plain overlap shared among the blocks by their size, or the given blocks."""
     if plain is None and blocks is None:
         return None
     if plain is not None and blocks is not None:
         raise InvalidStart(f"{name}: given twice, plain and as block_{name}; give one")
-    shape = (rows, rows if columns is None else columns)
+    shape: tuple[int, ...] = (rows, rows if columns is None else columns)
     if blocks is not None:
         name, array, shape = f"block_{name}", as_array(blocks), (problem.inputs.blocks, *shape)
     else:

@@ -24,7 +24,9 @@ def measure(problem: Problem, weights: Any, teacher_weights: Any, readout: Any =
     W, B = as_array(weights), as_array(teacher_weights)
     dim = problem.inputs.dim
     if dim is None:
-        raise InvalidStart("inputs.dim: infinite, but weights have finitely many coordinates; give the problem their number")
+        raise InvalidStart(
+            "inputs.dim: infinite, but weights have finitely many coordinates; give the problem their number"
+        )
     for name, array, width in [("weights", W, problem.student.width), ("teacher_weights", B, problem.teacher.width)]:
         if array.shape != (width, dim):
             raise InvalidStart(f"{name}: shape {array.shape} given, must be {(width, dim)}")

@@ -83,7 +83,13 @@ def output_times(clock: Clock, until: float | None, times: Any) -> np.ndarray:
             raise ValueError(f"until: {until} given, must be a positive finite time")
         times = np.linspace(0.0, until, OUTPUTS)
     times = np.atleast_1d(np.asarray(times, dtype=float))
-    if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all() or times[0] < 0 or (np.diff(times) <= 0).any():
+    if (
+        times.ndim != 1
+        or times.size == 0
+        or not np.isfinite(times).all()
+        or times[0] < 0
+        or (np.diff(times) <= 0).any()
+    ):
         raise ValueError("times: must be finite, not negative and increasing")
     if until is not None and times[-1] > until:
         raise ValueError(f"times: the last, {times[-1]}, is past until={until}")

@@ -1,0 +1,110 @@
+"""The deterministic limit against SciPy: one trajectory, and a batch in which a fifth of the runs diverge."""
+
+import numpy as np
+from common import interleaved, report
+from scipy.integrate import solve_ivp
+
+import solvable as sv
+
+P, Q, RATE = 6, 3, 0.01
+
+
+def numpy_rhs(p: int, q: int, rate: float):
+    """bocchi2026's equations as one would write them in NumPy."""
+
+    def rhs(_, y):
+        S, R = y[: p * p].reshape(p, p), y[p * p :].reshape(p, q)
+        tau = 1 - np.trace(S) / p
+        RR = R @ R.T
+        K, Ku = RR / q - S @ S / p, R / q - S @ R / p
+        K2 = RR / q**2 - (RR @ S + S @ RR) / (p * q) + S @ S @ S / p**2
+        risk = tau**2 + 2 * (1 / q - 2 * np.sum(R * R) / (p * q) + np.trace(S @ S) / p**2)
+        dS = 8 * rate / p * (tau * S + 2 * K) + 16 * rate**2 / p**2 * (risk * S + 4 * tau * K + 8 * K2)
+        return np.concatenate([dS.ravel(), (4 * rate / p * (tau * R + 2 * Ku)).ravel()])
+
+    return rhs
+
+
+def scipy_run(problem, start, end, method="DOP853", rtol=1e-8, atol=1e-12, outputs=201, event=False):
+    p, q = problem.student.width, problem.teacher.width
+    y0 = np.concatenate([start.student_overlap.ravel(), start.cross_overlap.ravel()])
+    rhs = numpy_rhs(p, q, problem.training.learning_rate)
+
+    def risk(y):
+        S, R = y[: p * p].reshape(p, p), y[p * p :].reshape(p, q)
+        return (1 - np.trace(S) / p) ** 2 + 2 * (1 / q - 2 * np.sum(R * R) / (p * q) + np.sum(S * S) / p**2)
+
+    half = 0.5 * risk(y0)
+
+    def halved(_, y):
+        return risk(y) - half
+
+    def exploded(_, y):
+        return 1e8 - np.abs(y).max()
+
+    halved.terminal = exploded.terminal = True
+    events = [halved, exploded] if event else None
+    return solve_ivp(rhs, (0, end), y0, method, np.linspace(0, end, outputs), events=events, rtol=rtol, atol=atol)
+
+
+def one_trajectory() -> None:
+    problem = sv.convention("bocchi2026").problem(p=P, p_star=Q, eta=RATE)
+    start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    end = 60 / RATE
+    reference = scipy_run(problem, start, end, rtol=1e-13, atol=1e-15)
+    truth = reference.y[P * P :].T.reshape(-1, P, Q)
+
+    def error(cross):
+        return np.abs(cross - truth).max()
+
+    def ours(rtol):
+        return sv.run(problem, start, sv.Macro(rtol=rtol), until=end)
+
+    times = interleaved(
+        {
+            "solvable, rtol 1e-8": lambda: ours(1e-8),
+            "solvable, rtol 1e-6": lambda: ours(1e-6),
+            "SciPy DOP853 + NumPy, rtol 1e-8": lambda: scipy_run(problem, start, end),
+            "SciPy LSODA + NumPy, rtol 1e-8": lambda: scipy_run(problem, start, end, "LSODA"),
+            "SciPy RK45 + NumPy, rtol 1e-8": lambda: scipy_run(problem, start, end, "RK45"),
+        }
+    )
+    report(
+        f"One trajectory: quadratic {P}/{Q}, rate {RATE}, to rate x alpha = 60, 201 outputs",
+        times,
+        "solvable, rtol 1e-8",
+    )
+    dop = times["SciPy DOP853 + NumPy, rtol 1e-8"]
+    print(f"  largest error of the cross overlaps: solvable 1e-8 {error(ours(1e-8).cross_overlap[0]):.1e}, ", end="")
+    print(f"1e-6 {error(ours(1e-6).cross_overlap[0]):.1e}, ", end="")
+    print(f"DOP853 {error(scipy_run(problem, start, end).y[P * P :].T.reshape(-1, P, Q)):.1e}")
+    print(f"  DOP853 / solvable: {dop / times['solvable, rtol 1e-8']:.0f} at equal rtol, ", end="")
+    print(f"{dop / times['solvable, rtol 1e-6']:.0f} at equal accuracy (solvable at rtol 1e-6)")
+
+
+def batch() -> None:
+    """20 starts x 60 rates; SciPy is timed on every tenth run and scaled."""
+    problem = sv.convention("bocchi2026").problem(p=3, p_star=3, eta=RATE)
+    starts = [sv.start(problem, seed=seed, students="orthogonal", cross=0.01) for seed in range(20)]
+    rates = np.linspace(0.02, 0.56, 60)
+    stop = sv.when("risk", below=0.5, relative=True)
+
+    def ours():
+        return sv.run_batch(problem, starts, sv.Macro(threads=1), until=300, learning_rates=rates, stop=stop)
+
+    def scipy_part():
+        with np.errstate(all="ignore"):
+            for i, rate in enumerate(rates):
+                for start in starts[i % 10 :: 10]:
+                    scipy_run(problem.replace(training__learning_rate=float(rate)), start, 300, event=True)
+
+    times = interleaved({"solvable (one thread)": ours, "SciPy DOP853 loop, a tenth": scipy_part}, repeats=2)
+    times["SciPy DOP853 loop, scaled"] = 10 * times.pop("SciPy DOP853 loop, a tenth")
+    report("Batch: 20 starts x 60 rates, quadratic 3/3, to half the first risk", times, "solvable (one thread)")
+    diverged = np.mean(ours().endings == sv.Ending.DIVERGED)
+    print(f"  share of runs that diverge: {diverged:.2f}")
+
+
+if __name__ == "__main__":
+    one_trajectory()
+    batch()

@@ -1,0 +1,24 @@
+"""How the benchmarks measure: contestants interleaved in one run, the fastest repeat of each, told as ratios."""
+
+import time
+from collections.abc import Callable
+
+
+def interleaved(contestants: dict[str, Callable[[], object]], repeats: int = 7) -> dict[str, float]:
+    """CPU seconds of the fastest of `repeats` calls of each, taking turns; every contestant is warmed up once."""
+    best = dict.fromkeys(contestants, float("inf"))
+    for call in contestants.values():
+        call()
+    for _ in range(repeats):
+        for name, call in contestants.items():
+            begin = time.process_time()
+            call()
+            best[name] = min(best[name], time.process_time() - begin)
+    return best
+
+
+def report(title: str, times: dict[str, float], ours: str) -> None:
+    print(f"\n{title}")
+    for name, seconds in sorted(times.items(), key=lambda item: item[1]):
+        ratio = "" if name == ours else f"   {seconds / times[ours]:8.1f} x {ours}"
+        print(f"  {name:45s} {1e3 * seconds:10.3f} ms{ratio}")

@@ -1,0 +1,87 @@
+"""The layout is part of the design: which room may import which, what is public, and what a start costs."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import solvable as sv
+
+ROOT = Path(sv.__file__).parent
+ORDER = [
+    "numerics", "gaussian", "problems", "overlaps", "dynamics", "plot", "results", "micro", "meso", "macro", "empirical",
+    "landscape", "theory", "checks", "sweeps", "papers", "cli", "web",
+]  # fmt: skip
+SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
+PUBLIC = {
+    "Clock", "Ending", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Moments", "Overlaps", "PowerLaw", "Problem",
+    "Schedule", "Spectrum", "Student", "Teacher", "Training", "Trajectory", "checks", "convention", "field_covariance",
+    "measure", "moments", "plot", "run", "run_batch", "start", "theory", "when",
+}  # fmt: skip
+
+
+def imported_rooms(path: Path) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module] if node.module != "solvable" else [f"solvable.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        rooms |= {name.split(".")[1] for name in names if name.startswith("solvable.") and name.count(".") >= 1}
+    return rooms & set(ORDER)
+
+
+def allowed(room: str) -> set[str]:
+    above = set(ORDER[: ORDER.index(room) + 1])
+    if room in SIBLINGS:
+        above -= SIBLINGS - {room}
+    return above - ({"cli"} if room == "web" else set())
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("*/**/*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_rooms_import_upwards_only(path: Path) -> None:
+    room = path.relative_to(ROOT).parts[0]
+    assert room in ORDER, f"{room} is not a room of the design"
+    assert imported_rooms(path) <= allowed(room)
+
+
+def test_the_rule_would_catch_a_wrong_import(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text("from solvable.macro import Macro\nfrom solvable import theory\n")
+    assert imported_rooms(file) == {"macro", "theory"}
+    assert not imported_rooms(file) <= allowed("dynamics")
+    assert not imported_rooms(file) <= allowed("theory")
+
+
+def test_public_names() -> None:
+    assert set(sv.__all__) == PUBLIC
+    for name in sv.__all__:
+        assert getattr(sv, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        sv.nothing  # noqa: B018
+
+
+def loaded_after(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(' '.join(sorted({{name.split('.')[0] for name in sys.modules}})))"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_importing_the_library_loads_nothing_heavy() -> None:
+    heavy = {"numpy", "scipy", "numba", "xarray", "matplotlib", "pydantic", "pandas", "rich"}
+    assert not heavy & loaded_after("import solvable")
+    assert not {"xarray", "matplotlib", "pandas"} & loaded_after("import solvable as sv; sv.run; sv.Macro")
+
+
+def test_help_loads_nothing_heavy() -> None:
+    heavy = {"numpy", "scipy", "numba", "xarray", "matplotlib", "pydantic", "pandas"}
+    assert not heavy & loaded_after("from solvable.cli.main import parser; parser().format_help()")
+
+
+def test_papers_have_no_compiled_code_and_no_integrals() -> None:
+    for path in (ROOT / "papers").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert "numba" not in text
+        assert "solve_ivp" not in text

@@ -1,0 +1,156 @@
+"""The command line: what it prints, its exit codes, and that mistakes are one line each."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import solvable as sv
+from solvable.cli.main import main
+
+PROBLEM = """
+[teacher]
+width = 2
+[student]
+width = 3
+[inputs]
+dim = 1000
+[training]
+learning_rate = 0.1
+[start]
+seed = 0
+[run]
+until = 100
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "problem.toml"
+    path.write_text(PROBLEM)
+    return str(path)
+
+
+def test_run_prints_a_summary(file, capsys) -> None:
+    assert main(["run", file]) == 0
+    out = capsys.readouterr().out
+    assert "macro: reached the end" in out
+    assert "risk" in out
+
+
+def test_run_json_and_output(file, tmp_path, capsys) -> None:
+    target = tmp_path / "out.nc"
+    assert main(["run", file, "--until", "2", "--clock", "rate", "--seed", "3", "--output", str(target), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["success"] is True
+    assert summary["end_time"] == 2
+    loaded = sv.Trajectory.load(target)
+    problem = sv.Problem.from_toml(PROBLEM.split("[start]")[0])
+    expected = sv.run(problem, sv.start(problem, seed=3), sv.Macro(), until=2, clock="rate")
+    assert loaded.risk.tolist() == expected.risk.tolist()
+    assert summary["problem"] == problem.hash
+
+
+def test_a_diverged_run_is_exit_code_1(file, capsys) -> None:
+    text = Path(file).read_text().replace("0.1", "50.0")
+    Path(file).write_text(text)
+    assert main(["run", file]) == 1
+    assert "diverged: lower the learning rate" in capsys.readouterr().out
+
+
+def test_json_problem_files(tmp_path, capsys) -> None:
+    problem = sv.Problem.from_toml(PROBLEM.split("[start]")[0])
+    path = tmp_path / "problem.json"
+    problem.save(path)
+    assert sv.Problem.load(path) == problem
+    assert main(["run", str(path), "--seed", "0", "--until", "1"]) == 0
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in Path("examples").glob("*.toml")))
+def test_examples_run(name, capsys, request) -> None:
+    assert main(["run", str(request.config.rootpath / "examples" / name)]) == 0
+    assert "plateau at risk" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ("", ["--until", "nan"], "run.until: nan given, must be finite"),
+        ("", ["--until", "soon"], "--until: 'soon' given, must be a number"),
+        ("", ["--until", "-3"], "run.until: -3.0 given, must be greater than 0"),
+        ("", ["--seed", "x"], "--seed: 'x' given, must be a whole number"),
+        ("", ["--seed", "-1"], "start.seed: -1 given, must be greater than or equal to 0"),
+        ("", ["--clock", "hours"], "clock: 'hours' given, must be one of alpha"),
+        ("", ["--clock", "worschech2024"], "student.activation: is 'quadratic'"),
+        ("", ["--cross", "0.1"], "cross: given with Gaussian students"),
+        ("", ["--output", "nowhere/x.nc"], "--output: the directory nowhere does not exist"),
+        ("width = 2->width = 0", [], "teacher.width: 0 given, must be greater than 0"),
+        ("[start]->[begin]", [], "begin: is not a field here"),
+        ("seed = 0->sed = 0", [], "start.sed: is not a field here"),
+        ("until = 100->", [], "give `until` or `times`"),
+        ("width = 2->width = ", [], "not valid TOML"),
+        ("dim = 1000->dim = 1000\nspectrum = 3", [], "inputs.spectrum: 3 given, must be"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(file, change, options, message, capsys) -> None:
+    if change:
+        Path(file).write_text(Path(file).read_text().replace(*change.split("->"), 1))
+    assert main(["run", file, *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert all(line.startswith("solvable: ") for line in captured.err.splitlines())
+
+
+def test_missing_and_unreadable_files(tmp_path, capsys) -> None:
+    assert main(["run", str(tmp_path / "none.toml")]) == 2
+    assert "No such file" in capsys.readouterr().err
+    assert main(["run", str(tmp_path)]) == 2
+    assert "directory" in capsys.readouterr().err
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe\x00")
+    assert main(["run", str(binary)]) == 2
+    assert "not a text file" in capsys.readouterr().err
+
+
+def test_figures_and_claims(tmp_path, capsys) -> None:
+    assert main(["figures"]) == 0
+    assert "bocchi2026/3" in capsys.readouterr().out
+    assert main(["figure", "bocchi2026/4", "--quick", "--output", str(tmp_path), "--json"]) == 0
+    verdicts = json.loads(capsys.readouterr().out)
+    keys = {"paper", "figure", "claim", "expected", "found", "tolerance", "verdict", "evidence"}
+    assert all(set(verdict) == keys for verdict in verdicts)
+    assert main(["claims", "bocchi2026"]) == 0
+    assert "corrected" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["figure", "bocchi2026/99"], "figure: 'bocchi2026/99' given, must be one of"),
+        (["claims", "newton1687"], "paper: 'newton1687' given, must be one of bocchi2026"),
+        (["reproduce", "newton1687"], "paper: 'newton1687' given"),
+    ],
+)
+def test_unknown_figures(arguments, message, capsys) -> None:
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_output_must_be_a_directory(file, capsys) -> None:
+    assert main(["figure", "bocchi2026/4", "--quick", "--output", file]) == 2
+    assert "is a file, must be a directory" in capsys.readouterr().err
+
+
+def test_as_a_command() -> None:
+    command = [sys.executable, "-m", "solvable.cli.main"]
+    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout.strip() == f"solvable {sv.__version__}"
+    helped = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True)
+    assert "figure" in helped.stdout
+    wrong = subprocess.run([*command, "dance"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2
+    assert "Traceback" not in wrong.stderr

@@ -1,0 +1,24 @@
+import pytest
+from hypothesis import settings
+
+import solvable as sv
+
+settings.register_profile("gate", deadline=None, derandomize=True, max_examples=60)
+settings.load_profile("gate")
+
+
+@pytest.fixture
+def quadratic() -> sv.Problem:
+    """Six students, three teachers, bocchi2026's rate."""
+    return sv.Problem(
+        teacher=sv.Teacher(width=3),
+        student=sv.Student(width=6),
+        inputs=sv.Inputs(dim=10_000),
+        training=sv.Training(learning_rate=0.01),
+    )
+
+
+@pytest.fixture
+def power_law() -> sv.Problem:
+    """Two erf students, two teachers, sixteen eigenvalues."""
+    return sv.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=16, N=1024)

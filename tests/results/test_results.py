@@ -1,0 +1,206 @@
+"""Trajectories, clocks, observables, files."""
+
+import numpy as np
+import pytest
+
+import solvable as sv
+from solvable.results.observables import crossing_time, local_exponent, plateaus
+
+
+@pytest.fixture
+def trajectory(quadratic: sv.Problem) -> sv.Trajectory:
+    starts = [sv.start(quadratic, seed=seed, students="orthogonal", cross=0.05) for seed in range(3)]
+    return sv.run_batch(quadratic, starts, sv.Macro(), until=1500)
+
+
+def test_dataset_is_labelled(trajectory: sv.Trajectory) -> None:
+    data = trajectory.data
+    assert data["risk"].dims == ("run", "time")
+    assert data["student_overlap"].dims == ("run", "time", "student", "student_")
+    assert data["cross_overlap"].dims == ("run", "time", "student", "teacher")
+    assert data["readout"].dims == ("run", "time", "student")
+    assert data["ending"].values.tolist() == ["finished"] * 3
+    assert data["time"].attrs["long_name"] == "α = steps / dim"
+    assert sv.Problem.from_json(data.attrs["problem"]) == trajectory.problem
+    assert data is trajectory.to_xarray()
+
+
+def test_the_risk_is_that_of_the_overlaps(trajectory: sv.Trajectory) -> None:
+    state = trajectory.at(750.0, run=1)
+    risk = sv.moments(sv.field_covariance(trajectory.problem, state), trajectory.problem).risk
+    assert risk == pytest.approx(trajectory.risk[1, 100])
+
+
+@pytest.mark.parametrize("keep_blocks", [False, True])
+def test_files_hold_everything(power_law: sv.Problem, tmp_path, keep_blocks) -> None:
+    start = sv.start(power_law, seed=0, scale=0.1)
+    saved = sv.run(power_law, start, sv.Macro(), until=20, clock="rate", keep_blocks=keep_blocks)
+    saved.save(tmp_path / "run.nc")
+    assert [file.name for file in tmp_path.iterdir()] == ["run.nc"]
+    loaded = sv.Trajectory.load(tmp_path / "run.nc")
+    assert loaded.problem == saved.problem
+    assert loaded.unit == "rate"
+    assert loaded.settings == saved.settings
+    assert loaded.ending == saved.ending
+    for name in ("alpha", "risk", "student_overlap", "cross_overlap", "readout", "end_alpha", "nfev"):
+        assert np.array_equal(getattr(loaded, name), getattr(saved, name))
+    assert loaded.last() == saved.last()
+    if keep_blocks:
+        assert loaded.at(saved.time[7]) == saved.at(saved.time[7])
+
+
+def test_a_failed_write_leaves_nothing(trajectory: sv.Trajectory, tmp_path, monkeypatch) -> None:
+    import xarray
+
+    def full_disk(*_args, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(xarray.Dataset, "to_netcdf", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        trajectory.save(tmp_path / "run.nc")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_files_are_refused(tmp_path) -> None:
+    import xarray
+
+    xarray.Dataset({"x": ("y", [1.0])}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
+    with pytest.raises(ValueError, match="not a trajectory"):
+        sv.Trajectory.load(tmp_path / "other.nc")
+
+
+def test_clocks(quadratic: sv.Problem) -> None:
+    assert sv.Clock(quadratic, "steps").from_alpha(2.0) == 20_000
+    assert sv.Clock(quadratic, "steps").to_alpha(20_000) == 2.0
+    assert sv.Clock(quadratic, "rate").from_alpha(100.0) == pytest.approx(1.0)
+    assert sv.Clock(quadratic, "bocchi2026").to_alpha(60) == pytest.approx(6000)
+    with pytest.raises(ValueError, match="must be one of alpha, steps, rate, bocchi2026"):
+        sv.Clock(quadratic, "hours")
+    with pytest.raises(ValueError, match="'steps' needs a finite"):
+        sv.Clock(quadratic.replace(inputs=sv.Inputs()), "steps")
+    fading = quadratic.replace(training__learning_rate=sv.Schedule(times=(0, 4), rates=(0.5, 0.0), shape="linear"))
+    with pytest.raises(ValueError, match="never passes 1"):
+        sv.Clock(fading, "rate").to_alpha(1.2)
+
+
+def test_run_counts_in_the_clock_it_is_given(quadratic: sv.Problem) -> None:
+    start = sv.start(quadratic, seed=0, students="orthogonal", cross=0.05)
+    runs = {
+        unit: sv.run(quadratic, start, sv.Macro(), until=until, clock=unit)
+        for unit, until in [
+            ("alpha", 500),
+            ("steps", 5_000_000),
+            ("rate", 5),
+            ("bocchi2026", 5),
+            ("arnaboldi2023", None),
+        ]
+        if until
+    }
+    for unit, run in runs.items():
+        assert run.risk == pytest.approx(runs["alpha"].risk, rel=1e-9), unit
+        assert run.data["time"].attrs["unit"] == unit
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "give `until` or `times`"),
+        ({"until": -1}, "until: -1 given"),
+        ({"until": float("inf")}, "positive finite"),
+        ({"times": [3, 2]}, "increasing"),
+        ({"times": []}, "times: must be"),
+        ({"times": [-1, 2]}, "not negative"),
+        ({"times": [0, 5], "until": 3}, "is past until=3"),
+        ({"until": 3, "clock": "fortnights"}, "clock: 'fortnights' given"),
+    ],
+)
+def test_bad_times(quadratic: sv.Problem, options, message) -> None:
+    start = sv.start(quadratic, seed=0, students="orthogonal", cross=0.05)
+    with pytest.raises(ValueError, match=message):
+        sv.run(quadratic, start, sv.Macro(), **options)
+
+
+def test_times_are_the_outputs(quadratic: sv.Problem) -> None:
+    start = sv.start(quadratic, seed=0, students="orthogonal", cross=0.05)
+    run = sv.run(quadratic, start, sv.Macro(), times=np.geomspace(1, 100, 5), until=200)
+    assert run.time == pytest.approx([*np.geomspace(1, 100, 5), 200])
+
+
+def test_a_start_of_another_problem_is_refused(quadratic: sv.Problem) -> None:
+    start = sv.start(quadratic, seed=0, students="orthogonal", cross=0.05)
+    with pytest.raises(sv.InvalidStart, match=r"start: has .* \(1, 6, 3\), the problem \(1, 5, 3\)"):
+        sv.run(quadratic.replace(student__width=5), start, sv.Macro(), until=1)
+    with pytest.raises(sv.InvalidStart, match="differs from the problem's"):
+        sv.run(quadratic.replace(teacher__overlap=2 * np.eye(3)), start, sv.Macro(), until=1)
+
+
+def test_batches_need_something_and_one_clock(quadratic: sv.Problem) -> None:
+    start = sv.start(quadratic, seed=0, students="orthogonal", cross=0.05)
+    with pytest.raises(ValueError, match="at least one start"):
+        sv.run_batch(quadratic, [], sv.Macro(), until=1)
+    with pytest.raises(ValueError, match="runs differently for each learning rate"):
+        sv.run_batch(quadratic, start, sv.Macro(), until=1, clock="rate", learning_rates=[0.1, 0.2])
+
+
+def test_observables_on_known_curves() -> None:
+    times = np.linspace(0, 10, 1001)
+    assert crossing_time(times, np.exp(-times), 0.5) == pytest.approx(np.log(2), abs=1e-4)
+    assert np.isnan(crossing_time(times, np.exp(-times), 1e-9))
+    assert crossing_time(times, np.exp(-times), 2.0) == 0
+    exponent = local_exponent(times, 3.0 / np.maximum(times, 1e-9) ** 1.5)
+    assert np.isnan(exponent[0])
+    assert exponent[10:-1] == pytest.approx(np.full(990, -1.5), abs=1e-2)
+
+
+def test_plateaus_on_known_curves() -> None:
+    """Two logistic drops with rests between them: heights to 1 %, borders between the drops; tails do not count."""
+    times = np.linspace(0, 100, 2001)
+    risk = 0.5 + 0.3 * np.exp(-times) - 0.3 / (1 + np.exp(-(times - 30))) - 0.19 / (1 + np.exp(-(times - 70)))
+    first, second = plateaus(times, risk)
+    assert first.height == pytest.approx(0.5, rel=0.01)
+    assert second.height == pytest.approx(0.2, rel=0.01)
+    assert 0 < first.start < 10 < first.end < 30 < second.start < 40 < second.end < 70
+    assert first.length == first.end - first.start
+    assert plateaus(times, np.exp(-times / 10)) == []
+    assert plateaus(times, 1 / (1 + times) ** 2) == []
+    assert plateaus(times[:2], risk[:2]) == []
+    scaled = plateaus(1e6 * times, 1e-3 * risk)
+    assert scaled[0].end == pytest.approx(1e6 * first.end)
+    begins_flat = plateaus(times, 1 - 0.9 / (1 + np.exp(-(times - 50))))
+    assert begins_flat[0].start == 0
+
+
+def test_summaries(trajectory: sv.Trajectory) -> None:
+    assert repr(trajectory) == "<Trajectory macro, 3 run(s) x 201 times: 3 of 3 runs: reached the end>"
+    card = trajectory._repr_html_()
+    assert "6 quadratic students, 3 teachers" in card
+    assert card.count("<polyline") == 3
+
+
+def test_plots_return_axes_and_touch_no_settings(trajectory: sv.Trajectory) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    before = dict(matplotlib.rcParams)
+    picture, axes = sv.plot.figure(2, 2)
+    assert trajectory.plot(ax=axes[0, 0]) is axes[0, 0]
+    sv.plot.cross_overlaps(trajectory, ax=axes[0, 1])
+    sv.plot.student_overlaps(trajectory.data, ax=axes[1, 0])
+    ax = sv.plot.compare(trajectory, trajectory, labels=["one", "two"], ax=axes[1, 1])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "two"]
+    assert axes[0, 0].get_xlabel() == "α = steps / dim"
+    assert len(axes[0, 1].lines) == 18
+    assert before == dict(matplotlib.rcParams)
+    picture.canvas.draw()
+
+
+def test_compare_leaves_diverged_runs_out_and_says_so(quadratic: sv.Problem) -> None:
+    starts = [sv.start(quadratic, seed=seed, students="orthogonal", cross=0.05) for seed in range(2)]
+    batch = sv.run_batch(quadratic, starts, sv.Macro(), until=50, learning_rates=[0.1, 3.0])
+    _, ax = sv.plot.figure()
+    sv.plot.compare(batch, ax=ax)
+    assert "2 of 4 diverged, left out" in ax.get_legend().get_texts()[0].get_text()
+    assert np.isfinite(ax.lines[0].get_ydata()).all()
+    other = sv.run(quadratic, starts[0], sv.Macro(), until=1, clock="rate")
+    with pytest.raises(ValueError, match="different clocks"):
+        sv.plot.compare(batch, other, ax=ax)
