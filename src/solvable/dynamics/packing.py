@@ -27,7 +27,7 @@ class Packed(NamedTuple):
 def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     """`noise=False` drops the order rate^2: the limit of small rates."""
     training, inputs = problem.training, problem.inputs
-    breaks = training.schedule.segments[1:, 0]
+    breaks = training.schedule.segments[1:, 0].copy()
     if training.readout_rate is not None:
         breaks = np.union1d(breaks, training.readout_schedule.segments[1:, 0])
     T = start.block_teacher_overlap
