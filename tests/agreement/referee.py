@@ -85,7 +85,7 @@ def sgd(problem, weights, teacher_weights, times, runs, seed, rate_factor=1.0):
         error = (label - np.einsum("rk,rbk->rb", a, g(z)))[..., None]
         F = 2 * c * a[:, None] * slope(z) * error
         W *= 1 - eta * training.weight_decay / N
-        W += (eta / (B * np.sqrt(N)) * F).transpose(0, 2, 1) @ x
+        W += np.einsum("rbk,rbn->rkn", eta / (B * np.sqrt(N)) * F, x)
         if sphere:
             W *= np.sqrt(N / np.einsum("rkn,rkn->rk", W, W))[..., None]
         if training.train_readout:
