@@ -45,7 +45,7 @@ reproduce: setup
 	$(BIN)/solvable reproduce --output figures
 
 lock:
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet -o requirements.txt
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --quiet -o requirements.txt
 
 clean:
 	rm -rf $(VENV) figures .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from solvable import checks, plot, theory
     from solvable.dynamics.moments import Moments, field_covariance, moments
+    from solvable.gaussian.units import Activation
     from solvable.macro import Macro
     from solvable.overlaps import InvalidStart, Overlaps, measure, start
     from solvable.problems import (
+        Hermite,
         Inputs,
         InvalidProblem,
         PowerLaw,
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
         Schedule,
         Spectrum,
         Student,
+        Target,
         Teacher,
         Training,
         convention,
@@ -29,8 +32,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "solvable.gaussian.units": ("Activation",),
     "solvable.problems": (
-        "Inputs", "InvalidProblem", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Teacher", "Training", "convention",
+        "Hermite", "Inputs", "InvalidProblem", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Target",
+        "Teacher", "Training", "convention",
     ),
     "solvable.overlaps": ("InvalidStart", "Overlaps", "measure", "start"),
     "solvable.dynamics.moments": ("Moments", "field_covariance", "moments"),
@@ -41,8 +46,9 @@ _ROOMS = ("checks", "plot", "theory")
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Clock", "Ending", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Moments", "Overlaps", "PowerLaw", "Problem",
-    "Schedule", "Spectrum", "Student", "Teacher", "Training", "Trajectory", "checks", "convention", "field_covariance",
+    "Activation", "Clock", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Moments",
+    "Overlaps", "PowerLaw", "Problem",
+    "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "checks", "convention", "field_covariance",
     "measure", "moments", "plot", "run", "run_batch", "start", "theory", "when",
 ]  # fmt: skip
 

@@ -16,8 +16,9 @@ ORDER = [
 ]  # fmt: skip
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {
-    "Clock", "Ending", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Moments", "Overlaps", "PowerLaw", "Problem",
-    "Schedule", "Spectrum", "Student", "Teacher", "Training", "Trajectory", "checks", "convention", "field_covariance",
+    "Activation", "Clock", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Moments",
+    "Overlaps", "PowerLaw", "Problem",
+    "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "checks", "convention", "field_covariance",
     "measure", "moments", "plot", "run", "run_batch", "start", "theory", "when",
 }  # fmt: skip
 

@@ -16,6 +16,32 @@ def test_reports_pass_and_fail() -> None:
     assert "FAILED" in str(report(1.4))
 
 
+def test_all_routes_agree(quadratic: sv.Problem) -> None:
+    """Four routes at small rate, three at finite rate; with a spectrum or other units fewer apply."""
+    start = sv.start(quadratic, seed=0, students="orthogonal", cross=0.05)
+    flow = sv.checks.routes_agree(quadratic, start, until=1500)
+    assert set(flow.values) == {"exponential integrator", "closed form", "mode reduction"}
+    assert flow.passed
+    fast = sv.checks.routes_agree(quadratic.replace(training__learning_rate=0.3), start, until=60, small_rate=False)
+    assert set(fast.values) == {"exponential integrator", "mode reduction"}
+    assert fast.passed
+    generic = sv.start(quadratic, seed=0)
+    assert set(sv.checks.routes_agree(quadratic, generic, until=500).values) == {
+        "exponential integrator",
+        "closed form",
+    }
+    wrong = sv.checks.Report(
+        flow.name, flow.values, {k: 1.001 * v for k, v in flow.references.items()}, flow.scales, 1.0
+    )
+    assert not wrong.passed
+
+
+def test_routes_with_a_spectrum(power_law: sv.Problem) -> None:
+    report = sv.checks.routes_agree(power_law, sv.start(power_law, seed=0, scale=0.3), until=50, tolerance=1e-5)
+    assert set(report.values) == {"exponential integrator"}
+    assert report.passed
+
+
 def test_sampling_check_catches_a_wrong_covariance(quadratic: sv.Problem) -> None:
     factor = np.random.default_rng(0).standard_normal((9, 9))
     C = factor @ factor.T / 9

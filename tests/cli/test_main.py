@@ -10,6 +10,7 @@ import pytest
 import solvable as sv
 from solvable.cli.main import main
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 PROBLEM = """
 [teacher]
 width = 2
@@ -69,9 +70,10 @@ def test_json_problem_files(tmp_path, capsys) -> None:
     capsys.readouterr()
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in Path("examples").glob("*.toml")))
-def test_examples_run(name, capsys, request) -> None:
-    assert main(["run", str(request.config.rootpath / "examples" / name)]) == 0
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.toml")))
+def test_examples_run(name, capsys) -> None:
+    assert sv.Problem.load(EXAMPLES / name).student.width > 1
+    assert main(["run", str(EXAMPLES / name)]) == 0
     assert "plateau at risk" in capsys.readouterr().out
 
 
@@ -86,11 +88,19 @@ def test_examples_run(name, capsys, request) -> None:
         ("", ["--clock", "hours"], "clock: 'hours' given, must be one of alpha"),
         ("", ["--clock", "worschech2024"], "student.activation: is 'quadratic'"),
         ("", ["--cross", "0.1"], "cross: given with Gaussian students"),
+        ("", ["--output", "x.csv"], "--output: x.csv given, must end in .nc"),
+        ("seed = 0->scale = 1.0", [], "start.seed: is missing; give it by --seed"),
+        (
+            "width = 2->width = 2\nK = 3",
+            [],
+            "teacher.K: is not a field here, must be one of activation, overlap, readout",
+        ),
+        ("learning_rate->learning-rate", [], "training.learning-rate: is not a field here"),
         ("", ["--output", "nowhere/x.nc"], "--output: the directory nowhere does not exist"),
         ("width = 2->width = 0", [], "teacher.width: 0 given, must be greater than 0"),
         ("[start]->[begin]", [], "begin: is not a field here"),
         ("seed = 0->sed = 0", [], "start.sed: is not a field here"),
-        ("until = 100->", [], "give `until` or `times`"),
+        ("until = 100->", [], "run.until: is missing; give it by --until or in the table [run]"),
         ("width = 2->width = ", [], "not valid TOML"),
         ("dim = 1000->dim = 1000\nspectrum = 3", [], "inputs.spectrum: 3 given, must be"),
     ],
@@ -109,7 +119,7 @@ def test_missing_and_unreadable_files(tmp_path, capsys) -> None:
     assert main(["run", str(tmp_path / "none.toml")]) == 2
     assert "No such file" in capsys.readouterr().err
     assert main(["run", str(tmp_path)]) == 2
-    assert "directory" in capsys.readouterr().err
+    assert "must end in .toml or .json" in capsys.readouterr().err
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"\xff\xfe\x00")
     assert main(["run", str(binary)]) == 2
@@ -119,7 +129,10 @@ def test_missing_and_unreadable_files(tmp_path, capsys) -> None:
 def test_figures_and_claims(tmp_path, capsys) -> None:
     assert main(["figures"]) == 0
     assert "bocchi2026/3" in capsys.readouterr().out
-    assert main(["figure", "bocchi2026/4", "--quick", "--output", str(tmp_path), "--json"]) == 0
+    assert main(["figure", "bocchi2026/6", "-n", "--output", str(tmp_path / "new")]) == 0
+    assert "would draw bocchi2026/6" in capsys.readouterr().out
+    assert not (tmp_path / "new").exists()
+    assert main(["figure", "bocchi2026/6", "--quick", "--output", str(tmp_path), "--json"]) == 0
     verdicts = json.loads(capsys.readouterr().out)
     keys = {"paper", "figure", "claim", "expected", "found", "tolerance", "verdict", "evidence"}
     assert all(set(verdict) == keys for verdict in verdicts)
@@ -143,6 +156,29 @@ def test_unknown_figures(arguments, message, capsys) -> None:
 def test_output_must_be_a_directory(file, capsys) -> None:
     assert main(["figure", "bocchi2026/4", "--quick", "--output", file]) == 2
     assert "is a file, must be a directory" in capsys.readouterr().err
+
+
+def test_dry_run_and_completion(file, capsys) -> None:
+    assert main(["run", file, "-n"]) == 0
+    assert "would run Macro(rtol=1e-08" in capsys.readouterr().out
+    for shell in ("bash", "zsh"):
+        assert main(["completion", shell]) == 0
+        assert "reproduce" in capsys.readouterr().out
+
+
+def test_help_keeps_square_brackets(capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    assert "[teacher], [student], [inputs], [training]" in capsys.readouterr().out
+
+
+def test_runs_that_diverge_before_their_first_output(file, capsys) -> None:
+    text = Path(file).read_text().replace("0.1", "1e200").replace("until = 100", "times = [50, 100]")
+    Path(file).write_text(text)
+    assert main(["run", file]) == 1
+    assert "diverged" in capsys.readouterr().out
+    assert main(["run", file, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["ending"] == "diverged"
 
 
 def test_as_a_command() -> None:

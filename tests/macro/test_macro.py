@@ -54,12 +54,20 @@ def test_divergence_is_named_with_its_time_and_never_averaged(quadratic: sv.Prob
     assert diverged.tolist() == [False] * 10 + [True] * 5
     assert "5 of 15 runs: the overlaps diverged: lower the learning rate" in batch.message
     assert (batch.end_time[diverged] < 100).all()
-    mean = batch.mean("risk")
-    assert mean.left_out == 5
-    assert np.isfinite(mean.mean).all()
-    assert np.isfinite(mean.standard_error).all()
-    assert mean.mean == pytest.approx(batch.risk[:10].mean(axis=0))
-    assert (mean.runs == 10).all()
+    with pytest.raises(ValueError, match=r"runs differ in learning_rate; choose by select\(learning_rate="):
+        batch.mean("risk")
+    slow = batch.select(learning_rate=0.5)
+    mean = slow.mean("risk")
+    assert (mean.runs, mean.left_out) == (5, 0)
+    assert mean.mean == pytest.approx(batch.risk[:5].mean(axis=0))
+    assert mean.standard_error == pytest.approx(batch.risk[:5].std(axis=0, ddof=1) / np.sqrt(5))
+    assert slow.problem.training.learning_rate == 0.5
+    lost = batch.select(learning_rate=2.5).mean()
+    assert (lost.runs, lost.left_out) == (0, 5)
+    with pytest.raises(ValueError, match="'rate' given, must be one of run, start, learning_rate"):
+        batch.select(rate=0.5)
+    with pytest.raises(ValueError, match="no run has"):
+        batch.select(learning_rate=7.0)
 
 
 def test_many_divergent_runs_leave_no_nan_in_averages(quadratic: sv.Problem) -> None:
@@ -72,8 +80,135 @@ def test_many_divergent_runs_leave_no_nan_in_averages(quadratic: sv.Problem) -> 
     assert 50 < diverged.sum() < 450
     assert np.isfinite(batch.risk[~diverged]).all()
     assert np.isfinite(batch.end_time[diverged]).all()
-    assert np.isfinite(batch.mean("student_overlap").mean).all()
-    assert batch.mean().left_out == diverged.sum()
+    for rate in np.unique(batch.labels["learning_rate"]):
+        some = batch.select(learning_rate=rate)
+        mean = some.mean("student_overlap")
+        assert mean.left_out == (some.endings == sv.Ending.DIVERGED).sum()
+        assert np.isfinite(mean.mean).all() == (mean.runs > 0)
+
+
+def test_means_of_stopped_runs_end_with_the_first_stop(quadratic: sv.Problem) -> None:
+    """Whoever is still going when others have stopped is no fair sample."""
+    starts = [sv.start(quadratic, seed=seed, students="orthogonal", cross=0.05) for seed in range(4)]
+    batch = sv.run_batch(quadratic, starts, sv.Macro(), until=2000, stop=sv.when("risk", below=0.5, relative=True))
+    assert batch.exit_time() == pytest.approx(batch.end_time)
+    whole = sv.run_batch(quadratic, starts, sv.Macro(), until=2000)
+    assert whole.exit_time() == pytest.approx(batch.end_time, rel=1e-3)
+    together = batch.alpha < batch.end_time.min()
+    assert batch.mean().mean[together] == pytest.approx(whole.mean().mean[together])
+    assert np.isnan(batch.mean().mean[~together]).all()
+    late = sv.run_batch(quadratic, starts, sv.Macro(), times=np.linspace(200, 2000, 500))
+    assert late.exit_time() == pytest.approx(batch.end_time, rel=1e-3)  # relative to the start, not to the first output
+
+
+@pytest.mark.parametrize("first", [0.0, 1e-6, 1e-4])
+@pytest.mark.parametrize("unit", ["quadratic", "erf"])
+def test_warm_up(unit, first) -> None:
+    """A rate that is (almost) zero at first lets the step grow; what follows must not be stepped over blindly."""
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, activation=unit),
+        student=sv.Student(width=2, activation=unit),
+        training=sv.Training(learning_rate=sv.Schedule(times=(0, 1000), rates=(first, 0.1))),
+    )
+    start = sv.start(problem, student_overlap=np.eye(2), cross_overlap=[[0.1, 0.0], [0.05, 0.2]])
+    after = sv.run(problem.replace(training__learning_rate=0.1), start, sv.Macro(), times=[500.0])
+    whole = sv.run(problem, start, sv.Macro(), times=[1500.0])
+    assert whole.success
+    assert np.isfinite(whole.student_overlap).all()
+    assert whole.risk[0, 0] == pytest.approx(after.risk[0, 0], rel=0.3, abs=1e-9)
+
+
+def test_huge_rates_diverge(quadratic: sv.Problem) -> None:
+    start = sv.start(quadratic, seed=0)
+    for rate in (1e3, 1e150, 1e300):
+        run = sv.run(quadratic.replace(training__learning_rate=rate), start, sv.Macro(), until=10)
+        assert run.ending == [sv.Ending.DIVERGED]
+
+
+def test_large_starts_are_no_divergence() -> None:
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=1, activation="linear"),
+        student=sv.Student(width=1, activation="linear"),
+        inputs=sv.Inputs(dim=100),
+        training=sv.Training(learning_rate=0.1),
+    )
+    run = sv.run(problem, sv.start(problem, seed=0, scale=2e4), sv.Macro(), until=400)
+    assert run.success
+    assert run.risk[0, -1] < 1e-6 * run.risk[0, 0]
+
+
+def test_slow_blocks_are_followed_to_the_end() -> None:
+    """Linear units: the exact solution of each block, long after the risk has fallen below rounding of its terms."""
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=1, activation="linear"),
+        student=sv.Student(width=1, activation="linear"),
+        inputs=sv.Inputs(spectrum=sv.PowerLaw(beta=0.5, distinct=16)),
+        training=sv.Training(learning_rate=0.5, loss_factor=0.5),
+    )
+    start = sv.start(problem, student_overlap=[[1.0]])
+    run = sv.run(problem, start, sv.Macro(small_rate=True), times=[200.0], keep_blocks=True)
+    lam, f = problem.inputs.eigenvalues, problem.inputs.fractions
+    assert run.blocks.cross[0, 0, :, 0, 0] == pytest.approx(f * (1 - np.exp(-0.5 * lam * 200)), rel=1e-6)
+
+
+def test_zero_absolute_tolerance_is_allowed(quadratic: sv.Problem) -> None:
+    start = sv.start(quadratic, student_overlap=0.75 * np.eye(6), cross_overlap=1e-9 * np.eye(6, 3))
+    ends = [
+        sv.run(quadratic, start, sv.Macro(atol=atol), times=[60.0], clock="rate").risk[0, 0] for atol in (0.0, 1e-14)
+    ]
+    assert ends[0] == pytest.approx(ends[1], rel=1e-5)
+
+
+def test_every_output_can_be_restarted_from() -> None:
+    """At the solution the overlaps are singular; integration errors must not make a state impossible."""
+    for unit, width in [("linear", 2), ("erf", 1), ("quadratic", 2)]:
+        problem = sv.Problem(
+            teacher=sv.Teacher(width=width, activation=unit),
+            student=sv.Student(width=width, activation=unit),
+            inputs=sv.Inputs(dim=400, spectrum=sv.PowerLaw(beta=0.5, distinct=4)),
+            training=sv.Training(learning_rate=0.1, loss_factor=0.5),
+        )
+        run = sv.run(problem, sv.start(problem, seed=0), sv.Macro(), until=3000, keep_blocks=True)
+        for i in range(0, 201, 20):
+            state = run.at(run.time[i])
+            assert state.student_overlap == pytest.approx(run.student_overlap[0, i], abs=1e-6)
+        sv.run(problem, run.last(), sv.Macro(), until=1)
+
+
+def test_tiny_overlaps_still_escape(quadratic: sv.Problem) -> None:
+    """Down to 1e-16, well below atol, a plateau is not an end."""
+    exits = []
+    for size in (1e-12, 1e-14, 1e-16):
+        start = sv.start(quadratic, student_overlap=0.75 * np.eye(6), cross_overlap=size * np.eye(6, 3))
+        stop = sv.when("risk", below=0.5, relative=True)
+        exits.append(
+            sv.run(quadratic, start, sv.Macro(small_rate=True, atol=0.0), until=200, clock="rate", stop=stop).end_time[
+                0
+            ]
+        )
+    assert np.diff(exits) == pytest.approx([np.log(100) / (8 / 18)] * 2, rel=1e-3)
+
+
+def test_ctrl_c_stops_a_long_run(tmp_path) -> None:
+    import signal
+    import subprocess
+    import sys
+    import time
+
+    code = (
+        "import numpy as np, solvable as sv\n"
+        "p = sv.convention('worschech2024').problem(K=40, M=40, eta=0.1)\n"
+        "s = sv.start(p, student_overlap=np.eye(40))\n"
+        "print('ready', flush=True)\n"
+        "sv.run(p, s, sv.Macro(rtol=1e-12), until=1e7)\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(2)
+    child.send_signal(signal.SIGINT)
+    _, error = child.communicate(timeout=60)
+    assert child.returncode != 0
+    assert "KeyboardInterrupt" in error
 
 
 def test_the_printed_stability_limit(quadratic: sv.Problem) -> None:

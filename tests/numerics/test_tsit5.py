@@ -35,7 +35,7 @@ def first(y, ints, floats, work, observed):
 def solve(rhs, y0, times, *, rtol=1e-8, atol=1e-14, breaks=(), floats=(0.0,), watch=None, max_steps=100_000):
     times = np.array(times, dtype=float)
     states, observed = np.empty((len(times), len(y0))), np.empty((len(times), 1))
-    last, report = np.empty(len(y0)), np.empty(tsit5.REPORT)
+    last, report = np.empty(len(y0)), np.zeros(tsit5.REPORT)
     watched, direction, level = (-1, 1, 0.0) if watch is None else (0, *watch)
     tsit5.solve(
         rhs, first, np.array(y0, dtype=float), 0.0, times, np.array(breaks, dtype=float), rtol, atol, max_steps, 1e8, -np.inf,
@@ -132,6 +132,21 @@ def test_slow_growth_is_not_taken_for_rest() -> None:
     states, _, report = solve(switched_decay, [1e-13], [0, 30.0], floats=[-1.0], atol=1e-22)
     assert report[0] == tsit5.FINISHED
     assert states[-1, 0] == pytest.approx(1e-13 * np.exp(30), rel=1e-5)
+
+
+def test_nan_is_never_lost() -> None:
+    """In whichever component it appears: the step is rejected and the run ends as diverged, not as converged."""
+    k, scratch = np.zeros((7, 3)), np.empty(3)
+    for i in range(3):
+        trial = np.ones(3)
+        trial[i] = np.nan
+        assert np.isnan(tsit5.scaled_error(0.1, np.ones(3), trial, k, 1e-8, 1e-14, scratch)).all()
+
+
+def test_the_end_of_a_run_is_not_rest() -> None:
+    """Close to the end there is little time left to move in; that alone is no convergence."""
+    _, _, report = solve(switched_decay, [1.0], np.linspace(0, 5, 2001), floats=[0.3])
+    assert report[0] == tsit5.FINISHED
 
 
 def test_step_limit() -> None:

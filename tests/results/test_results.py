@@ -187,7 +187,9 @@ def test_plots_return_axes_and_touch_no_settings(trajectory: sv.Trajectory) -> N
     sv.plot.cross_overlaps(trajectory, ax=axes[0, 1])
     sv.plot.student_overlaps(trajectory.data, ax=axes[1, 0])
     ax = sv.plot.compare(trajectory, trajectory, labels=["one", "two"], ax=axes[1, 1])
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "two"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one, 3 runs", "two, 3 runs"]
+    with pytest.raises(ValueError, match="1 labels given for 2 trajectories"):
+        sv.plot.compare(trajectory, trajectory, labels=["one"], ax=axes[1, 1])
     assert axes[0, 0].get_xlabel() == "α = steps / dim"
     assert len(axes[0, 1].lines) == 18
     assert before == dict(matplotlib.rcParams)
@@ -199,8 +201,12 @@ def test_compare_leaves_diverged_runs_out_and_says_so(quadratic: sv.Problem) -> 
     batch = sv.run_batch(quadratic, starts, sv.Macro(), until=50, learning_rates=[0.1, 3.0])
     _, ax = sv.plot.figure()
     sv.plot.compare(batch, ax=ax)
-    assert "2 of 4 diverged, left out" in ax.get_legend().get_texts()[0].get_text()
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["macro, rate 0.1, 2 runs", "macro, rate 3 (2 of 2 diverged, left out)"]
     assert np.isfinite(ax.lines[0].get_ydata()).all()
+    _, ax = sv.plot.figure()
+    batch.plot(ax=ax)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["rate 0.1", "rate 3"]
     other = sv.run(quadratic, starts[0], sv.Macro(), until=1, clock="rate")
     with pytest.raises(ValueError, match="different clocks"):
         sv.plot.compare(batch, other, ax=ax)

@@ -3,5 +3,6 @@
 from solvable.checks.invariants import layer_balance, norms_on_sphere
 from solvable.checks.moments import moments_against_sampling
 from solvable.checks.report import Report
+from solvable.checks.routes import routes_agree
 
-__all__ = ["Report", "layer_balance", "moments_against_sampling", "norms_on_sphere"]
+__all__ = ["Report", "layer_balance", "moments_against_sampling", "norms_on_sphere", "routes_agree"]

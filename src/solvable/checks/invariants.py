@@ -10,8 +10,10 @@ DEGREES = {"linear": 1, "quadratic": 2}
 
 def norms_on_sphere(trajectory: Trajectory, *, tolerance: float = 1e-10) -> Report:
     """On the sphere every student keeps overlap one with itself."""
+    if trajectory.problem.student.norm != "sphere":
+        raise ValueError("norms_on_sphere: student.norm is 'free', so norms may change")
     norms = np.diagonal(trajectory.student_overlap, axis1=2, axis2=3)
-    norms = norms[np.isfinite(norms)]
+    norms = norms[np.isfinite(trajectory.risk)]
     return Report(
         "norms on the sphere",
         {"norm": norms},
@@ -40,11 +42,10 @@ def layer_balance(trajectory: Trajectory, *, tolerance: float = 1e-6) -> Report:
     ratios = np.array(training.schedule.rates) / np.array(training.readout_schedule.rates)
     if training.schedule.times != training.readout_schedule.times or np.ptp(ratios) > 1e-12 * ratios[0]:
         raise ValueError("layer_balance: needs rates of the two layers in a constant ratio")
-    if np.abs(trajectory.problem.inputs.eigenvalues - 1).max() > 1e-12:
-        raise ValueError("layer_balance: needs isotropic inputs")
     norms = np.diagonal(trajectory.student_overlap, axis1=2, axis2=3)
-    balance = norms - DEGREES[student.activation] * ratios[0] * trajectory.readout**2
-    start = np.broadcast_to(balance[:, :1], balance.shape)
+    balance = norms - DEGREES[str(student.activation)] * ratios[0] * trajectory.readout**2
+    start = np.broadcast_to(balance[:, :1], balance.shape)[np.isfinite(trajectory.risk)]
+    balance = balance[np.isfinite(trajectory.risk)]
     return Report(
         "balance of the layers",
         {"balance": balance}, {"balance": start}, {"balance": np.full_like(balance, tolerance)}, 1.0,

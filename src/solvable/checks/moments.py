@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from solvable.checks.report import Report
-from solvable.dynamics.moments import moments
-from solvable.gaussian.units import UNITS
+from solvable.dynamics.moments import NODES, moments
 from solvable.overlaps import Seed, as_array
 from solvable.problems import Problem
 
@@ -18,6 +17,7 @@ def moments_against_sampling(
     readout: Any = None,
     samples: int = 200_000,
     seed: Seed = 0,
+    nodes: int = NODES,
     allowed: float = 5.0,
 ) -> Report:
     """Draw fields z with the given covariance (n, n) and label noise, form the learning amplitudes F of single samples
@@ -28,18 +28,19 @@ def moments_against_sampling(
     random = np.random.default_rng(seed)
     values, vectors = np.linalg.eigh(C)
     z = random.standard_normal((samples, len(C))) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    student, teacher = UNITS[problem.student.activation], UNITS[problem.teacher.activation]
+    student = problem.student.unit
     g = student.function(z[:, :p])
-    clean = teacher.function(z[:, p:]) @ problem.teacher.readout_values - g @ a
+    clean = problem.teacher.labels(z[:, p:]) - g @ a
     error = clean + np.sqrt(problem.training.label_noise) * random.standard_normal(samples)
-    F = 2 * c * a * student.derivative(z[:, :p]) * error[:, None]
+    push = np.tanh(error) if problem.training.loss == "log-cosh" else error
+    F = 2 * c * a * student.derivative(z[:, :p]) * push[:, None]
     sampled = {
         "risk": c * clean**2,
         "drift": F[:, :, None] * z[:, None, :],
         "noise": F[:, :, None] * F[:, None, :],
-        "readout_drift": 2 * c * g * error[:, None],
+        "readout_drift": 2 * c * g * push[:, None],
     }
-    exact = moments(C, problem, a)
+    exact = moments(C, problem, a, nodes=nodes)
     return Report(
         "moments of one step against sampling",
         {

@@ -1,7 +1,9 @@
 """What each command does."""
 
 import json
+import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,21 @@ import numpy as np
 from solvable.problems import InvalidProblem
 
 BAD_INPUT = (ValueError, KeyError, OSError)
+
+
+def call(options: Namespace) -> int:
+    """Run a command; bad input becomes one line per mistake and exit code 2."""
+    try:
+        for name, value in vars(options).items():
+            if isinstance(value, list):  # what the parser makes of "--name=--"
+                raise ValueError(f"--{name}: '--' given, must be a value")
+        return COMMANDS[options.command](options)
+    except BrokenPipeError:
+        raise
+    except BAD_INPUT as error:
+        for line in explain(error):
+            print(f"solvable: {line}", file=sys.stderr)
+        return 2
 
 
 def explain(error: BaseException) -> list[str]:
@@ -38,48 +55,75 @@ def run(options: Namespace) -> int:
         },
     )
     if options.output is not None:
-        _need_directory(Path(options.output).parent)
+        _check_output(Path(options.output))
     from solvable.macro import Macro
     from solvable.overlaps import start
     from solvable.results import run as follow
 
-    level = Macro(**{name: getattr(file.level, name) for name in ("rtol", "atol", "small_rate", "max_steps")})
+    level = Macro(**{name: getattr(file.level, name) for name in type(file.level).model_fields if name != "name"})
+    if file.start.seed is None and file.start.student_overlap is None:
+        raise ValueError("start.seed: is missing; give it by --seed or in the table [start]")
+    if file.run.until is None and file.run.times is None:
+        raise ValueError("run.until: is missing; give it by --until or in the table [run]")
     first = start(file.problem, **{name: getattr(file.start, name) for name in type(file.start).model_fields})
     table = file.run
+    if options.dry_run:
+        print(
+            f"would run {level} on problem {file.problem.hash[:12]} until {table.until or max(table.times or (0,))} ({table.clock})"
+        )
+        return 0
     trajectory = follow(
         file.problem, first, level, table.until, times=table.times, clock=table.clock, keep_blocks=table.keep_blocks
     )
     if options.output is not None:
         trajectory.save(options.output)
-    plateaus = [plateau._asdict() for plateau in trajectory.plateaus()]
-    finite = trajectory.risk[0][np.isfinite(trajectory.risk[0])]
+    summary = _summary(trajectory, options.output)
+    if options.json:
+        print(json.dumps(summary, indent=2))
+    else:
+        _print_summary(trajectory, summary)
+    return 0 if trajectory.success else 1
+
+
+def _summary(trajectory: Any, output: str | None) -> dict[str, Any]:
+    from solvable.dynamics.moments import field_covariance, moments
+
     half = float(trajectory.exit_time()[0])
-    summary: dict[str, Any] = {
-        "problem": file.problem.hash,
+    try:
+        end = trajectory.last()
+        last = moments(field_covariance(trajectory.problem, end), trajectory.problem, end.readout).risk
+    except ValueError:  # the state of a run that diverged
+        last = float("nan")
+    return {
+        "problem": trajectory.problem.hash,
         "level": trajectory.level,
         "clock": trajectory.unit,
         "success": trajectory.success,
         "ending": trajectory.ending[0].name.lower(),
         "message": trajectory.message,
         "end_time": float(trajectory.end_time[0]),
-        "risk": {"first": float(finite[0]), "last": float(finite[-1])},
+        "risk": {"first": float(trajectory.start_risk[0]), "last": last if np.isfinite(last) else None},
+        "risk_error": float(np.nanmax(trajectory.risk_error, initial=0.0)),
         "half_risk_time": half if np.isfinite(half) else None,
-        "plateaus": plateaus,
+        "plateaus": [plateau._asdict() | {"length": plateau.length} for plateau in trajectory.plateaus()],
         "nfev": int(trajectory.nfev[0]),
-        "output": options.output,
+        "output": output,
     }
-    if options.json:
-        print(json.dumps(summary, indent=2))
-    else:
-        print(f"{trajectory.level}: {trajectory.message}")
-        print(f"risk {finite[0]:.6g} -> {finite[-1]:.6g} at {trajectory.clock.label} {trajectory.end_time[0]:.6g}")
-        if np.isfinite(half):
-            print(f"half the first risk at {half:.6g}")
-        for plateau in trajectory.plateaus():
-            print(f"plateau at risk {plateau.height:.6g} from {plateau.start:.6g} to {plateau.end:.6g}")
-        if options.output is not None:
-            print(f"wrote {options.output}")
-    return 0 if trajectory.success else 1
+
+
+def _print_summary(trajectory: Any, summary: dict[str, Any]) -> None:
+    first, last = summary["risk"]["first"], summary["risk"]["last"]
+    print(f"{trajectory.level}: {trajectory.message}")
+    ended = f"{last:.6g}" if last is not None else "no finite value"
+    print(f"risk {first:.6g} -> {ended} at {trajectory.clock.label} {summary['end_time']:.6g}")
+    if summary["risk_error"] > 0:
+        print(f"error of the risk from averages over nodes: up to {summary['risk_error']:.2g}")
+    if summary["half_risk_time"] is not None:
+        print(f"half the first risk at {summary['half_risk_time']:.6g}")
+    for plateau in summary["plateaus"]:
+        print(f"plateau at risk {plateau['height']:.6g} from {plateau['start']:.6g} to {plateau['end']:.6g}")
+    if summary["output"] is not None:
+        print(f"wrote {summary['output']}")
 
 
 def figures(options: Namespace) -> int:
@@ -119,14 +163,46 @@ def _draw(keys: list[str], options: Namespace) -> int:
     directory = Path(options.output)
     if directory.exists() and not directory.is_dir():
         raise ValueError(f"--output: {directory} is a file, must be a directory")
+    if options.dry_run:
+        for one in chosen:
+            name = one.key.replace("/", "-")
+            print(f"would draw {one.key}  {one.title}: {directory / name}.png, .pdf, .nc, .json")
+        return 0
     verdicts = []
-    for one in chosen:
+    for one in _with_progress(chosen):
         rendered = render(one, directory, quick=options.quick)
         verdicts += rendered.claims
         if not options.json:
             print(f"{one.key}  {one.title}")
             print("  wrote " + ", ".join(str(file) for file in rendered.files))
     return _report(verdicts, options.json)
+
+
+def _with_progress(chosen: list[Any]) -> Iterator[Any]:
+    """A progress bar where someone is looking, nothing else."""
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield from chosen
+        return
+    columns = (TextColumn("{task.description}"), *Progress.get_default_columns()[1:], TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=len(chosen))
+        for one in chosen:
+            progress.update(task, description=f"computing {one.key}")
+            yield one
+            progress.advance(task)
+
+
+def completion(options: Namespace) -> int:
+    import shtab
+
+    from solvable.cli.main import parser
+
+    print(shtab.complete(parser(), options.shell))
+    return 0
 
 
 def _report(verdicts: list[Any], as_json: bool) -> int:
@@ -139,6 +215,7 @@ def _report(verdicts: list[Any], as_json: bool) -> int:
 
 def _print_table(verdicts: list[Any]) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     colours = {"holds": "green", "corrected": "cyan", "refuted": "yellow", "fails": "bold red"}
@@ -155,8 +232,10 @@ def _print_table(verdicts: list[Any]) -> None:
     for claim in verdicts:
         verdict = f"[{colours[claim.verdict]}]{claim.verdict}[/]"
         numbers = [f"{value:.4g}" for value in (claim.expected, claim.found, claim.tolerance)]
-        table.add_row(f"{claim.paper}/{claim.figure}", verdict, *numbers, claim.claim)
+        table.add_row(f"{claim.paper}/{claim.figure}", verdict, *numbers, escape(claim.claim))
     Console().print(table)
+    if any(claim.verdict in ("corrected", "refuted") for claim in verdicts):
+        print("corrected: the print is wrong and our corrected statement holds; see docs/ERRATA.md (row in --json)")
 
 
 def _keys_of(paper: str | None) -> list[str]:
@@ -181,6 +260,21 @@ def _whole(name: str, text: str | None) -> int | None:
         raise ValueError(f"{name}: {text!r} given, must be a whole number") from None
 
 
-def _need_directory(directory: Path) -> None:
-    if not directory.is_dir():
-        raise ValueError(f"--output: the directory {directory} does not exist")
+def _check_output(path: Path) -> None:
+    """Before anything is computed."""
+    if path.suffix != ".nc":
+        raise ValueError(f"--output: {path} given, must end in .nc (NetCDF)")
+    if not path.parent.is_dir():
+        raise ValueError(f"--output: the directory {path.parent} does not exist")
+    if path.is_dir():
+        raise ValueError(f"--output: {path} is a directory, must be a file")
+
+
+COMMANDS = {
+    "run": run,
+    "figures": figures,
+    "figure": figure,
+    "reproduce": reproduce,
+    "claims": claims,
+    "completion": completion,
+}

@@ -1,6 +1,7 @@
 """The command `solvable`: parse, call, print. Exit codes: 0 done, 1 ran but failed (a claim, a diverged run), 2 bad input."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -10,6 +11,8 @@ from solvable import __version__
 def parser() -> argparse.ArgumentParser:
     from rich_argparse import RawDescriptionRichHelpFormatter
 
+    RawDescriptionRichHelpFormatter.text_markup = False  # [teacher] is a table, not a style
+    RawDescriptionRichHelpFormatter.help_markup = False
     main = argparse.ArgumentParser(
         prog="solvable",
         description="The neural networks whose learning can be solved exactly.",
@@ -42,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--cross", help="size of the cross overlaps of an orthogonal start")
     run.add_argument("--output", metavar="FILE.nc", help="write the trajectory as NetCDF")
     run.add_argument("--json", action="store_true", help="print a summary as JSON")
+    run.add_argument("-n", "--dry-run", action="store_true", help="check the file and say what would run")
 
     figures = command("figures", "list the figures that can be drawn")
     figures.add_argument("--json", action="store_true")
@@ -58,6 +62,13 @@ def parser() -> argparse.ArgumentParser:
     claims.add_argument("paper", nargs="?", help="a paper's key (default: all)")
     claims.add_argument("--full", action="store_true", help="at full size instead of the quick form")
     claims.add_argument("--json", action="store_true", help="print them as JSON")
+
+    completion = command(
+        "completion",
+        "print a completion script for a shell",
+        "Example: solvable completion bash > ~/.local/share/bash-completion/completions/solvable",
+    )
+    completion.add_argument("shell", choices=["bash", "zsh", "tcsh"])
     return main
 
 
@@ -65,18 +76,18 @@ def _drawing_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--quick", action="store_true", help="seconds instead of the full size")
     sub.add_argument("--output", metavar="DIRECTORY", default="figures", help="where to write (default: figures)")
     sub.add_argument("--json", action="store_true", help="print the verdicts as JSON")
+    sub.add_argument("-n", "--dry-run", action="store_true", help="say what would be drawn and written")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = parser().parse_args(argv)
-    from solvable.cli import commands
-
     try:
-        return int(getattr(commands, options.command)(options))
-    except commands.BAD_INPUT as error:
-        for line in commands.explain(error):
-            print(f"solvable: {line}", file=sys.stderr)
-        return 2
+        from solvable.cli import commands
+
+        return commands.call(options)
+    except BrokenPipeError:  # whoever read our output has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("solvable: interrupted", file=sys.stderr)
         return 130

@@ -1,6 +1,5 @@
 """A run as a file: the tables of a problem, and optionally [start], [level] and [run]."""
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -8,6 +7,7 @@ from pydantic import Field
 
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Array, Matrix, Model, Plain
+from solvable.problems.problem import read_tables
 
 
 class StartTable(Model):
@@ -24,11 +24,16 @@ class StartTable(Model):
 
 
 class LevelTable(Model):
+    """The arguments of a level."""
+
     name: Literal["macro"] = "macro"
     rtol: Annotated[float, Plain, Field(ge=1e-14, le=1e-2)] = 1e-8
     atol: Annotated[float, Plain, Field(ge=0, le=1e-2)] = 1e-14
     small_rate: bool = False
     max_steps: Annotated[int, Plain, Field(gt=0)] = 1_000_000
+    method: Literal["auto", "explicit", "exponential"] = "auto"
+    nodes: Annotated[int, Plain, Field(ge=16)] = 2**13
+    node_seed: Annotated[int, Plain, Field(ge=0)] = 0
 
 
 class RunTable(Model):
@@ -47,7 +52,7 @@ class RunFile(Model):
 
 def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
     """Read a .toml or .json file; `overrides` are tables of options given on the command line (None: not given)."""
-    tables = _tables(Path(path))
+    tables = read_tables(Path(path))
     problem = {name: tables.pop(name) for name in list(tables) if name in Problem.model_fields}
     content: dict[str, Any] = {"problem": problem, **tables}
     for table, options in overrides.items():
@@ -58,19 +63,3 @@ def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
         return RunFile.from_mapping(content)
     except InvalidProblem as error:
         raise InvalidProblem([line.removeprefix("problem.") for line in error.problems]) from None
-
-
-def _tables(path: Path) -> dict[str, Any]:
-    import json
-
-    try:
-        text = path.read_text(encoding="utf-8")
-        content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except UnicodeDecodeError as error:
-        raise InvalidProblem([f"{path}: not a text file ({error.reason})"]) from None
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
-        kind = "JSON" if path.suffix == ".json" else "TOML"
-        raise InvalidProblem([f"{path}: not valid {kind}: {error}"]) from None
-    if not isinstance(content, dict):
-        raise InvalidProblem([f"{path}: must be a table of fields, is a {type(content).__name__}"])
-    return content

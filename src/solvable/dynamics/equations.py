@@ -9,7 +9,7 @@ The problem comes packed as `ints` and `floats` (see `packing.py`), the one form
 import numpy as np
 from numba import float64, int64, void
 
-from solvable.dynamics.moments import risk_of, step_moments
+from solvable.dynamics.closed import risk_of, step_moments
 from solvable.dynamics.packing import (
     BATCH,
     BLOCKS,
@@ -61,6 +61,18 @@ def fields(y, ints, floats, C, s):
         s[p + i] = floats[ar + i]
 
 
+@compiled()
+def largest_cross(y, p, n, blocks):
+    largest = 0.0
+    for k in range(p):
+        for j in range(p, n):
+            total = 0.0
+            for b in range(blocks):
+                total += y[(b * p + k) * n + j]
+            largest = max(largest, abs(total))
+    return largest
+
+
 @compiled(void(float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]))
 def observe(y, ints, floats, work, observed):
     """What outputs and events look at: the risk, and the largest |cross overlap|."""
@@ -69,14 +81,7 @@ def observe(y, ints, floats, work, observed):
     C, s = work[0], work[1, 0]
     fields(y, ints, floats, C, s)
     observed[RISK] = risk_of(ints[KIND], C, s, floats[LOSS_FACTOR])
-    largest = 0.0
-    for k in range(p):
-        for j in range(p, n):
-            total = 0.0
-            for b in range(blocks):
-                total += y[(b * p + k) * n + j]
-            largest = max(largest, abs(total))
-    observed[CROSS] = largest
+    observed[CROSS] = largest_cross(y, p, n, blocks)
 
 
 @compiled()
@@ -120,16 +125,12 @@ def stack(b, y, ints, floats, Omega):
 
 
 @compiled(void(int64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]))
-def rhs(segment, alpha, y, ints, floats, work, dy):
+def assemble(segment, alpha, y, ints, floats, work, dy):
+    """The equations of motion from the moments: C, D and S in `work`, the readout drift at the end of `dy`."""
     p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
     n = p + q
-    C, s, scratch, D, S, G, Omega = work[0], work[1, 0], work[2], work[3], work[4], work[5], work[6]
+    C, D, S, G, Omega = work[0], work[3], work[4], work[5], work[6]
     trains, noisy = ints[TRAIN_READOUT] != 0, ints[NOISE] != 0
-    readout_change = dy[blocks * p * n :]
-    fields(y, ints, floats, C, s)
-    step_moments(
-        ints[KIND], p, noisy, trains, floats[LOSS_FACTOR], floats[LABEL_NOISE], C, s, scratch, D, S, readout_change
-    )
     eta = rate_at(segment, alpha, floats, ints[RATES])
     decay = eta * floats[DECAY]
     for b in range(blocks):
@@ -156,8 +157,19 @@ def rhs(segment, alpha, y, ints, floats, work, dy):
     if ints[SPHERE] != 0:
         hold_norms(y, dy, blocks, p, n)
     rate = rate_at(segment, alpha, floats, ints[READOUT_RATES]) if trains else 0.0
-    for k in range(p):
-        readout_change[k] = rate * readout_change[k] if trains else 0.0
+    for k in range(blocks * p * n, blocks * p * n + p):
+        dy[k] = rate * dy[k] if trains else 0.0
+
+
+@compiled(void(int64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]))
+def rhs(segment, alpha, y, ints, floats, work, dy):
+    """dy/dalpha where the moments have a closed form."""
+    p, size = ints[STUDENTS], ints[BLOCKS] * ints[STUDENTS] * (ints[STUDENTS] + ints[TEACHERS])
+    C, s, scratch, D, S = work[0], work[1, 0], work[2], work[3], work[4]
+    trains, noisy = ints[TRAIN_READOUT] != 0, ints[NOISE] != 0
+    fields(y, ints, floats, C, s)
+    step_moments(ints[KIND], p, noisy, trains, floats[LOSS_FACTOR], floats[LABEL_NOISE], C, s, scratch, D, S, dy[size:])
+    assemble(segment, alpha, y, ints, floats, work, dy)
 
 
 def workspace(students: int, teachers: int) -> np.ndarray:

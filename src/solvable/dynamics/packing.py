@@ -15,6 +15,7 @@ from solvable.problems import Problem, Schedule
 ) = range(14)  # fmt: skip
 # positions in `floats`: the plain numbers at its head
 LOSS_FACTOR, LABEL_NOISE, DECAY, BATCH = range(4)
+UNKNOWN = -1  # a unit without closed form: compiled code must not ask for its kind
 
 
 class Packed(NamedTuple):
@@ -46,7 +47,7 @@ def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
         problem.student.width,
         problem.teacher.width,
         inputs.blocks,
-        KINDS[problem.student.activation],
+        KINDS.get(problem.student.activation, UNKNOWN) if isinstance(problem.student.activation, str) else UNKNOWN,
         problem.student.norm == "sphere",
         training.train_readout,
         noise,

@@ -1,16 +1,68 @@
-"""The units by name: g and g' as functions of arrays."""
+"""Activations: g and g' as functions of arrays, by name or given."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+_NODES = np.linspace(-6.0, 6.0, 193)
 
-@dataclass(frozen=True)
-class Unit:
+
+def fingerprint(*functions: Callable[[np.ndarray], Any], nodes: np.ndarray = _NODES) -> str:
+    """A hash of functions by their values on fixed nodes, rounded to ten digits."""
+    digest = hashlib.sha256()
+    for function in functions:
+        values = np.broadcast_to(np.asarray(function(nodes), dtype=float), nodes.shape[:1])
+        if not np.isfinite(values).all():
+            raise ValueError("function: must be finite on [-6, 6]")
+        digest.update(" ".join(f"{value:.9e}" for value in values + 0.0).encode())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Activation:
+    """A unit g(z) with its derivative, both mapping arrays to arrays of the same shape.
+
+    Activations are equal if their names and their values on fixed nodes are. The derivative is checked against
+    finite differences (kinks are fine, jumps of g are not).
+    """
+
     name: str
     function: Callable[[np.ndarray], np.ndarray]
     derivative: Callable[[np.ndarray], np.ndarray]
+
+    def __post_init__(self) -> None:
+        with np.errstate(all="ignore"):
+            self._check()
+
+    def _check(self) -> None:
+        for label, function in [("function", self.function), ("derivative", self.derivative)]:
+            values = np.asarray(function(_NODES))
+            if values.shape != _NODES.shape or values.dtype.kind not in "fiub":
+                raise ValueError(f"{label}: must map an array of numbers to one of the same shape")
+        h = 1e-6
+        slope = (self.function(_NODES + h) - self.function(_NODES - h)) / (2 * h)
+        wrong = np.abs(slope - self.derivative(_NODES)) > 1e-4 * (1 + np.abs(slope))
+        if wrong.sum() > 3:  # a few nodes may sit on kinks
+            worst = _NODES[wrong][0]
+            raise ValueError(f"derivative: is not that of the function, for instance at z = {worst:.3g}")
+        self.fingerprint  # noqa: B018  (also checks that values are finite)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return fingerprint(self.function, self.derivative)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Activation) and (self.name, self.fingerprint) == (other.name, other.fingerprint)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.fingerprint))
+
+    def __repr__(self) -> str:
+        return f"Activation({self.name!r})"
 
 
 def _erf(z: np.ndarray) -> np.ndarray:
@@ -21,7 +73,19 @@ def _erf(z: np.ndarray) -> np.ndarray:
 
 
 UNITS = {
-    "linear": Unit("linear", lambda z: z, np.ones_like),
-    "quadratic": Unit("quadratic", np.square, lambda z: 2.0 * z),
-    "erf": Unit("erf", _erf, lambda z: np.sqrt(2.0 / np.pi) * np.exp(-0.5 * z * z)),
+    "linear": Activation("linear", lambda z: 1.0 * z, lambda z: np.ones_like(z)),
+    "quadratic": Activation("quadratic", np.square, lambda z: 2.0 * z),
+    "erf": Activation("erf", _erf, lambda z: np.sqrt(2.0 / np.pi) * np.exp(-0.5 * z * z)),
+    "relu": Activation("relu", lambda z: np.maximum(z, 0.0), lambda z: (z > 0).astype(float)),
+    "tanh": Activation("tanh", np.tanh, lambda z: 1.0 - np.tanh(z) ** 2),
 }
+
+
+def hermite(coefficients: tuple[float, ...]) -> Activation:
+    """g(z) = sum_m c_m He_m(z), with the probabilists' Hermite polynomials."""
+    from numpy.polynomial import hermite_e
+
+    slope = hermite_e.hermeder(np.array(coefficients)) if len(coefficients) > 1 else np.zeros(1)
+    return Activation(
+        "hermite", lambda z: hermite_e.hermeval(z, coefficients), lambda z: hermite_e.hermeval(z, slope) + 0.0 * z
+    )

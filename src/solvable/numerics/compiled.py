@@ -4,7 +4,10 @@ Sums may be reordered and fused (that is what lets them run in vector lanes), bu
 divergence is detected by them. Give an explicit signature to whatever is handed over as a function value.
 """
 
+import contextlib
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from numba import njit
@@ -17,3 +20,23 @@ def compiled(signature: Any = None, *, reorder: bool = True) -> Callable[[Callab
     if reorder:
         options["fastmath"] = REORDER
     return njit(**options) if signature is None else njit(signature, **options)
+
+
+def forget_stale_kernels(package: Path) -> None:
+    """Numba knows that a cached kernel is stale when its own file has changed, not when a file has that it calls. So
+    drop all cached kernels beside the sources whenever any of the sources differs from when they were made."""
+    digest = hashlib.sha256()
+    for source in sorted(package.glob("*/*.py")):
+        text = source.read_bytes()
+        if b"compiled(" in text:
+            digest.update(source.name.encode() + text)
+    stamp = package / "__pycache__" / "kernels.sha256"
+    with contextlib.suppress(OSError):  # a read-only installation changes as a whole, with all its dates
+        if not stamp.exists() or stamp.read_text() != digest.hexdigest():
+            for cached in [*package.glob("*/__pycache__/*.nbi"), *package.glob("*/__pycache__/*.nbc")]:
+                cached.unlink(missing_ok=True)
+            stamp.parent.mkdir(exist_ok=True)
+            stamp.write_text(digest.hexdigest())
+
+
+forget_stale_kernels(Path(__file__).parents[1])

@@ -20,9 +20,9 @@ OBSERVE = types.FunctionType(
     void(float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1])
 )  # (y, ints, floats, work, observed)
 
-FINISHED, STOPPED, CONVERGED, DIVERGED, STEP_LIMIT, STALLED = range(6)
+FINISHED, STOPPED, CONVERGED, DIVERGED, STEP_LIMIT, STALLED, INTERRUPTED = range(7)
 RISES, FALLS = 1, -1
-REPORT = 5
+REPORT, INTERRUPT = 6, 5  # size of `report`, and the place in it where another thread asks to stop
 
 NODES = np.array([0.0, 0.161, 0.327, 0.9, 0.9800255409045097, 1.0, 1.0])
 STAGES = np.array(
@@ -106,21 +106,24 @@ def scaled_error(h, y, trial, k, rtol, atol, scratch):
     e0, e1, e2, e3, e4, e5, e6 = ERROR[0], ERROR[1], ERROR[2], ERROR[3], ERROR[4], ERROR[5], ERROR[6]
     for i in range(y.size):
         total = e0 * k0[i] + e1 * k1[i] + e2 * k2[i] + e3 * k3[i] + e4 * k4[i] + e5 * k5[i] + e6 * k6[i]
-        scratch[i] = abs(h * total) / (atol + rtol * max(abs(y[i]), abs(trial[i])))
+        scratch[i] = abs(h * total) / (atol + rtol * max(abs(y[i]), abs(trial[i])) + 1e-300)
     error, size = 0.0, 0.0
     for i in range(y.size):
-        if not scratch[i] <= error:
-            error = scratch[i]
-        if not abs(trial[i]) <= size:
-            size = abs(trial[i])
+        if scratch[i] != scratch[i] or trial[i] != trial[i]:
+            return np.nan, np.nan
+        error, size = max(error, scratch[i]), max(size, abs(trial[i]))
     return error, size
 
 
 @compiled()
-def at_rest(y, dy, left, rtol, atol):
-    """Whether going on like this for all the time that is left would move nothing beyond the tolerance."""
+def at_rest(y, dy, span, rtol, vanished):
+    """Whether going on like this for a whole `span` would move nothing beyond rtol: relative to each component, so that
+    small ones that grow are not overlooked; relative to the largest where the state has `vanished` for good."""
+    largest = 0.0
     for i in range(y.size):
-        if not abs(dy[i]) * left <= atol + rtol * abs(y[i]):
+        largest = max(largest, abs(y[i]))
+    for i in range(y.size):
+        if not abs(dy[i]) * span <= rtol * (largest if vanished else abs(y[i])):
             return False
     return True
 
@@ -155,9 +158,10 @@ def solve(
     Error control is by the maximum over components of |error| / (atol + rtol |y|), so that many small
     components do not dilute one bad one. `breaks` are the inner jumps of the system. The run stops when
     `observed[watched]` crosses `level` in `direction` (watched < 0: never), when |y| passes `bound`
-    (diverged), when what is left to run would move nothing beyond the tolerance or `observed[0]` falls to `floor`
-    (converged: the remaining outputs repeat the state), or after `max_steps`.
-    `last` receives the final state; `report` = [ending, end time, rhs evaluations, accepted steps, rejected steps].
+    (diverged), when a whole run from here would move nothing beyond the tolerance (converged: the remaining outputs
+    repeat the state; once `observed[0]` has fallen to `floor` nothing can grow any more, which makes this easier to
+    tell), after `max_steps`, or when another thread sets `report[INTERRUPT]`.
+    `last` receives the final state; `report` = [ending, end time, rhs evaluations, accepted steps, rejected steps, interrupt].
     """
     n, m, n_times, n_breaks = y0.size, observed.shape[1], times.size, breaks.size
     end = times[n_times - 1]
@@ -188,7 +192,10 @@ def solve(
     previous = 1e-4
 
     while not done:
-        if seen[0] <= floor or (segment == n_breaks and at_rest(y, k[0], end - t, rtol, atol)):
+        if report[INTERRUPT] != 0.0:
+            ending, end_time = INTERRUPTED, t
+            break
+        if segment == n_breaks and at_rest(y, k[0], end - begin, rtol, seen[0] <= floor):
             ending, end_time = CONVERGED, t
             observe(y, ints, floats, work, seen)
             while saved < n_times:
@@ -216,7 +223,7 @@ def solve(
             rejected += 1
             h *= 0.2 if not np.isfinite(error) else max(0.2, 0.9 * error**-0.2)
             if not h > 1e-14 * max(abs(t), 1e-300):
-                ending = DIVERGED if not size <= np.sqrt(bound) else STALLED
+                ending = DIVERGED if not size <= 1e-4 * bound else STALLED
                 end_time = t
                 break
             continue
@@ -265,6 +272,7 @@ def solve(
             segment += 1
             rhs(segment, t, y, ints, floats, work, k[0])
             evaluations += 1
+            h = min(5.0 * h, first_step(y, k[0], end - t, rtol))  # the rate may have jumped
         else:
             k[0] = k[6]
             h *= min(5.0, max(0.2, 0.9 * max(error, 1e-10) ** -0.14 * previous**0.08))

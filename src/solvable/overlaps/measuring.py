@@ -34,6 +34,8 @@ def measure(problem: Problem, weights: Any, teacher_weights: Any, readout: Any =
         basis = as_array(basis)
         if basis.shape != (dim, dim):
             raise InvalidStart(f"basis: shape {basis.shape} given, must be {(dim, dim)}")
+        if np.abs(basis.T @ basis - np.eye(dim)).max() > 1e-8:
+            raise InvalidStart("basis: its columns must be orthonormal")
         W, B = W @ basis, B @ basis
     edges = np.cumsum(problem.inputs.block_sizes)[:-1]
     stacked = np.array([rows @ rows.T / dim for rows in np.split(np.vstack([W, B]), edges, axis=1)])

@@ -30,8 +30,8 @@ def start(
 
     - `seed` alone: students with Gaussian weights of standard deviation `scale` (on the sphere: normalised), at finite dim.
       The overlaps are drawn from their exact law, without drawing `dim` numbers.
-    - `seed` and students="orthogonal": student overlap scale^2 times the identity, and independent Gaussian cross
-      overlaps of standard deviation `cross` (default: scale/sqrt(dim)), the idealised start of bocchi2026.
+    - `seed` and students="orthogonal": student overlap scale^2 times the identity, and Gaussian cross overlaps of standard
+      deviation `cross` (default: scale/sqrt(dim)) with unit teachers, independent in each block: bocchi2026's idealised start.
     - overlaps as given. A plain overlap is shared among the blocks by their size; `block_...` has a leading block axis.
       What is left out is the problem's own teacher and zero cross overlap.
 
@@ -44,6 +44,9 @@ def start(
     if values.shape != (problem.student.width,):
         raise InvalidStart(f"readout: shape {values.shape} given, must be {(problem.student.width,)}")
     if prescribed:
+        for name, value, default in [("scale", scale, 1.0), ("students", students, "gaussian"), ("cross", cross, None)]:
+            if value != default:
+                raise InvalidStart(f"{name}: given although the overlaps are prescribed, so nothing would use it")
         if seed is not None and problem.teacher.overlap != "sampled":
             raise InvalidStart("seed: given although the overlaps are prescribed, so nothing would use it")
         if student_overlap is None and block_student_overlap is None:
@@ -52,7 +55,7 @@ def start(
         raise InvalidStart(
             "seed: is missing; give a seed to draw a start, or prescribe student_overlap and cross_overlap"
         )
-    random = None if seed is None else np.random.default_rng(seed)
+    random = None if seed is None else np.random.default_rng(_checked_seed(seed))
 
     given = _spread(problem, "teacher_overlap", teacher_overlap, block_teacher_overlap, problem.teacher.width)
     T = _teacher(problem, random) if given is None else given
@@ -66,7 +69,7 @@ def start(
         assert random is not None
         _check_scale(problem, scale, cross)
         if students == "orthogonal":
-            Q, R = _orthogonal(problem, random, scale, cross)
+            Q, R = _orthogonal(problem, random, scale, cross, T)
         elif students == "gaussian":
             if cross is not None:
                 raise InvalidStart(
@@ -86,6 +89,11 @@ def check_start(problem: Problem, start: Overlaps) -> None:
     if start.block_cross_overlap.shape != (blocks, p, q):
         raise InvalidStart(
             f"start: has (blocks, students, teachers) = {start.block_cross_overlap.shape}, the problem {(blocks, p, q)}"
+        )
+    if not problem.training.train_readout and np.abs(start.readout - problem.student.readout_values).max() > 1e-12:
+        raise InvalidStart(
+            f"readout: {np.round(start.readout, 6)} at the start, but the problem's student.readout is "
+            f"{np.round(problem.student.readout_values, 6)} and is not trained; draw the start for this problem"
         )
     if problem.student.norm == "sphere":
         norms = np.diag(start.student_overlap)
@@ -116,14 +124,15 @@ def _teacher(problem: Problem, random: np.random.Generator | None) -> np.ndarray
 
 
 def _orthogonal(
-    problem: Problem, random: np.random.Generator, scale: float, cross: float | None
+    problem: Problem, random: np.random.Generator, scale: float, cross: float | None, T: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     if cross is None:
         _need_dim(problem, 'students="orthogonal" without the size `cross` of the cross overlaps')
         cross = scale / float(np.sqrt(problem.inputs.dim or 1))
-    R = cross * random.standard_normal((problem.student.width, problem.teacher.width))
+    shape = (problem.inputs.blocks, problem.student.width, problem.teacher.width)
+    R = cross * random.standard_normal(shape) @ np.linalg.cholesky(T + 1e-300 * np.eye(shape[2])).transpose(0, 2, 1)
     fractions = problem.inputs.fractions[:, None, None]
-    return fractions * scale**2 * np.eye(problem.student.width), fractions * R
+    return fractions * scale**2 * np.eye(problem.student.width), R
 
 
 def _gaussian(
@@ -187,6 +196,14 @@ def _spread(
     return array if blocks is not None else problem.inputs.fractions[:, None, None] * array
 
 
+def _checked_seed(seed: Any) -> Seed:
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidStart(f"seed: {seed!r} given, must be a whole number, not negative, or a SeedSequence")
+    return int(seed)
+
+
 def _need_dim(problem: Problem, what: str) -> None:
     if problem.inputs.dim is None:
         raise InvalidStart(f"inputs.dim: infinite, but {what} needs a finite one")
@@ -194,7 +211,7 @@ def _need_dim(problem: Problem, what: str) -> None:
 
 def _check_scale(problem: Problem, scale: float, cross: float | None) -> None:
     for name, value in [("scale", scale), ("cross", cross)]:
-        if value is not None and not (np.isfinite(value) and value >= 0):
-            raise InvalidStart(f"{name}: {value} given, must be a finite number, not negative")
+        if value is not None and not (isinstance(value, int | float | np.number) and np.isfinite(value) and value >= 0):
+            raise InvalidStart(f"{name}: {value!r} given, must be a finite number, not negative")
     if problem.student.norm == "sphere" and scale != 1:
         raise InvalidStart(f"scale: {scale} given, must be 1 on the sphere")

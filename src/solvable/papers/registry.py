@@ -7,6 +7,8 @@ from solvable.papers.figure import PaperFigure
 _MODULES = {
     "bocchi2026/3": "solvable.papers.bocchi2026.selection",
     "bocchi2026/4": "solvable.papers.bocchi2026.conservation",
+    "bocchi2026/5": "solvable.papers.bocchi2026.expressivity",
+    "bocchi2026/6": "solvable.papers.bocchi2026.manifold",
 }
 
 

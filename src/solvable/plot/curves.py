@@ -20,12 +20,27 @@ def _label_time(ax: "Axes", data: Any) -> None:
 
 
 def risk(source: Any, ax: "Axes | None" = None, **style: Any) -> "Axes":
-    """Risk of every run."""
+    """Risk of every run; the runs of a batch at several learning rates have a colour for each rate."""
     data, ax = _dataset(source), axes(ax)
-    ax.plot(data["time"], data["risk"].transpose("time", "run"), **style)
+    groups = _groups(data)
+    for i, (name, part) in enumerate(groups):
+        chosen = ({"color": f"C{i}"} if name else {}) | style
+        lines = ax.plot(data["time"], part["risk"].transpose("time", "run"), **chosen)
+        if name:
+            lines[0].set_label(name)
+    if len(groups) > 1:
+        ax.legend()
     _label_time(ax, data)
     ax.set_ylabel("risk")
     return ax
+
+
+def _groups(data: Any) -> list[tuple[str, Any]]:
+    """The runs that belong together: those at the same learning rate."""
+    if "learning_rate" not in data.coords or len(np.unique(data["learning_rate"])) == 1:
+        return [("", data)]
+    rates = np.unique(data["learning_rate"])
+    return [(f"rate {rate:g}", data.isel(run=np.flatnonzero(data["learning_rate"].values == rate))) for rate in rates]
 
 
 def _entries(source: Any, name: str, ax: "Axes | None", run: int, style: dict[str, Any]) -> "Axes":
@@ -48,30 +63,36 @@ def student_overlaps(source: Any, ax: "Axes | None" = None, run: int = 0, **styl
 
 
 def compare(*sources: Any, labels: list[str] | None = None, ax: "Axes | None" = None) -> "Axes":
-    """Risks of several trajectories of one problem: a line for a single run, mean and standard error for many.
-
-    Runs that diverged are left out, and the legend says how many.
+    """Risks of several trajectories: a line for a single run; for many, mean and standard error at the times that all of
+    them reached, separately for each learning rate. Runs that diverged are left out, and the legend says how many.
     """
+    if not sources:
+        raise ValueError("compare: give at least one trajectory")
+    if labels is not None and len(labels) != len(sources):
+        raise ValueError(f"compare: {len(labels)} labels given for {len(sources)} trajectories, must be as many")
     ax = axes(ax)
     datasets = [_dataset(source) for source in sources]
     units = {data["time"].attrs.get("long_name") for data in datasets}
     if len(units) > 1:
         raise ValueError(f"compare: the trajectories have different clocks ({', '.join(map(str, units))})")
     for i, data in enumerate(datasets):
-        label = labels[i] if labels else str(data.attrs.get("level", f"{i}"))
-        kept = data["risk"].where(data["ending"] != "diverged", drop=True)
-        lost = data.sizes["run"] - kept.sizes["run"]
-        if lost:
-            label += f" ({lost} of {data.sizes['run']} diverged, left out)"
-        if kept.sizes["run"] == 0:
-            ax.plot([], [], label=label)
-            continue
-        mean = kept.mean("run")
-        (line,) = ax.plot(data["time"], mean, label=label)
-        if kept.sizes["run"] > 1:
-            error = kept.std("run", ddof=1) / np.sqrt(kept.count("run"))
-            ax.fill_between(data["time"], mean - error, mean + error, alpha=0.25, color=line.get_color(), linewidth=0)
+        label = labels[i] if labels else f"{data.attrs.get('level', i)}"
+        for name, part in _groups(data):
+            _mean(ax, part, f"{label}, {name}" if name else label)
     _label_time(ax, datasets[0])
     ax.set_ylabel("risk")
     ax.legend()
     return ax
+
+
+def _mean(ax: "Axes", data: Any, label: str) -> None:
+    kept = data["risk"].values[data["ending"].values != "diverged"]
+    runs, lost = len(data["risk"]), len(data["risk"]) - len(kept)
+    label += f", {len(kept)} runs" if len(kept) > 1 else ""
+    label += f" ({lost} of {runs} diverged, left out)" if lost else ""
+    reached = np.isfinite(kept).all(axis=0) if len(kept) else np.zeros(data.sizes["time"], dtype=bool)
+    time, kept = data["time"].values[reached], kept[:, reached]
+    (line,) = ax.plot(time, kept.mean(axis=0) if len(kept) else [], label=label)
+    if len(kept) > 1:
+        mean, error = kept.mean(axis=0), kept.std(axis=0, ddof=1) / np.sqrt(len(kept))
+        ax.fill_between(time, mean - error, mean + error, alpha=0.25, color=line.get_color(), linewidth=0)

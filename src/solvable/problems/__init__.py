@@ -3,11 +3,12 @@
 from solvable.problems.conventions import Convention, convention
 from solvable.problems.inputs import Inputs, PowerLaw, Spectrum
 from solvable.problems.model import InvalidProblem
-from solvable.problems.networks import Student, Teacher
+from solvable.problems.networks import Hermite, Student, Target, Teacher
 from solvable.problems.problem import Problem
 from solvable.problems.training import Schedule, Training
 
 __all__ = [
-    "Convention", "Inputs", "InvalidProblem", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Teacher", "Training",
+    "Convention", "Hermite", "Inputs", "InvalidProblem",
+    "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training",
     "convention",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ so that, at teacher width one and no noise, arnaboldi2023's gamma is twice bocch
 its time 2 eta alpha / p. saraomannelli2020's flow is the small-rate limit; its loss L is half the E given here.
 """
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -40,6 +41,11 @@ class Convention:
 
     def problem(self, **symbols: Any) -> Problem:
         """The problem that the paper's symbols describe (keyword names as in NOTATION.md)."""
+        try:
+            inspect.signature(self._build).bind(**symbols)
+        except TypeError as error:
+            known = ", ".join(inspect.signature(self._build).parameters)
+            raise ValueError(f"{self.key}: {error}; its symbols are {known}") from None
         return self._build(**symbols)
 
     def symbols(self, problem: Problem) -> dict[str, Any]:
@@ -54,6 +60,7 @@ class Convention:
 
     def risk(self, problem: Problem, risk: Any) -> Any:
         """Our risk of `problem` in the paper's normalisation."""
+        self.require(problem)
         return self._risk(problem, risk)
 
     def time_factor(self, problem: Problem) -> float | None:
@@ -69,7 +76,10 @@ def convention(key: str) -> Convention:
 
 
 def _rate(problem: Problem, factor: float) -> float | Schedule:
-    rate = problem.training.learning_rate
+    return _times(problem.training.learning_rate, factor)
+
+
+def _times(rate: float | Schedule, factor: float) -> float | Schedule:
     if isinstance(rate, Schedule):
         return rate.replace(rates=tuple(factor * value for value in rate.rates))
     return factor * rate
@@ -79,11 +89,25 @@ def _mean_readout(width: int, values: Any) -> bool:
     return all(math.isclose(value, 1.0 / width, rel_tol=1e-12) for value in values)
 
 
+def _additive_misfits(problem: Problem, units: tuple[str, ...]) -> list[str]:
+    misfits = [
+        f"{name}.activation: is {network.activation!r}, not {' or '.join(map(repr, units))}"
+        for name, network in [("student", problem.student), ("teacher", problem.teacher)]
+        if network.activation not in units
+    ]
+    if not misfits and problem.student.activation != problem.teacher.activation:
+        misfits.append("student.activation: is not the teacher's")
+    if problem.teacher.target != "additive":
+        misfits.append("teacher.target: is not 'additive'")
+    if problem.training.loss != "squared":
+        misfits.append(f"training.loss: is {problem.training.loss!r}, not 'squared'")
+    return misfits
+
+
 def _quadratic_misfits(problem: Problem) -> list[str]:
     student, teacher = problem.student, problem.teacher
     misfits = []
-    if student.activation != "quadratic":
-        misfits.append(f"student.activation: is {student.activation!r}, not 'quadratic'")
+    misfits += _additive_misfits(problem, ("quadratic",))
     if problem.inputs.blocks > 1 or problem.inputs.eigenvalues[0] != 1:
         misfits.append("inputs.spectrum: is not isotropic")
     if not _mean_readout(student.width, student.readout_values):
@@ -123,7 +147,12 @@ def _read_bocchi(problem: Problem) -> dict[str, Any]:
 
 
 def _arnaboldi(
-    p: int, gamma: float, Delta: float = 0.0, d: int | None = None, sphere: bool = True, second_layer: bool = False
+    p: int,
+    gamma: float | Schedule,
+    Delta: float = 0.0,
+    d: int | None = None,
+    sphere: bool = True,
+    second_layer: bool = False,
 ) -> Problem:
     return Problem(
         teacher=Teacher(width=1),
@@ -134,7 +163,7 @@ def _arnaboldi(
             loss_factor=0.5,
             label_noise=Delta,
             train_readout=second_layer,
-            readout_rate=gamma / p**2 if second_layer else None,
+            readout_rate=_times(gamma, 1 / p**2) if second_layer else None,
         ),
     )
 
@@ -144,7 +173,7 @@ def _arnaboldi_misfits(problem: Problem) -> list[str]:
     if problem.teacher.width != 1:
         misfits.append(f"teacher.width: is {problem.teacher.width}, not 1")
     if training.train_readout:
-        own = training.schedule.replace(rates=tuple(r / problem.student.width**2 for r in training.schedule.rates))
+        own = _times(training.schedule, 1 / problem.student.width**2)
         if training.readout_schedule != own:
             misfits.append("training.readout_rate: is not learning_rate / width^2")
     return misfits
@@ -174,6 +203,8 @@ def _read_sarao(problem: Problem) -> dict[str, Any]:
 def _worschech(
     K: int, M: int, eta: float, beta: float = 0.0, L: int = 1, N: int | None = None, activation: Unit = "erf"
 ) -> Problem:
+    if L == 1 and beta != 0:
+        raise InvalidProblem([f"L: is 1, so beta = {beta} would do nothing; give the number of distinct eigenvalues"])
     return Problem(
         teacher=Teacher(
             width=M, activation=activation, readout="sqrt", overlap="orthonormal" if N is None else "sampled"
@@ -187,8 +218,7 @@ def _worschech(
 def _worschech_misfits(problem: Problem) -> list[str]:
     student, teacher, training = problem.student, problem.teacher, problem.training
     misfits = []
-    if student.activation == "quadratic":
-        misfits.append("student.activation: is 'quadratic'")
+    misfits += _additive_misfits(problem, ("linear", "erf", "relu"))
     if not all(math.isclose(value, math.sqrt(teacher.width) / student.width) for value in student.readout_values):
         misfits.append("student.readout: is not sqrt(teacher width) / width")
     if not all(math.isclose(value, 1 / math.sqrt(teacher.width)) for value in teacher.readout_values):

@@ -78,7 +78,8 @@ class Inputs(Model):
     def _check(self) -> "Inputs":
         if self.dim is not None:
             sizes = self.fractions * self.dim
-            if np.abs(sizes - np.round(sizes)).max() > 1e-9 * self.dim or np.round(sizes).min() < 1:
+            whole = np.round(sizes)
+            if np.abs(sizes - whole).max() > 1e-6 + 1e-15 * self.dim or whole.min() < 1 or whole.sum() != self.dim:
                 unit = _smallest_dim(self.fractions)
                 below, above = self.dim // unit * unit, (self.dim // unit + 1) * unit
                 nearest = f"{below} or {above}" if below else f"{above}"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, get_args
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -15,19 +15,26 @@ class InvalidProblem(ValueError):
         self.problems = problems
         super().__init__("\n".join(problems))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problems,)
 
-def explain(error: ValidationError) -> list[str]:
+
+def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
     """One line per mistake, without the validator's own vocabulary; a mistake found by several branches is told once."""
     lines: dict[str, str] = {}
-    for item in error.errors(include_url=False):
+    items = error.errors(include_url=False)
+    inside = {tuple(_path(item["loc"])) for item in items if item["type"] not in _NOT_A_TABLE}
+    for item in items:
         kind, given, message = item["type"], item["input"], item["msg"]
-        if isinstance(given, dict) and kind in _NOT_A_TABLE:
+        path = tuple(_path(item["loc"]))
+        if isinstance(given, dict) and kind in _NOT_A_TABLE and any(other[: len(path)] == path for other in inside):
             continue  # a table was meant; what is wrong inside it is told by another item
         where = ".".join(_path(item["loc"]))
         if kind == "missing":
             text = "is missing"
         elif kind == "extra_forbidden":
-            text = "is not a field here"
+            where = ".".join([*_path(item["loc"][:-1]), str(item["loc"][-1])])
+            text = "is not a field here" + _suggestion(model, item["loc"])
         elif kind == "value_error":
             message = message.removeprefix("Value error, ")
             field = re.match(r"([a-z_.]+): ", message)  # a check across fields names the one at fault first
@@ -70,6 +77,22 @@ def _path(location: tuple[int | str, ...]) -> list[str]:
     return path
 
 
+def _suggestion(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    """The fields that the table at fault has."""
+    tables = [model]
+    for part in _path(location[:-1]):
+        annotations = [table.model_fields[part].annotation for table in tables if part in table.model_fields]
+        tables = [table for annotation in annotations for table in _models(annotation)]
+    fields = sorted({name for table in tables for name in table.model_fields if name != "kind"})
+    return f", must be one of {', '.join(fields)}" if fields else ""
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [found for part in get_args(annotation) for found in _models(part)]
+
+
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
@@ -81,6 +104,8 @@ def _plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, float):
+        return value + 0.0  # minus zero is zero
     if isinstance(value, list | tuple):
         return tuple(_plain(part) for part in value)
     return value
@@ -98,7 +123,7 @@ class Model(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as error:
-            raise InvalidProblem(explain(error)) from None
+            raise InvalidProblem(explain(type(self), error)) from None
 
     # Marks this as pydantic's own __init__, so that nested models are validated with their full path.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -117,7 +142,7 @@ class Model(BaseModel):
         try:
             return cls.model_validate(dict(fields))
         except ValidationError as error:
-            raise InvalidProblem(explain(error)) from None
+            raise InvalidProblem(explain(cls, error)) from None
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed, validated again. `training__learning_rate=0.1` reaches inside a part."""
@@ -130,7 +155,12 @@ class Model(BaseModel):
             else:
                 fields[key] = value
         for part, values in inner.items():
-            fields[part] = fields[part].replace(**values)
+            if part in changes:
+                raise InvalidProblem([f"{part}: given as a whole and in parts; give one"])
+            try:
+                fields[part] = fields[part].replace(**values)
+            except InvalidProblem as error:
+                raise InvalidProblem([f"{part}.{line}" for line in error.problems]) from None
         return type(self)(**fields)
 
 

@@ -1,16 +1,66 @@
 """Who teaches and who learns: one hidden layer each, output sum_k readout_k g(w_k . x / sqrt(dim))."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, InstanceOf, PlainSerializer, model_validator
 
+from solvable.gaussian.units import UNITS, Activation, fingerprint, hermite
 from solvable.problems.model import Array, Matrix, Model, Plain
 
 Width = Annotated[int, Plain, Field(gt=0, le=10_000)]
-Unit = Literal["linear", "quadratic", "erf"]
+Unit = Literal["linear", "quadratic", "erf", "relu", "tanh"]
 Readout = Literal["mean", "sqrt", "unit"] | Annotated[float, Plain] | Array
+
+
+class Hermite(Model):
+    """The unit g(z) = sum_m coefficients[m] He_m(z), with the probabilists' Hermite polynomials: 1, z, z^2 - 1, ..."""
+
+    coefficients: Annotated[Array, Field(min_length=1, max_length=13)]
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Labels as any function of the fields of `width` teachers: `function` maps (samples, width) to (samples,)."""
+
+    name: str
+    width: int
+    function: Callable[[np.ndarray], np.ndarray]
+
+    def __post_init__(self) -> None:
+        if np.shape(self.function(_probes(self.width))) != (len(_probes(self.width)),):
+            raise ValueError(f"target {self.name!r}: must map (samples, {self.width}) to (samples,)")
+        self.fingerprint  # noqa: B018  (also checks that values are finite)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return fingerprint(self.function, nodes=_probes(self.width))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Target) and (self.name, self.fingerprint) == (other.name, other.fingerprint)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.fingerprint))
+
+    def __repr__(self) -> str:
+        return f"Target({self.name!r}, width={self.width})"
+
+
+def _probes(width: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((193, width))
+
+
+def _custom(value: Activation | Target) -> dict[str, str]:
+    """How a function shows in dumps: enough to compare, not to restore."""
+    return {"custom": value.name, "fingerprint": value.fingerprint}
+
+
+AnyUnit = Unit | Hermite | Annotated[Activation, InstanceOf(), PlainSerializer(_custom)]
+AnyTarget = Literal["additive", "product"] | Annotated[Target, InstanceOf(), PlainSerializer(_custom)]
 
 
 def readout_values(readout: Any, width: int) -> np.ndarray:
@@ -21,7 +71,7 @@ def readout_values(readout: Any, width: int) -> np.ndarray:
 
 class Network(Model):
     width: Width
-    activation: Unit = "quadratic"
+    activation: AnyUnit = "quadratic"
     readout: Readout = "mean"
 
     @model_validator(mode="after")
@@ -29,6 +79,23 @@ class Network(Model):
         if isinstance(self.readout, tuple) and len(self.readout) != self.width:
             raise ValueError(f"readout: {len(self.readout)} values given for width {self.width}, must be as many")
         return self
+
+    @property
+    def unit(self) -> Activation:
+        """The activation as functions g and g'."""
+        if isinstance(self.activation, Activation):
+            return self.activation
+        return hermite(self.activation.coefficients) if isinstance(self.activation, Hermite) else UNITS[self.activation]
+
+    @property
+    def hermite_coefficients(self) -> np.ndarray | None:
+        """Coefficients in Hermite polynomials where the activation is a polynomial."""
+        named = {"linear": (0.0, 1.0), "quadratic": (1.0, 0.0, 1.0)}
+        if isinstance(self.activation, Hermite):
+            return np.array(self.activation.coefficients)
+        return (
+            np.array(named[self.activation]) if isinstance(self.activation, str) and self.activation in named else None
+        )
 
     @property
     def readout_values(self) -> np.ndarray:
@@ -43,9 +110,27 @@ class Student(Network):
 
 class Teacher(Network):
     """`overlap` is how teachers overlap with each other: "orthonormal" (in each block its share of the identity: the
-    typical teacher of many dimensions), "sampled" (Gaussian weights, different in each block), or a Gram matrix."""
+    typical teacher of many dimensions), "sampled" (Gaussian weights, different in each block), or a Gram matrix.
 
+    `target` is "additive" (the network sum_l readout_l g(z_l)), "product" (of the teachers' fields, z_1 z_2 ...) or a
+    Target; the last two do not use activation and readout."""
+
+    target: AnyTarget = "additive"
     overlap: Literal["orthonormal", "sampled"] | Matrix = "orthonormal"
+
+    def labels(self, fields: np.ndarray) -> np.ndarray:
+        """Labels without noise, (samples,), from the teachers' fields (samples, width)."""
+        if isinstance(self.target, Target):
+            return np.asarray(self.target.function(fields), dtype=float)
+        if self.target == "product":
+            return fields.prod(axis=1)
+        return self.unit.function(fields) @ self.readout_values
+
+    @model_validator(mode="after")
+    def _check_target(self) -> "Teacher":
+        if isinstance(self.target, Target) and self.target.width != self.width:
+            raise ValueError(f"target: is for {self.target.width} teachers, the width is {self.width}")
+        return self
 
     @model_validator(mode="after")
     def _check_overlap(self) -> "Teacher":

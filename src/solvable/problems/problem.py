@@ -6,11 +6,12 @@ import tomllib
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
+from solvable.gaussian.units import Activation
 from solvable.problems.inputs import Inputs
 from solvable.problems.model import InvalidProblem, Model
-from solvable.problems.networks import Student, Teacher
+from solvable.problems.networks import Student, Target, Teacher
 from solvable.problems.training import Training
 
 
@@ -20,20 +21,13 @@ class Problem(Model):
     inputs: Inputs = Field(default_factory=Inputs)
     training: Training
 
-    @model_validator(mode="after")
-    def _check(self) -> "Problem":
-        if self.student.activation != self.teacher.activation:
-            raise ValueError(
-                f"student.activation: {self.student.activation!r} given with a {self.teacher.activation!r} teacher, "
-                f"must be the same"
-            )
-        return self
-
     @property
     def hash(self) -> str:
         """Hash of the content: equal problems have equal hashes, on every machine. Fields left at their defaults do
         not enter, so a field that a later version adds does not change the hash of a problem that does not use it."""
-        content = self.model_dump(mode="json", exclude_defaults=True)
+        content = self.model_dump(mode="json", exclude_defaults=True) | {"hash": 1}
+        if self.inputs.spectrum is not None:
+            content["inputs"]["spectrum"]["kind"] = self.inputs.spectrum.kind
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def to_json(self) -> str:
@@ -49,6 +43,10 @@ class Problem(Model):
     def to_toml(self) -> str:
         import tomli_w
 
+        for where, part in [("student.activation", self.student.activation), ("teacher.activation", self.teacher.activation),
+                            ("teacher.target", self.teacher.target)]:  # fmt: skip
+            if isinstance(part, Activation | Target):
+                raise InvalidProblem([f"{where}: the function {part.name!r} cannot be written to a file"])
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
     @classmethod
@@ -59,13 +57,37 @@ class Problem(Model):
             raise InvalidProblem([f"not valid TOML: {error}"]) from None
 
     def save(self, path: str | Path) -> None:
-        Path(path).write_text(self.to_json() if Path(path).suffix == ".json" else self.to_toml(), encoding="utf-8")
+        """Write a .toml or .json file."""
+        _check_suffix(Path(path))
+        text = self.to_toml()  # refuses what files cannot hold
+        Path(path).write_text(self.to_json() if Path(path).suffix == ".json" else text, encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a .toml or .json file."""
-        text = Path(path).read_text(encoding="utf-8")
-        return cls.from_json(text) if Path(path).suffix == ".json" else cls.from_toml(text)
+        """Read a .toml or .json file; the tables [start], [level] and [run] of a run file are passed over."""
+        tables = read_tables(Path(path))
+        return cls.from_mapping({name: table for name, table in tables.items() if name not in RUN_TABLES})
+
+
+RUN_TABLES = ("start", "level", "run")
+
+
+def read_tables(path: Path) -> dict[str, Any]:
+    """The content of a .toml or .json file as plain tables."""
+    _check_suffix(path)
+    kind = "JSON" if path.suffix == ".json" else "TOML"
+    try:
+        text = path.read_text(encoding="utf-8")
+        return _table(json.loads(text) if kind == "JSON" else tomllib.loads(text))
+    except UnicodeDecodeError as error:
+        raise InvalidProblem([f"{path}: not a text file ({error.reason})"]) from None
+    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidProblem([f"{path}: not valid {kind}: {error}"]) from None
+
+
+def _check_suffix(path: Path) -> None:
+    if path.suffix not in (".toml", ".json"):
+        raise InvalidProblem([f"{path}: must end in .toml or .json"])
 
 
 def _table(content: Any) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class Schedule(Model):
 
     def __call__(self, time: Any) -> np.ndarray:
         """Rate at `time` (steps/dim); at a jump, the rate that begins there."""
-        start, rate, slope = self._rows(np.searchsorted(self.segments[:, 0], time, side="right") - 1)
+        start, rate, slope = self._rows(np.searchsorted(self.segments[:, 0], np.maximum(time, 0.0), side="right") - 1)
         return rate + slope * (time - start)
 
     def integral(self, time: Any) -> np.ndarray:
@@ -82,7 +82,9 @@ def as_schedule(rate: float | Schedule) -> Schedule:
 
 
 class Training(Model):
-    """One-pass SGD on the squared loss `loss_factor` x (label - output)^2; labels carry noise of variance `label_noise`.
+    """One-pass SGD on the loss `loss_factor` x (label - output)^2; labels carry noise of variance `label_noise`.
+
+    `loss` "log-cosh" learns from 2 log cosh(label - output) in place of the square, which forgives outliers.
 
     One step moves w_k by (rate/batch) sum over the batch of F_k x / sqrt(dim); weight decay takes rate x decay x w / dim off.
     A trained readout moves at `readout_rate` (None: the learning rate), per steps/dim.
@@ -92,6 +94,7 @@ class Training(Model):
     batch: Annotated[int, Plain, Field(gt=0, le=10**9)] = 1
     weight_decay: NotNegative = 0.0
     loss_factor: Positive = 1.0
+    loss: Literal["squared", "log-cosh"] = "squared"
     label_noise: NotNegative = 0.0
     train_readout: bool = False
     readout_rate: Rate | None = None

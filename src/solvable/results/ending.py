@@ -10,6 +10,7 @@ class Ending(IntEnum):
     DIVERGED = 3
     STEP_LIMIT = 4
     STALLED = 5
+    INTERRUPTED = 6
 
     @property
     def success(self) -> bool:
@@ -24,5 +25,6 @@ class Ending(IntEnum):
             Ending.CONVERGED: "the state stopped moving; later outputs repeat it",
             Ending.DIVERGED: "the overlaps diverged: lower the learning rate (or raise the batch)",
             Ending.STEP_LIMIT: "used up max_steps: raise it, raise rtol, or ask for less time",
+            Ending.INTERRUPTED: "was interrupted",
             Ending.STALLED: "the step became too small for the time: raise rtol or atol",
         }[self]

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def crossing_time(times: np.ndarray, values: np.ndarray, level: float) -> float:
-    """First time at which `values` falls to `level`, between outputs by a straight line; NaN if it never does.
+    """First time at which `values` falls to `level`, between outputs by a straight line in log; NaN if it never does.
 
     For an exact one let the run stop there: `run(..., stop=when("risk", below=...))`.
     """
@@ -16,7 +16,8 @@ def crossing_time(times: np.ndarray, values: np.ndarray, level: float) -> float:
     i = int(below[0])
     if i == 0:
         return float(times[0])
-    share = (values[i - 1] - level) / (values[i - 1] - values[i])
+    before, after, wanted = (np.log(v) if v > 0 else -745.0 for v in (values[i - 1], values[i], level))
+    share = (before - wanted) / (before - after)
     return float(times[i - 1] + share * (times[i] - times[i - 1]))
 
 
@@ -36,14 +37,19 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2) -> l
     """Where the risk falls much slower than before and after: valleys of the speed v = |d log(risk) / d time|.
 
     A plateau lies between two peaks of v (or begins the run) and has been left: v has risen again by a factor
-    1/flatness above the bottom of the valley. It starts and ends where v passes `flatness` times the peak on that side;
-    its height is the risk at the bottom. A tail, slow to the end, is no plateau. None of this depends on units.
+    1/flatness above the bottom of the valley, passed its peak, and the risk has fallen by more than a twentieth. It starts
+    and ends where v passes `flatness` times the peak on that side; its height is the risk at the bottom. A tail, slow to
+    the end, is no plateau; nor is anything below 1e-9 of the first risk, which is rounding. None of this depends on units.
     """
+    if not 0 < flatness < 1:
+        raise ValueError(f"flatness: {flatness} given, must be between 0 and 1")
     good = np.isfinite(risk) & (risk > 0)
+    good &= risk > 1e-9 * np.max(risk[good], initial=0.0)
     times, risk = times[good], risk[good]
     if len(times) < 3:
         return []
     speed = np.abs(np.gradient(np.log(risk), times))
+    speed = np.maximum(speed, 1e-9 * speed.max())  # slower is rounding
     found: list[Plateau] = []
     peak = bottom = i = 0
     while i < len(speed):
@@ -55,9 +61,12 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2) -> l
             flat = speed[: right + 1] < flatness * speed[right]
             end = int(np.flatnonzero(flat)[-1])
             begin = 0 if bottom == 0 else peak + int(np.argmax(speed[peak:] < flatness * speed[peak]))
-            found.append(Plateau(float(times[begin]), float(times[end]), float(risk[bottom])))
+            if right < len(speed) - 1 and risk[right + 1] < 0.95 * risk[bottom]:
+                found.append(Plateau(float(times[begin]), float(times[end]), float(risk[bottom])))
             peak = bottom = i = right
-        elif speed[i] > speed[peak]:
+        elif speed[i] > speed[peak] and (
+            peak > 0 or bottom > 0
+        ):  # while rising from the start, the start is the valley
             peak = bottom = i
         i += 1
     return found
@@ -75,7 +84,7 @@ def _next_peak(speed: np.ndarray, i: int, flatness: float) -> int:
 
 
 def local_exponent(times: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """d log(values) / d log(times) at each time: minus the exponent of a power law. NaN at time zero and where values vanish."""
+    """d log(values) / d log(times) at each time: -2 for a fall as times^-2. NaN at time zero and where values vanish."""
     with np.errstate(divide="ignore", invalid="ignore"):
         x, y = np.log(times), np.log(values)
     result = np.full(np.shape(times), np.nan)

@@ -49,7 +49,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Plan:
-    """`times` (steps/dim) begin at 0 and increase; the last is the end of the run."""
+    """`times` (steps/dim) are the outputs and increase; a run begins at 0 and ends at the last."""
 
     times: np.ndarray
     stop: Threshold | None = None
@@ -57,11 +57,14 @@ class Plan:
 
 
 class Level(Protocol):
-    """A level of description. `solve` takes any number of lanes of equal shape and returns one Trajectory."""
+    """A level of description. `solve` takes any number of lanes of equal shape and returns one Trajectory, with one run per
+    lane or the same number of runs for each, lane after lane. `check` refuses what the level cannot do."""
 
     @property
     def name(self) -> str: ...
 
     def settings(self) -> dict[str, Any]: ...
+
+    def check(self, lanes: list[Lane]) -> None: ...
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Any: ...

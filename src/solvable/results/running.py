@@ -32,9 +32,11 @@ def run(
     (steps/dim), "steps", "rate" or a paper's key. `stop=when(...)` ends the run at a threshold. `keep_blocks` keeps the
     overlaps of the single blocks at all times, not only at the end.
     """
-    check_start(problem, start)
+    _check_arguments(problem, [start], level, stop)
     plan = Plan(output_times(Clock(problem, clock), until, times), stop, keep_blocks)
-    return replace(level.solve([Lane(problem, start)], plan), unit=clock)
+    lanes = [Lane(problem, start)]
+    level.check(lanes)
+    return replace(level.solve(lanes, plan), unit=clock)
 
 
 def run_batch(
@@ -55,23 +57,51 @@ def run_batch(
     clock must be "alpha" or "steps", which all runs share.
     """
     starts = [starts] if isinstance(starts, Overlaps) else list(starts)
-    rates = [problem.training.learning_rate] if learning_rates is None else list(learning_rates)
+    if isinstance(learning_rates, int | float | Schedule):
+        learning_rates = [learning_rates]
+    rates = [problem.training.learning_rate] if learning_rates is None else [_plain(rate) for rate in learning_rates]
     if not starts or not rates:
         raise ValueError("run_batch: needs at least one start and one learning rate")
     if len(rates) > 1 and clock not in ("alpha", "steps"):
         raise ValueError(f"clock: {clock!r} runs differently for each learning rate; use 'alpha' or 'steps'")
-    for one in starts:
-        check_start(problem, one)
+    _check_arguments(problem, starts, level, stop)
     problems = [problem.replace(training__learning_rate=rate) for rate in rates]
     plan = Plan(output_times(Clock(problems[0], clock), until, times), stop, keep_blocks)
     lanes = [Lane(one, first) for one in problems for first in starts]
-    labels = {"start": np.tile(np.arange(len(starts)), len(rates))}
-    if all(isinstance(rate, int | float) for rate in rates):
-        labels["learning_rate"] = np.repeat(np.array(rates, dtype=float), len(starts))
-    else:
-        labels["schedule"] = np.repeat(np.arange(len(rates)), len(starts))
+    level.check(lanes)
     result = level.solve(lanes, plan)
-    return replace(result, problem=problem if learning_rates is None else problems[0], unit=clock, labels=labels)
+    labels = {"start": np.tile(np.arange(len(starts)), len(rates))}
+    if all(isinstance(rate, float) for rate in rates):
+        labels["learning_rate"] = np.repeat(np.array(rates), len(starts))
+    else:
+        texts = [one.training.schedule.model_dump_json() for one in problems]
+        labels["schedule"] = np.repeat(np.array(texts, dtype=object), len(starts))
+    each = len(result.risk) // len(lanes)  # a level may run every lane several times
+    labels = {name: np.repeat(values, each) for name, values in labels.items()}
+    return replace(result, problem=problems[0], unit=clock, labels=labels)
+
+
+def _plain(rate: Any) -> float | Schedule:
+    return rate if isinstance(rate, Schedule) else float(rate)
+
+
+def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any) -> None:
+    """Slips that would otherwise surface far from their cause."""
+    if not isinstance(problem, Problem):
+        raise TypeError(f"run: the first argument must be a Problem, not {_kind(problem)}")
+    if isinstance(level, type) or not hasattr(level, "solve"):
+        hint = f"; write {level.__name__}()" if isinstance(level, type) else ", for example Macro()"
+        raise TypeError(f"run: the third argument must be a level, not {_kind(level)}{hint}")
+    if stop is not None and not isinstance(stop, Threshold):
+        raise TypeError(f"stop: must come from when(...), not {_kind(stop)}")
+    for start in starts:
+        if not isinstance(start, Overlaps):
+            raise TypeError(f"run: a start must be Overlaps, as from start(...) or measure(...), not {_kind(start)}")
+        check_start(problem, start)
+
+
+def _kind(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
 def output_times(clock: Clock, until: float | None, times: Any) -> np.ndarray:
@@ -79,10 +109,14 @@ def output_times(clock: Clock, until: float | None, times: Any) -> np.ndarray:
     if times is None:
         if until is None:
             raise ValueError("run: give `until` or `times`")
-        if not (np.isfinite(until) and until > 0):
-            raise ValueError(f"until: {until} given, must be a positive finite time")
+        _check_until(until)
         times = np.linspace(0.0, until, OUTPUTS)
-    times = np.atleast_1d(np.asarray(times, dtype=float))
+    try:
+        times = np.atleast_1d(np.asarray(times, dtype=float))
+    except (TypeError, ValueError):
+        raise ValueError(f"times: {times!r} given, must be numbers") from None
+    if until is not None:
+        _check_until(until)
     if (
         times.ndim != 1
         or times.size == 0
@@ -90,9 +124,20 @@ def output_times(clock: Clock, until: float | None, times: Any) -> np.ndarray:
         or times[0] < 0
         or (np.diff(times) <= 0).any()
     ):
-        raise ValueError("times: must be finite, not negative and increasing")
+        raise ValueError(
+            f"times: must be finite, not negative and increasing, got {np.array2string(times, threshold=6)}"
+        )
     if until is not None and times[-1] > until:
         raise ValueError(f"times: the last, {times[-1]}, is past until={until}")
     if until is not None and times[-1] < until:
         times = np.append(times, until)
     return clock.to_alpha(times)
+
+
+def _check_until(until: Any) -> None:
+    if (
+        isinstance(until, bool)
+        or not isinstance(until, int | float | np.number)
+        or not (np.isfinite(until) and until > 0)
+    ):
+        raise ValueError(f"until: {until!r} given, must be a positive finite time")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
 
 FORMAT = 1
+RUN_ARRAYS = (
+    "risk", "risk_error", "start_risk", "student_overlap", "cross_overlap", "readout",
+    "block_teacher_overlap", "end_readout", "endings",
+    "end_alpha", "nfev",
+)  # fmt: skip
 _STUDENT, _CROSS = ("student", "student_"), ("student", "teacher")
 LONG_NAMES = {
     "risk": "risk",
@@ -34,6 +40,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     t = trajectory
     variables: dict[str, Any] = {
         "risk": (("run", "time"), t.risk),
+        "risk_error": (("run", "time"), t.risk_error),
         "student_overlap": (("run", "time", *_STUDENT), t.student_overlap),
         "cross_overlap": (("run", "time", *_CROSS), t.cross_overlap),
         "readout": (("run", "time", "student"), t.readout),
@@ -42,6 +49,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "end_block_student_overlap": (("run", "block", *_STUDENT), t.end_blocks.student),
         "end_block_cross_overlap": (("run", "block", *_CROSS), t.end_blocks.cross),
         "end_readout": (("run", "student"), t.end_readout),
+        "start_risk": ("run", t.start_risk),
         "ending": ("run", np.array([ending.name.lower() for ending in t.ending], dtype=object)),
         "end_time": ("run", t.end_time),
         "end_alpha": ("run", t.end_alpha),
@@ -65,6 +73,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "settings": json.dumps(t.settings, sort_keys=True),
         "unit": t.unit,
         "labels": json.dumps(list(t.labels)),
+        "stop": json.dumps(None if t.stop is None else asdict(t.stop)),
         "success": int(t.success),
         "message": t.message,
         "versions": json.dumps(versions()),
@@ -85,34 +94,45 @@ def write(dataset: xarray.Dataset, path: str | Path) -> None:
     write_whole(path, lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"))
 
 
-def read(path: str | Path) -> dict[str, Any]:
-    """The fields of the trajectory in a file."""
+def read(path: str | Path, problem: Problem | None = None) -> dict[str, Any]:
+    """The fields of the trajectory in a file; `problem` where the file cannot hold it."""
     import xarray
 
+    from solvable.results.plan import Threshold
     from solvable.results.trajectory import Blocks
 
-    with xarray.open_dataset(path, engine="h5netcdf") as file:
-        data = file.load()
+    if not Path(path).is_file():
+        raise FileNotFoundError(2, "No such file", str(path))
+    try:
+        with xarray.open_dataset(path, engine="h5netcdf") as file:
+            data = file.load()
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path}: not a NetCDF file ({error})") from None
     if data.attrs.get("format") != FORMAT:
         raise ValueError(f"{path}: not a trajectory of format {FORMAT}")
+    stop = json.loads(data.attrs["stop"])
     blocks = None
     if "block_student_overlap" in data:
         blocks = Blocks(
             data["block_student_overlap"].values.swapaxes(1, 2), data["block_cross_overlap"].values.swapaxes(1, 2)
         )
     return {
-        "problem": Problem.from_json(data.attrs["problem"]),
+        "problem": _problem(path, data.attrs, problem),
         "level": data.attrs["level"],
         "settings": json.loads(data.attrs["settings"]),
         "alpha": data["alpha"].values,
         "end_blocks": Blocks(data["end_block_student_overlap"].values, data["end_block_cross_overlap"].values),
-        "endings": np.array([Ending[str(name).upper()] for name in data["ending"].values]),
+        "endings": np.array([Ending[str(name).upper()] for name in data["ending"].values], dtype=np.int64),
         "blocks": blocks,
+        "stop": None if stop is None else Threshold(**stop),
         "unit": data.attrs["unit"],
         "labels": {name: data[name].values for name in json.loads(data.attrs["labels"])},
-    } | {
-        name: data[name].values
-        for name in (
-            "risk", "student_overlap", "cross_overlap", "readout", "block_teacher_overlap", "end_readout", "end_alpha", "nfev",
-        )
-    }  # fmt: skip
+    } | {name: data[name].values for name in RUN_ARRAYS if name != "endings"}
+
+
+def _problem(path: str | Path, attributes: dict[str, Any], given: Problem | None) -> Problem:
+    if given is None:
+        return Problem.from_json(attributes["problem"])
+    if given.hash != attributes["problem_hash"]:
+        raise ValueError(f"{path}: was computed for another problem than the one given")
+    return given

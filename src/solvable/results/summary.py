@@ -35,7 +35,7 @@ def html(trajectory: Trajectory) -> str:
         "problem": f"{problem.student.width} {problem.student.activation} students, {problem.teacher.width} teachers, "
         f"dim {dim}, {problem.inputs.blocks} block(s)",
         "time": f"{trajectory.time[0]:.6g} to {trajectory.time[-1]:.6g} ({trajectory.clock.label})",
-        "risk": f"{trajectory.risk[0, 0]:.6g} → {trajectory.risk[0][np.isfinite(trajectory.risk[0])][-1]:.6g} (first run)",
+        "risk": f"{trajectory.start_risk[0]:.6g} at the start of the first run{_last(trajectory.risk[0])}",
         "ended": trajectory.message,
     }
     table = "".join(
@@ -45,9 +45,16 @@ def html(trajectory: Trajectory) -> str:
     return f"<div><table>{table}</table>{_sketch(trajectory)}</div>"
 
 
+def _last(risk: np.ndarray) -> str:
+    reached = risk[np.isfinite(risk)]
+    return f", {reached[-1]:.6g} at its last output" if reached.size else ""
+
+
 def _sketch(trajectory: Trajectory, width: int = 360, height: int = 80) -> str:
     """The risks as a small drawing, without a plotting library."""
     time, risks = trajectory.time, trajectory.risk[:20]
+    if not np.isfinite(risks).any():
+        return ""
     top, span = np.nanmax(risks), max(time[-1] - time[0], 1e-300)
     lines = []
     for risk in risks:

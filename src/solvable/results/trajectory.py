@@ -1,17 +1,18 @@
 """What every level returns: learning curves of one or many runs, labelled, with how each ended."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from solvable.overlaps import Overlaps
+from solvable.overlaps import Overlaps, repaired
 from solvable.problems import Problem
-from solvable.results import observables, storage, summary
+from solvable.results import logs, observables, storage, summary
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
+from solvable.results.plan import Threshold
 
 if TYPE_CHECKING:
     import xarray
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Mean(NamedTuple):
-    """Mean and standard error over the `runs` that reached each time; `left_out` runs diverged and do not enter."""
+    """Mean and standard error over `runs` runs; `left_out` more diverged and do not enter."""
 
     mean: np.ndarray
     standard_error: np.ndarray
-    runs: np.ndarray
+    runs: int
     left_out: int
 
 
@@ -33,11 +34,16 @@ class Blocks(NamedTuple):
     student: np.ndarray
     cross: np.ndarray
 
+    def pick(self, runs: np.ndarray) -> "Blocks":
+        return Blocks(self.student[runs], self.cross[runs])
+
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """Arrays have a leading run axis, then time: risk (run, time), student_overlap (run, time, p, p),
     cross_overlap (run, time, p, p*), readout (run, time, p); block_teacher_overlap (run, block, p*, p*) does not move.
+    `risk_error` (run, time) is the error of the risk from averages over nodes, zero where all are closed; `start_risk`
+    (run,) is the risk at time zero, also where the outputs begin later.
 
     `alpha` counts steps/dim; `time` is the same in the unit of `clock`. Where a run did not come to a time its values
     are NaN. `labels` tell the runs of a batch apart. `data` is the labelled dataset.
@@ -48,6 +54,8 @@ class Trajectory:
     settings: dict[str, Any]
     alpha: np.ndarray
     risk: np.ndarray
+    risk_error: np.ndarray
+    start_risk: np.ndarray
     student_overlap: np.ndarray
     cross_overlap: np.ndarray
     readout: np.ndarray
@@ -58,6 +66,7 @@ class Trajectory:
     end_alpha: np.ndarray
     nfev: np.ndarray
     blocks: Blocks | None = None
+    stop: Threshold | None = None
     unit: str = "alpha"
     labels: dict[str, np.ndarray] = field(default_factory=dict)
 
@@ -109,38 +118,64 @@ class Trajectory:
             raise ValueError("at: the overlaps of the single blocks were not kept; run with keep_blocks=True")
         if np.isnan(self.risk[run, i]):
             raise ValueError(f"at: run {run} ended before, at {self.end_time[run]:.6g} ({self.ending[run].text})")
-        return Overlaps(
+        return repaired(
             blocks.student[run, i], blocks.cross[run, i], self.block_teacher_overlap[run], self.readout[run, i]
         )
 
     def last(self, run: int = 0) -> Overlaps:
         """The state in which a run ended."""
-        return Overlaps(
+        return repaired(
             self.end_blocks.student[run],
             self.end_blocks.cross[run],
             self.block_teacher_overlap[run],
             self.end_readout[run],
         )
 
+    def select(self, **labels: Any) -> Self:
+        """The runs of a batch with the given labels, e.g. select(learning_rate=0.1); also run=[0, 3] by number."""
+        chosen = np.ones(len(self.risk), dtype=bool)
+        for name, value in labels.items():
+            if name != "run" and name not in self.labels:
+                raise ValueError(f"select: {name!r} given, must be one of {', '.join(['run', *self.labels])}")
+            values = np.arange(len(self.risk)) if name == "run" else self.labels[name]
+            chosen &= np.isin(values, value)
+        if not chosen.any():
+            raise ValueError(f"select: no run has {labels}")
+        problem, rates = self.problem, self.labels.get("learning_rate")
+        if rates is not None and len(np.unique(rates[chosen])) == 1:
+            problem = problem.replace(training__learning_rate=float(rates[chosen][0]))
+        arrays = {name: getattr(self, name)[chosen] for name in storage.RUN_ARRAYS}
+        return replace(
+            self, problem=problem, end_blocks=self.end_blocks.pick(chosen),
+            blocks=None if self.blocks is None else self.blocks.pick(chosen),
+            labels={name: values[chosen] for name, values in self.labels.items()}, **arrays,
+        )  # fmt: skip
+
     def mean(self, name: str = "risk") -> Mean:
-        """Average of an array over the runs that did not diverge. A time that no such run reached has NaN."""
+        """Average of an array over the runs that did not diverge, at the times that all of them reached (else NaN: the
+        runs still going when others have stopped are no fair sample). Runs at several rates are not averaged."""
+        for label, values in self.labels.items():
+            if label != "start" and len(np.unique(values)) > 1:
+                raise ValueError(f"mean: the runs differ in {label}; choose by select({label}=...) first")
         kept = self.endings != Ending.DIVERGED
         values = getattr(self, name)[kept]
-        shape = (values.shape[0], values.shape[1], *([1] * (values.ndim - 2)))
-        reached = np.isfinite(self.risk[kept]).reshape(shape)
-        count = reached.sum(axis=0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.where(reached, values, 0.0).sum(axis=0) / count
-            spread = (np.where(reached, values - mean, 0.0) ** 2).sum(axis=0) / (count - 1) / count
-        spread = np.where(count > 1, spread, np.nan)
-        return Mean(mean, np.sqrt(spread), count.reshape(-1), int((~kept).sum()))
+        reached = np.isfinite(self.risk[kept]).all(axis=0) & kept.any()
+        count = int(kept.sum())
+        mean, error = np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
+        if reached.any():
+            mean[reached] = values[:, reached].mean(axis=0)
+            if count > 1:
+                error[reached] = values[:, reached].std(axis=0, ddof=1) / np.sqrt(count)
+        return Mean(mean, error, count, len(kept) - count)
 
     def exit_time(self, below: float = 0.5, *, relative: bool = True) -> np.ndarray:
-        """(run,) first time the risk falls to `below` (relative: times its first value), NaN where it does not;
-        read between outputs by a straight line. Let the run stop there for an exact one."""
-        levels = below * self.risk[:, 0] if relative else np.full(len(self.risk), below)
+        """(run,) first time the risk falls to `below` (relative: times its first value), NaN where it does not. Exact for
+        runs that stopped at this very threshold; else read between outputs by a straight line in log risk."""
+        exact = self.stop is not None and self.stop == Threshold("risk", below, True, relative)
+        levels = below * self.start_risk if relative else np.full(len(self.risk), below)
         pairs = zip(self.risk, levels, strict=True)
-        return np.array([observables.crossing_time(self.time, risk, level) for risk, level in pairs])
+        read = np.array([observables.crossing_time(self.time, risk, level) for risk, level in pairs])
+        return np.where((self.endings == Ending.STOPPED) & exact, self.end_time, read)
 
     def plateaus(self, run: int = 0, *, flatness: float = 0.2) -> list[observables.Plateau]:
         return observables.plateaus(self.time, self.risk[run], flatness=flatness)
@@ -154,8 +189,30 @@ class Trajectory:
         storage.write(self.data, path)
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        return cls(**storage.read(path))
+    def load(cls, path: str | Path, problem: Problem | None = None) -> Self:
+        """Read a file. Problems with activations or targets of your own are not in files: pass the same one again."""
+        return cls(**storage.read(path, problem))
+
+    @classmethod
+    def from_weights(
+        cls,
+        problem: Problem,
+        weights: Any,
+        teacher_weights: Any,
+        times: Any,
+        *,
+        readout: Any = None,
+        clock: str = "steps",
+        plain: bool = False,
+        basis: Any = None,
+    ) -> Self:
+        """Lay a log of weights from any training beside the theory: `weights` (time, p, dim), or (run, time, p, dim) for
+        several, from NumPy, PyTorch or JAX; `times` in the unit of `clock`; `readout` (time, p) if it was trained.
+
+        `plain=True` for networks whose fields are w.x instead of w.x/sqrt(dim), as most code has them: their
+        learning rate is ours divided by dim. With a spectrum the weights are those in the eigenbasis; see `measure`.
+        """
+        return cls(**logs.from_weights(problem, weights, teacher_weights, times, readout, clock, plain, basis))
 
     def plot(self, ax: "Axes | None" = None, **style: Any) -> "Axes":
         """The risk of every run against time."""

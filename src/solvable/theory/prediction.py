@@ -13,3 +13,6 @@ class Prediction:
     value: Any
     assumptions: tuple[str, ...]
     source: str
+    caveats: tuple[
+        str, ...
+    ] = ()  # assumptions that this problem or start does not meet, so that the value is approximate

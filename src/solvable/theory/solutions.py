@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, nearest_frame
+from solvable.overlaps import Overlaps, check_start, nearest_frame
 from solvable.problems import InvalidProblem, Problem, convention
 from solvable.theory.prediction import NotApplicable, Prediction
 
@@ -21,10 +21,15 @@ def _widths(problem: Problem) -> tuple[int, int]:
     return p, q
 
 
+def check_nearest_solution(problem: Problem) -> None:
+    _widths(problem)
+
+
 def nearest_solution(problem: Problem, start: Overlaps) -> Prediction:
     """Overlaps of the zero-error solution nearest to the start: R = sqrt(p/p*) S T, Q = (p/p*) S T S^T, where S is the
-    frame nearest to the start's cross overlap. The deterministic limit ends there (bocchi2026, claim of section 4.3)."""
+    frame nearest to the start's cross overlap. The deterministic limit ends there (bocchi2026, section 4.1)."""
     p, q = _widths(problem)
+    check_start(problem, start)
     S, T = nearest_frame(start.cross_overlap), start.teacher_overlap
     if np.isnan(S).any():
         raise NotApplicable("cross_overlap: has not full rank at the start, so no solution is nearest")
@@ -37,12 +42,28 @@ def nearest_solution(problem: Problem, start: Overlaps) -> Prediction:
             "dim infinite",
         ),
         "bocchi2026, 7.4; exact at any rate by the mode reduction",
+        tuple(_deviations(start)),
     )
+
+
+def _deviations(start: Overlaps) -> list[str]:
+    Q, R, T = start.student_overlap, start.cross_overlap, start.teacher_overlap
+    found = []
+    if np.abs(T - T[0, 0] * np.eye(len(T))).max() > 1e-9 * np.abs(T).max():
+        found.append("the teacher is not orthonormal: learning ends near, not at, this solution")
+    turn = np.linalg.norm(Q @ R @ R.T - R @ R.T @ Q) / (np.linalg.norm(Q) * np.linalg.norm(R @ R.T))
+    if turn > 1e-9:
+        found.append(
+            f"student overlap and R R^T do not commute (by {turn:.2g}): learning ends near, not at, this solution"
+        )
+    return found
 
 
 def rate_limit(problem: Problem) -> Prediction:
     """Learning rate beyond which the zero-error solutions are unstable: p p* / (4 c (p* + 2)), c the loss factor."""
     p, q = _widths(problem)
+    if problem.teacher.overlap != "orthonormal":
+        raise NotApplicable("teacher.overlap: is not 'orthonormal'")
     return Prediction(
         p * q / (4 * (q + 2)) / problem.training.loss_factor,
         ("teacher orthonormal",),
@@ -74,7 +95,12 @@ def late_distance(problem: Problem, alpha: float | np.ndarray) -> Prediction:
     return Prediction(math.sqrt(p) * p * q * (p - q) / (32 * (p + 2)) / t, _LATE, "slowest modes at the solution")
 
 
-_LATE = ("teacher orthonormal", "late times", "dim infinite")
+_LATE = (
+    "teacher orthonormal",
+    "late times",
+    "students of order one outside the teachers' span at the start",
+    "dim infinite",
+)
 
 
 def _surplus(problem: Problem) -> tuple[int, int]:

@@ -1,0 +1,35 @@
+"""The same learning curve by every route that the library has."""
+
+import contextlib
+
+import numpy as np
+
+from solvable.checks.report import Report
+from solvable.dynamics.closed_flow import flow_overlaps
+from solvable.dynamics.general import is_closed
+from solvable.dynamics.modes import flow_modes
+from solvable.macro import Macro
+from solvable.overlaps import Overlaps
+from solvable.problems import Problem
+from solvable.results import run
+
+
+def routes_agree(
+    problem: Problem, start: Overlaps, until: float, *, small_rate: bool = True, tolerance: float = 1e-6
+) -> Report:
+    """Risks from the explicit integrator (the reference, at rtol 1e-11) and from every other route that applies: the
+    exponential integrator, the closed form of gradient flow (small rates), the mode reduction. In units of `tolerance`
+    times the first risk. A route that does not apply is left out; `values` tells which are there."""
+    times = np.linspace(0.0, until, 51)
+    reference = run(problem, start, Macro(rtol=1e-11, method="explicit", small_rate=small_rate), times=times).risk[0]
+    found = {}
+    if is_closed(problem) and problem.student.norm == "free":
+        level = Macro(rtol=1e-8, method="exponential", small_rate=small_rate)
+        found["exponential integrator"] = run(problem, start, level, times=times).risk[0]
+    if small_rate:
+        with contextlib.suppress(ValueError):
+            found["closed form"] = flow_overlaps(problem, start, times).risk
+    with contextlib.suppress(ValueError):
+        found["mode reduction"] = flow_modes(problem, start, times, small_rate=small_rate).risk
+    scale = np.full(times.size, tolerance * reference[0])
+    return Report("routes agree", found, dict.fromkeys(found, reference), dict.fromkeys(found, scale), 1.0)

@@ -1,0 +1,66 @@
+"""Weight logs of any training as the fields of a trajectory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from solvable.dynamics.moments import field_covariance, moments
+from solvable.overlaps import as_array, measure
+from solvable.problems import Problem
+from solvable.results.clock import Clock
+from solvable.results.ending import Ending
+
+
+def from_weights(
+    problem: Problem, weights: Any, teacher_weights: Any, times: Any, readout: Any, clock: str, plain: bool, basis: Any
+) -> dict[str, Any]:
+    """The fields of `Trajectory`; see `Trajectory.from_weights`."""
+    from solvable.results.trajectory import Blocks
+
+    dim = problem.inputs.dim
+    if dim is None:
+        raise ValueError(
+            "inputs.dim: infinite, but weights have finitely many coordinates; give the problem their number"
+        )
+    scale = np.sqrt(dim) if plain else 1.0
+    W, B, time = (
+        scale * as_array(weights),
+        scale * as_array(teacher_weights),
+        np.atleast_1d(np.asarray(times, dtype=float)),
+    )
+    W = W[None] if W.ndim == 3 else W
+    if W.ndim != 4 or W.shape[1] != time.size:
+        raise ValueError(
+            f"weights: shape {W.shape} given for {time.size} times, must be (time, p, dim) or (run, time, p, dim)"
+        )
+    a = np.broadcast_to(problem.student.readout_values if readout is None else as_array(readout), W.shape[:3])
+    states = [
+        [measure(problem, w, B, k, basis) for w, k in zip(run, ks, strict=True)] for run, ks in zip(W, a, strict=True)
+    ]
+    risk = [[moments(field_covariance(problem, one), problem, one.readout).risk for one in run] for run in states]
+    student = np.array([[one.block_student_overlap for one in run] for run in states])
+    cross = np.array([[one.block_cross_overlap for one in run] for run in states])
+    runs = len(states)
+    alpha = Clock(problem, clock).to_alpha(time)
+    return {
+        "problem": problem,
+        "level": "weights",
+        "settings": {"plain": plain},
+        "alpha": alpha,
+        "risk": np.array(risk),
+        "risk_error": np.zeros((runs, time.size)),
+        "start_risk": np.array(risk)[:, 0],
+        "student_overlap": student.sum(axis=2),
+        "cross_overlap": cross.sum(axis=2),
+        "readout": np.array(a),
+        "block_teacher_overlap": np.array([run[0].block_teacher_overlap for run in states]),
+        "end_blocks": Blocks(student[:, -1], cross[:, -1]),
+        "end_readout": np.array(a[:, -1]),
+        "endings": np.full(runs, Ending.FINISHED),
+        "end_alpha": np.full(runs, alpha[-1]),
+        "nfev": np.zeros(runs, dtype=np.int64),
+        "blocks": Blocks(student, cross),
+        "unit": clock,
+    }

@@ -1,0 +1,43 @@
+"""Which predictions apply to a problem, and why the others do not."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from solvable.problems import Problem
+from solvable.theory import counting, solutions
+from solvable.theory.prediction import NotApplicable
+
+
+@dataclass(frozen=True)
+class Available:
+    """`reason` is empty where the prediction applies; call it as `call` says."""
+
+    name: str
+    call: str
+    applies: bool
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.call}" if self.applies else f"{self.name}: does not apply, {self.reason}"
+
+
+_PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
+    "degrees_of_freedom": ("degrees_of_freedom(problem)", counting.check_degrees_of_freedom),
+    "solution_dimension": ("solution_dimension(problem)", counting.solution_dimension),
+    "nearest_solution": ("nearest_solution(problem, start)", solutions.check_nearest_solution),
+    "rate_limit": ("rate_limit(problem)", solutions.rate_limit),
+    "late_risk": ("late_risk(problem, alpha)", lambda problem: solutions.late_risk(problem, 1.0)),
+    "late_distance": ("late_distance(problem, alpha)", lambda problem: solutions.late_distance(problem, 1.0)),
+}
+
+
+def available(problem: Problem) -> list[Available]:
+    """All predictions of this room, with whether each applies to `problem` and, if not, why."""
+    found = []
+    for name, (call, check) in _PREDICTIONS.items():
+        try:
+            check(problem)
+            found.append(Available(name, call, True, ""))
+        except NotApplicable as reason:
+            found.append(Available(name, call, False, "; ".join(str(reason).splitlines())))
+    return found

@@ -1,0 +1,44 @@
+"""What README and guides show is what runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/GUIDE.md", "CONTRIBUTING.md"])
+def test_python_blocks_run_in_order(name, tmp_path, monkeypatch, capsys) -> None:
+    import matplotlib
+    from matplotlib import pyplot
+
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.S)
+    assert blocks
+    scope: dict = {}
+    for block in blocks:
+        exec(compile(block, name, "exec"), scope)
+    pyplot.close("all")
+    capsys.readouterr()
+
+
+def test_links_point_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_errata_rows_name_tests_that_exist() -> None:
+    text = (ROOT / "docs/ERRATA.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text)
+    assert len(named) >= 6
+    for path, test in named:
+        assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8")
+
+
+def test_no_file_names_a_registry_or_a_machine() -> None:
+    for path in [ROOT / "requirements.txt", ROOT / "pyproject.toml", ROOT / "Makefile"]:
+        assert "http" not in path.read_text(encoding="utf-8")
+    assert "--index" not in (ROOT / "requirements.txt").read_text(encoding="utf-8")

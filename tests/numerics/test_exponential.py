@@ -1,0 +1,121 @@
+"""The exponential block integrator: its orders, agreement with the explicit one, when it is chosen, many eigenvalues."""
+
+import numpy as np
+import pytest
+
+import solvable as sv
+from solvable.dynamics.equations import workspace
+from solvable.dynamics.exponential import advance, phi_of_sum
+from solvable.dynamics.packing import pack
+from solvable.numerics import doubling
+from solvable.results import Lane, Plan
+
+
+def scaling(L, K=2, M=2, **options) -> sv.Problem:
+    return sv.convention("worschech2024").problem(
+        K=K, M=M, eta=options.pop("eta", 0.1), beta=float(L > 1), L=L, N=1024, **options
+    )
+
+
+def flat_end(run):
+    rows = np.concatenate([run.end_blocks.student[0], run.end_blocks.cross[0]], axis=2)
+    return np.concatenate([rows.ravel(), run.end_readout[0]])
+
+
+def test_fitted_orders() -> None:
+    """Midpoint freezing has order 2; doubling makes it the declared 3."""
+    problem = scaling(4, eta=0.5)
+    start = sv.start(problem, seed=0, scale=0.5)
+    packed, work = pack(problem, start), workspace(2, 2)
+    exact = flat_end(sv.run(problem, start, sv.Macro(rtol=1e-13, method="explicit"), times=[4.0]))
+    errors = []
+    for steps in (8, 16, 32, 64):
+        h, plain, doubled = 4 / steps, packed.state.copy(), packed.state.copy()
+        out, a, b = (np.empty_like(plain) for _ in range(3))
+        for i in range(steps):
+            advance(0, i * h, h, plain, packed.ints, packed.floats, work, out)
+            plain[:] = out
+            doubling.double_step.py_func(advance, 0, i * h, h, doubled, packed.ints, packed.floats, work, a, b, out)
+            doubled[:] = out
+        errors.append([np.abs(plain - exact).max(), np.abs(doubled - exact).max()])
+    slopes = -np.polyfit(np.log([8, 16, 32, 64]), np.log(errors), 1)[0]
+    assert slopes == pytest.approx([2, doubling.ORDER], abs=0.15)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        scaling(16),
+        scaling(4, K=3, M=2, activation="linear"),
+        scaling(8).replace(training__weight_decay=0.1, training__label_noise=0.2, training__batch=3),
+        scaling(8).replace(training__train_readout=True, training__readout_rate=0.05),
+        scaling(8).replace(
+            training__learning_rate=sv.Schedule(times=(0, 50, 120), rates=(0.3, 0.0, 0.2), shape="linear")
+        ),
+        scaling(8).replace(training__learning_rate=sv.Schedule(times=(0, 50, 120), rates=(0.3, 0.05, 0.2))),
+    ],
+    ids=["erf", "linear 3/2", "decay, noise, batch", "trained readout", "ramp", "steps"],
+)
+def test_equals_the_explicit_integrator(problem) -> None:
+    start = sv.start(problem, seed=0, scale=0.3)
+    one = sv.run(problem, start, sv.Macro(rtol=1e-7, method="exponential"), until=200)
+    two = sv.run(problem, start, sv.Macro(rtol=1e-11, method="explicit"), until=200)
+    assert one.success
+    assert one.risk == pytest.approx(two.risk, rel=2e-5)
+    assert one.student_overlap == pytest.approx(two.student_overlap, abs=2e-6)
+    assert one.readout == pytest.approx(two.readout, abs=1e-6)
+
+
+def test_thresholds_and_divergence() -> None:
+    problem = scaling(16)
+    start = sv.start(problem, seed=0, scale=0.1)
+    stop = sv.when("risk", below=0.1, relative=True)
+    ends = [
+        sv.run(problem, start, sv.Macro(rtol=1e-7, method=m), until=400, stop=stop).end_time[0]
+        for m in ("explicit", "exponential")
+    ]
+    assert ends[0] == pytest.approx(ends[1], rel=1e-4)
+    wild = scaling(4, activation="linear").replace(training__learning_rate=3.0)
+    run = sv.run(wild, sv.start(wild, seed=0), sv.Macro(method="exponential"), until=1000)
+    assert run.ending == [sv.Ending.DIVERGED]
+
+
+def test_a_thousand_eigenvalues() -> None:
+    """erf, K = M = 2, full order, to alpha = 1000: error below 1e-4 against a tight run, at a tenth of its work."""
+    problem = scaling(1024)
+    start = sv.start(problem, seed=0, scale=0.01)
+    times = np.linspace(0, 1000, 21)
+    level = sv.Macro(rtol=1e-5)
+    assert level._method(Lane(problem, start), Plan(times)) == "exponential"
+    run = sv.run(problem, start, level, times=times)
+    tight = sv.run(problem, start, sv.Macro(rtol=3e-7, method="exponential"), times=times)
+    assert run.risk == pytest.approx(tight.risk, rel=1e-4)
+    assert run.nfev[0] < 4000
+    long = sv.run(problem, start, level, times=np.geomspace(1, 1e5, 41))
+    assert long.success
+    assert long.nfev[0] < 4 * run.nfev[0]
+
+
+def test_it_is_chosen_where_it_pays() -> None:
+    def chosen(problem, until, **options):
+        start = sv.start(problem, seed=0, scale=0.1)
+        return sv.Macro(**options)._method(Lane(problem, start), Plan(np.array([until])))
+
+    assert chosen(scaling(1), 1e6) == "explicit"
+    assert chosen(scaling(16), 100.0) == "explicit"
+    assert chosen(scaling(1024), 1e5) == "exponential"
+    assert chosen(scaling(1024), 1e5, method="explicit") == "explicit"
+    sphere = scaling(1024).replace(student__norm="sphere")
+    start = sv.start(sphere, seed=0)
+    assert sv.Macro()._method(Lane(sphere, start), Plan(np.array([1e5]))) == "explicit"
+    with pytest.raises(ValueError, match=r"method: 'exponential' given, but student.norm is 'sphere'"):
+        sv.run(sphere, start, sv.Macro(method="exponential"), until=1)
+    with pytest.raises(ValueError, match="method: 'magic' given"):
+        sv.Macro(method="magic")
+
+
+def test_phi_near_cancellation() -> None:
+    for x, y in [(3.0, -3.0), (3.0, -3.0 + 1e-9), (30.0, -30.0 + 1e-6), (1e-12, 2e-12), (-700.0, -3.0), (0.0, 0.0)]:
+        total = x + y
+        exact = np.expm1(total) / total if total else 1.0
+        assert phi_of_sum(x, y, np.expm1(x), np.expm1(y)) == pytest.approx(exact, rel=1e-9)

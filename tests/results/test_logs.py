@@ -1,0 +1,103 @@
+"""Weight logs of ordinary training beside the theory."""
+
+import numpy as np
+import pytest
+
+import solvable as sv
+
+
+def plain_training(dim, steps, lr, seed, every):
+    """A network as most code has it: fields w.x, half the squared error, gradient by hand; no word of this library."""
+    random = np.random.default_rng(seed)
+    teacher = np.linalg.qr(random.standard_normal((dim, 2)))[0].T
+    first = random.standard_normal((3, dim)) / np.sqrt(dim) * 0.5 + 0.5 * teacher[[0, 1, 0]]
+    weights, log = first.copy(), [first.copy()]
+    for step in range(1, steps + 1):
+        x = random.standard_normal(dim)
+        hidden = weights @ x
+        error = np.mean(hidden**2) - np.mean((teacher @ x) ** 2)
+        weights -= lr * error * (2 / 3) * hidden[:, None] * x
+        if step % every == 0:
+            log.append(weights.copy())
+    return np.array(log), teacher, np.arange(0, steps + 1, every)
+
+
+def test_a_plain_loop_lies_on_the_theory() -> None:
+    """lr = rate / dim for fields w.x; mean of 12 runs within 4 standard errors + 3/dim of the deterministic limit."""
+    dim, rate = 600, 0.2
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, overlap="sampled"),
+        student=sv.Student(width=3),
+        inputs=sv.Inputs(dim=dim),
+        training=sv.Training(learning_rate=rate, loss_factor=0.5),
+    )
+    _, teacher, _ = plain_training(dim, 10, rate / dim, 0, 10)
+    logs = []
+    for seed in range(12):  # the same start, other samples: replay the weights of seed 0, then train on
+        random = np.random.default_rng(100 + seed)
+        first = plain_training(dim, 0, 0.0, 0, 1)[0][0]
+        weights, log = first.copy(), [first.copy()]
+        for step in range(1, 5 * dim + 1):
+            x = random.standard_normal(dim)
+            hidden = weights @ x
+            error = np.mean(hidden**2) - np.mean((teacher @ x) ** 2)
+            weights -= rate / dim * error * (2 / 3) * hidden[:, None] * x
+            if step % dim == 0:
+                log.append(weights.copy())
+        logs.append(log)
+    measured = sv.Trajectory.from_weights(problem, np.array(logs), teacher, np.arange(6) * dim, plain=True)
+    assert measured.level == "weights"
+    assert measured.time.tolist() == [k * dim for k in range(6)]
+    theory = sv.run(problem, measured.at(0), sv.Macro(), times=measured.alpha)
+    mean = measured.mean("cross_overlap")
+    assert (np.abs(mean.mean - theory.cross_overlap[0])[1:] < 4 * mean.standard_error[1:] + 3 / dim).all()
+    wrong = sv.run(
+        problem.replace(training__learning_rate=1.3 * rate), measured.at(0), sv.Macro(), times=measured.alpha
+    )
+    assert (np.abs(mean.mean - wrong.cross_overlap[0])[1:] > 4 * mean.standard_error[1:] + 3 / dim).any()
+
+
+def test_risk_and_overlaps_of_a_log() -> None:
+    log, teacher, steps = plain_training(50, 100, 0.001, 3, 20)
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, overlap="sampled"),
+        student=sv.Student(width=3),
+        inputs=sv.Inputs(dim=50),
+        training=sv.Training(learning_rate=0.05, loss_factor=0.5),
+    )
+    one = sv.Trajectory.from_weights(problem, log, teacher, steps, plain=True)
+    assert one.student_overlap[0, 2] == pytest.approx(log[2] @ log[2].T)
+    x = np.random.default_rng(0).standard_normal((400_000, 50))
+    errors = np.mean((x @ log[2].T) ** 2, axis=1) - np.mean((x @ teacher.T) ** 2, axis=1)
+    samples = 0.5 * errors**2
+    assert abs(one.risk[0, 2] - samples.mean()) < 4 * samples.std() / np.sqrt(len(samples))
+    scaled = sv.Trajectory.from_weights(problem, np.sqrt(50) * log, np.sqrt(50) * teacher, steps / 50, clock="alpha")
+    assert scaled.risk == pytest.approx(one.risk)
+    assert sv.plot.compare(one, ax=sv.plot.figure()[1]) is not None
+    with pytest.raises(ValueError, match=r"must be \(time, p, dim\) or \(run, time, p, dim\)"):
+        sv.Trajectory.from_weights(problem, log[:2], teacher, steps)
+    with pytest.raises(ValueError, match=r"inputs.dim: infinite"):
+        sv.Trajectory.from_weights(problem.replace(inputs=sv.Inputs()), log, teacher, steps)
+
+
+def test_a_pytorch_log() -> None:
+    torch = pytest.importorskip("torch")
+    dim, rate = 40, 0.1
+    model, target = torch.nn.Linear(dim, 2, bias=False).double(), torch.nn.Linear(dim, 1, bias=False).double()
+    optimiser = torch.optim.SGD(model.parameters(), lr=rate / dim)
+    log = [model.weight.detach().clone()]
+    for _ in range(dim):
+        x = torch.randn(dim, dtype=torch.float64)
+        loss = 0.5 * ((model(x) ** 2).mean() - (target(x) ** 2).mean()) ** 2
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        log.append(model.weight.detach().clone())
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=1, overlap="sampled"),
+        student=sv.Student(width=2),
+        inputs=sv.Inputs(dim=dim),
+        training=sv.Training(learning_rate=rate, loss_factor=0.5),
+    )
+    run = sv.Trajectory.from_weights(problem, torch.stack(log), target.weight, np.arange(dim + 1), plain=True)
+    assert run.student_overlap[0, -1] == pytest.approx((log[-1] @ log[-1].T).numpy())

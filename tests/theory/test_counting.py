@@ -1,0 +1,68 @@
+"""Dimensions counted numerically: ranks of derivatives and of tangent vectors."""
+
+import numpy as np
+import pytest
+
+import solvable as sv
+
+
+def setting(p, q, N=None):
+    return sv.convention("bocchi2026").problem(p=p, p_star=q, eta=0.1, N=N)
+
+
+@pytest.mark.parametrize(("N", "p"), [(4, 1), (4, 2), (5, 5), (4, 7), (6, 3)])
+def test_degrees_of_freedom_are_the_rank_of_the_map(N, p) -> None:
+    """W -> W^T W: the rank of its derivative at random weights."""
+    W = np.random.default_rng(0).standard_normal((p, N))
+    columns = []
+    for k in range(p):
+        for n in range(N):
+            V = np.zeros((p, N))
+            V[k, n] = 1
+            columns.append((V.T @ W + W.T @ V).ravel())
+    assert sv.theory.degrees_of_freedom(setting(p, 1, N)).value == np.linalg.matrix_rank(np.array(columns))
+
+
+@pytest.mark.parametrize(("p", "q"), [(1, 1), (3, 3), (6, 3), (5, 1), (4, 2)])
+def test_solution_dimension_is_that_of_the_tangent_space(p, q) -> None:
+    """Zero-error students are S W* with orthonormal columns S: rank of the velocities of random rotations of S."""
+    random = np.random.default_rng(0)
+    S = np.linalg.qr(random.standard_normal((p, q)))[0]
+    velocities = []
+    for _ in range(60):
+        A = random.standard_normal((p, p))
+        velocities.append(((A - A.T) @ S).ravel())
+    assert sv.theory.solution_dimension(setting(p, q)).value == np.linalg.matrix_rank(np.array(velocities), tol=1e-9)
+
+
+@pytest.mark.parametrize(("p", "q"), [(1, 3), (2, 3), (2, 5)])
+def test_minimisers_with_fewer_students(p, q) -> None:
+    """Choose a p-dimensional subspace of the teachers' and a rotation: velocities of U diag(a) O^T under both."""
+    random = np.random.default_rng(0)
+    frame = np.linalg.qr(random.standard_normal((q, p)))[0].T
+    velocities = []
+    for _ in range(80):
+        A, B = random.standard_normal((p, p)), random.standard_normal((q, q))
+        velocities.append(((A - A.T) @ frame + frame @ (B - B.T)).ravel())
+    assert sv.theory.solution_dimension(setting(p, q)).value == np.linalg.matrix_rank(np.array(velocities), tol=1e-9)
+
+
+def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
+    by_name = {one.name: one for one in sv.theory.available(quadratic)}
+    assert all(one.applies for one in by_name.values())
+    assert str(by_name["late_risk"]) == "late_risk(problem, alpha)"
+    other = quadratic.replace(student__norm="sphere", training__learning_rate=2.0, inputs=sv.Inputs())
+    reasons = {one.name: one.reason for one in sv.theory.available(other) if not one.applies}
+    assert set(reasons) == set(by_name)
+    assert "student.norm" in reasons["late_risk"]
+    erf = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1)
+    assert not any(one.applies for one in sv.theory.available(erf))
+    fast = {one.name: one for one in sv.theory.available(quadratic.replace(training__learning_rate=2.0))}
+    assert not fast["late_risk"].applies
+    assert fast["rate_limit"].applies
+
+
+def test_every_prediction_is_listed() -> None:
+    listed = {one.name for one in sv.theory.available(setting(3, 2, 10))}
+    functions = {name for name in sv.theory.__all__ if name[0].islower()} - {"available"}
+    assert listed == functions
