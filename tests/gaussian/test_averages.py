@@ -106,17 +106,15 @@ def test_the_printed_four_field_integral_is_wrong() -> None:
 
 
 def test_erf_pairs_to_high_precision() -> None:
-    """Relative error at most 1e-13 on 3000 points, from tiny to huge variances and near-degenerate pairs."""
+    """Relative error at most 1e-13 at 10 200 points: variances from 1e-8 to 100, two thirds of the pairs near-degenerate.
+    (Beyond, rounding of the covariance itself moves the averages by more: by variance x 1e-16.)"""
     random = np.random.default_rng(0)
     mpmath.mp.dps = 40
     worst = 0.0
-    for _ in range(1000):
-        c11, c22 = (float(x) for x in 10 ** random.uniform(-8, 4, 2))
-        rho = float(
-            random.choice(
-                [random.uniform(-1, 1), 1 - 10 ** random.uniform(-15, -1), -1 + 10 ** random.uniform(-15, -1)]
-            )
-        )
+    for i in range(3400):
+        c11, c22 = (float(x) for x in 10 ** random.uniform(-8, 2, 2))
+        near = 1 - 10 ** random.uniform(-15, -1)
+        rho = float([random.uniform(-1, 1), near, -near][i % 3])
         c12 = rho * float(np.sqrt(c11 * c22))
         a, b, c = mpmath.mpf(c11), mpmath.mpf(c22), mpmath.mpf(c12)
         root = mpmath.sqrt((1 + a) * (1 + b) - c * c)
@@ -126,8 +124,7 @@ def test_erf_pairs_to_high_precision() -> None:
             curvature: -2 / mpmath.pi * c / (1 + a) / root,
         }
         for function, value in exact.items():
-            if value != 0:
-                worst = max(worst, abs(float((function(KINDS["erf"], c11, c22, c12) - value) / value)))
+            worst = max(worst, abs(float((function(KINDS["erf"], c11, c22, c12) - value) / value)))
     assert worst < 1e-13
 
 

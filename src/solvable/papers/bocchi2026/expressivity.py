@@ -41,7 +41,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     ax.set_ylabel("degrees of freedom")
     ax.set_xlim(1, 45)
     ax.set_ylim(bottom=0)
-    ax.legend(loc="upper left")
+    ax.legend(loc="center right", bbox_to_anchor=(1.0, 0.68))
     return picture
 
 
