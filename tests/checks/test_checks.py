@@ -1,6 +1,7 @@
 """Reports tell what deviates."""
 
 import numpy as np
+import pytest
 
 import solvable as sv
 
@@ -34,6 +35,12 @@ def test_all_routes_agree(quadratic: sv.Problem) -> None:
         flow.name, flow.values, {k: 1.001 * v for k, v in flow.references.items()}, flow.scales, 1.0
     )
     assert not wrong.passed
+
+
+def test_no_second_route_is_told() -> None:
+    problem = sv.convention("arnaboldi2023").problem(p=2, gamma=0.1, d=100)
+    with pytest.raises(ValueError, match="no second route applies"):
+        sv.checks.routes_agree(problem, sv.start(problem, seed=0), until=1)
 
 
 def test_routes_with_a_spectrum(power_law: sv.Problem) -> None:

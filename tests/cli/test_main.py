@@ -126,6 +126,22 @@ def test_missing_and_unreadable_files(tmp_path, capsys) -> None:
     assert "not a text file" in capsys.readouterr().err
 
 
+def test_too_deep_and_too_large(tmp_path, capsys) -> None:
+    deep = tmp_path / "deep.json"
+    deep.write_text("[" * 100_000 + "]" * 100_000)
+    assert main(["run", str(deep)]) == 2
+    assert "is nested too deeply" in capsys.readouterr().err
+    large = tmp_path / "large.toml"
+    text = (
+        PROBLEM.replace("width = 2", "width = 5000")
+        .replace("width = 3", "width = 5000")
+        .replace("dim = 1000", "dim = 10000000")
+    )
+    large.write_text(text.replace("[training]", "spectrum = {beta = 1, distinct = 1000}\n[training]"))
+    assert main(["run", str(large)]) == 2
+    assert "needs more memory than there is" in capsys.readouterr().err
+
+
 def test_figures_and_claims(tmp_path, capsys) -> None:
     assert main(["figures"]) == 0
     assert "bocchi2026/3" in capsys.readouterr().out

@@ -45,6 +45,7 @@ def test_files_hold_everything(power_law: sv.Problem, tmp_path, keep_blocks) -> 
     for name in ("alpha", "risk", "student_overlap", "cross_overlap", "readout", "end_alpha", "nfev"):
         assert np.array_equal(getattr(loaded, name), getattr(saved, name))
     assert loaded.last() == saved.last()
+    assert loaded.start_hash.tolist() == saved.start_hash.tolist() == [start.hash]
     if keep_blocks:
         assert loaded.at(saved.time[7]) == saved.at(saved.time[7])
 

@@ -62,6 +62,20 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
     assert fast["rate_limit"].applies
 
 
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"student__readout": (1.0, 1.0, -1.0)}, "student.readout"),
+        ({"teacher__readout": (1.0, -1.0)}, "teacher.readout"),
+        ({"training__weight_decay": 0.1}, "weight_decay"),
+        ({"student__width": 1, "teacher__readout": (3.0, 1.0)}, "teacher.readout"),
+    ],
+)
+def test_counting_refuses_what_it_does_not_count(changes, reason) -> None:
+    with pytest.raises(sv.theory.NotApplicable, match=reason):
+        sv.theory.solution_dimension(setting(3, 2).replace(**changes))
+
+
 def test_every_prediction_is_listed() -> None:
     listed = {one.name for one in sv.theory.available(setting(3, 2, 10))}
     functions = {name for name in sv.theory.__all__ if name[0].islower()} - {"available"}

@@ -9,8 +9,8 @@ from solvable.dynamics.closed_flow import flow_overlaps
 from solvable.dynamics.general import is_closed
 from solvable.dynamics.modes import flow_modes
 from solvable.macro import Macro
-from solvable.overlaps import Overlaps
-from solvable.problems import Problem
+from solvable.overlaps import InvalidStart, Overlaps
+from solvable.problems import InvalidProblem, Problem
 from solvable.results import run
 
 
@@ -27,9 +27,11 @@ def routes_agree(
         level = Macro(rtol=1e-8, method="exponential", small_rate=small_rate)
         found["exponential integrator"] = run(problem, start, level, times=times).risk[0]
     if small_rate:
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(InvalidProblem, InvalidStart):
             found["closed form"] = flow_overlaps(problem, start, times).risk
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(InvalidProblem, InvalidStart):
         found["mode reduction"] = flow_modes(problem, start, times, small_rate=small_rate).risk
+    if not found:
+        raise ValueError("routes_agree: no second route applies to this problem and start")
     scale = np.full(times.size, tolerance * reference[0])
     return Report("routes agree", found, dict.fromkeys(found, reference), dict.fromkeys(found, scale), 1.0)

@@ -23,6 +23,10 @@ def call(options: Namespace) -> int:
         return COMMANDS[options.command](options)
     except BrokenPipeError:
         raise
+    except (MemoryError, RecursionError) as error:
+        what = "needs more memory than there is" if isinstance(error, MemoryError) else "is nested too deeply"
+        print(f"solvable: {getattr(options, 'file', options.command)}: {what}", file=sys.stderr)
+        return 2
     except BAD_INPUT as error:
         for line in explain(error):
             print(f"solvable: {line}", file=sys.stderr)

@@ -29,8 +29,11 @@ class Moments(NamedTuple):
 
 
 @compiled()
-def clipped(risk):
-    """Rounding may make a vanishing risk negative; NaN stays NaN."""
+def clipped(risk, size):
+    """Rounding and integration errors may make a vanishing risk negative; if it is so by more than a hundredth of the
+    terms that make it up, the overlaps are impossible: NaN."""
+    if risk < -0.01 * size:
+        return np.nan
     return 0.0 if risk < 0.0 else risk
 
 
@@ -38,19 +41,21 @@ def clipped(risk):
 def risk_of(kind, C, s, c):
     """c <e^2>."""
     n = C.shape[0]
-    total, tau = 0.0, 0.0
+    total, tau, size = 0.0, 0.0, 0.0
     if kind == QUADRATIC:  # centred first: the plain sum of products cancels near zero risk
         for i in range(n):
             tau += s[i] * C[i, i]
-            total += s[i] * s[i] * C[i, i] * C[i, i]
-            for j in range(i):
-                total += 2.0 * s[i] * s[j] * C[i, j] * C[i, j]
-        return clipped(c * (tau * tau + 2.0 * total))
+            for j in range(n):
+                term = 2.0 * s[i] * s[j] * C[i, j] * C[i, j]
+                total += term
+                size += abs(term)
+        return clipped(c * (tau * tau + total), c * (tau * tau + size))
     for i in range(n):
-        total += s[i] * s[i] * product(kind, C[i, i], C[i, i], C[i, i])
-        for j in range(i):
-            total += 2.0 * s[i] * s[j] * product(kind, C[i, i], C[j, j], C[i, j])
-    return clipped(c * total)
+        for j in range(n):
+            term = s[i] * s[j] * product(kind, C[i, i], C[j, j], C[i, j])
+            total += term
+            size += abs(term)
+    return clipped(c * total, c * size)
 
 
 @compiled(

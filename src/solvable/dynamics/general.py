@@ -3,7 +3,7 @@
 With z = C^(1/2) g, g standard normal, D = <F g^T> (C^(1/2))^+ (Stein's lemma for the map g -> F, with the pseudo-inverse of the
 symmetric root): no second derivative is needed and singular covariances are harmless. With squared loss and an additive
 teacher, risk, D and readout drift need averages over two fields only: closed for ReLU and Hermite polynomials, else by
-Gauss-Hermite rules; then only the noise S comes from the nodes. Nodes stay fixed within a run, else the step control would
+one-dimensional rules; then only the noise S comes from the nodes. Nodes stay fixed within a run, else the step control would
 chase their error.
 """
 
@@ -21,13 +21,14 @@ EXACT_NODES = 2**16
 def is_closed(problem: Problem) -> bool:
     """Whether all moments have a closed form."""
     return (
-        _additive(problem)
+        is_additive(problem)
         and problem.student.activation == problem.teacher.activation
         and problem.student.activation in CLOSED
     )
 
 
-def _additive(problem: Problem) -> bool:
+def is_additive(problem: Problem) -> bool:
+    """Squared loss and a teacher network: averages over two fields are all that the drift needs."""
     return problem.teacher.target == "additive" and problem.training.loss == "squared"
 
 
@@ -49,6 +50,10 @@ def rule_for(problem: Problem, nodes: int, seed: int) -> Rule:
     if degree is not None and (degree // 2 + 1) ** n <= EXACT_NODES:
         return tensor(n, degree // 2 + 1)
     noisy = problem.training.label_noise > 0 and problem.training.loss != "squared"
+    if nodes < 16 * (n + 1):
+        raise ValueError(
+            f"nodes: {nodes} given, must be at least {2 ** int(np.ceil(np.log2(16 * (n + 1))))} for {n} fields"
+        )
     return sobol(n + noisy, nodes, seed)
 
 
@@ -58,13 +63,13 @@ def is_exact(problem: Problem, nodes: int, *, noise: bool) -> bool:
         return True
     polynomial = problem.student.hermite_coefficients is not None and problem.teacher.hermite_coefficients is not None
     relu = problem.student.activation == problem.teacher.activation == "relu"
-    return not noise and _additive(problem) and (polynomial or relu)
+    return not noise and is_additive(problem) and (polynomial or relu)
 
 
 def pairs_of(problem: Problem, C: np.ndarray, nodes: int) -> Pairs | None:
     """Two-field averages of all units, where they are all that the drift needs."""
     student, teacher = problem.student, problem.teacher
-    if not _additive(problem):
+    if not is_additive(problem):
         return None
     if student.activation == teacher.activation == "relu":
         return relu_pairs(C)
@@ -78,13 +83,16 @@ def general_moments(C: np.ndarray, problem: Problem, readout: np.ndarray, rule: 
     """Moments on the nodes of `rule`; without `noise`, S is left at zero where everything else is closed."""
     p, c = problem.student.width, problem.training.loss_factor
     n = p + problem.teacher.width
-    pairs = pairs_of(problem, C, rule.pair_nodes)
+    pairs = pairs_of(problem, C, rule.panel_nodes)
     S = np.zeros((p, p))
     if pairs is not None:
         s = np.concatenate([-readout, problem.teacher.readout_values])
         D = 2 * c * readout[:, None] * s * pairs.slopes[:p]
         D[np.arange(p), np.arange(p)] += 2 * c * readout * (pairs.curvature[:p] @ s)
-        risk, drift = clipped(c * float(s @ pairs.product @ s)), 2 * c * pairs.product[:p] @ s
+        risk, drift = (
+            clipped(c * float(s @ pairs.product @ s), c * float(np.abs(s) @ np.abs(pairs.product) @ np.abs(s))),
+            2 * c * pairs.product[:p] @ s,
+        )
         if not noise:
             return Moments(risk, D, S, drift)
     values, vectors = np.linalg.eigh(C)

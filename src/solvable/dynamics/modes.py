@@ -32,7 +32,7 @@ from solvable.dynamics.closed_flow import (
     require_quadratic,
     start_weights,
 )
-from solvable.overlaps import Overlaps
+from solvable.overlaps import InvalidStart, Overlaps
 from solvable.problems import Problem
 
 BOUND = 1e8  # overlaps beyond this have diverged
@@ -59,11 +59,11 @@ def reduce_to_modes(problem: Problem, start: Overlaps) -> Modes:
     Q, R, T = start.student_overlap, start.cross_overlap, start.teacher_overlap
     deviation = np.abs(T - np.eye(len(T))).max()
     if deviation > 1e-9:
-        raise ValueError(f"teacher_overlap: is not orthonormal but differs by {deviation:.3g}, so the modes mix")
+        raise InvalidStart(f"teacher_overlap: is not orthonormal but differs by {deviation:.3g}, so the modes mix")
     weights = start_weights(start)[0]
     U, shared = common_frame([weights[:, : len(T)], weights[:, len(T) :]])
     if not shared:
-        raise ValueError(
+        raise InvalidStart(
             f"student_overlap: does not commute with cross_overlap cross_overlap^T (the commutator has norm "
             f"{np.linalg.norm(Q @ R @ R.T - R @ R.T @ Q):.3g}), so the modes mix"
         )

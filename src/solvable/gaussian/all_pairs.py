@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from solvable.gaussian.rules import graded
 from solvable.gaussian.units import Activation
 
 
@@ -60,27 +61,43 @@ def _rescaled(coefficients: np.ndarray, variance: np.ndarray) -> np.ndarray:
 
 
 def quadrature_pairs(units: list[Activation], C: np.ndarray, nodes: int) -> Pairs:
-    """Any units, by Gauss-Hermite rules in two directions: needs g and g' only, since by Stein's lemma
-    <z_i g'_i g_j> = C_ii <g''_i g_j> + C_ij <g'_i g'_j>. Smooth in C and symmetric in the units."""
+    """Any units, by integrals over two directions on graded panels around z = 0, where units have their kinks and steps,
+    at any variance. Needs g and g' only, since by Stein's lemma <z_i g'_i g_j> = C_ii <g''_i g_j> + C_ij <g'_i g'_j>.
+    A field without variance has curvature zero here, which nothing feels."""
     n = len(units)
-    x, w = np.polynomial.hermite_e.hermegauss(nodes)
-    w = w / w.sum()
     product, slopes, tilted = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     for i in range(n):
         spread = np.sqrt(C[i, i])
-        z = spread * x
-        g, slope = units[i].function(z), units[i].derivative(z)
         for j in range(i, n):
             along = C[i, j] / spread if spread > 0 else 0.0
             rest = np.sqrt(max(C[j, j] - along**2, 0.0))
-            other = along * x[:, None] + rest * x[None, :]
+            steep = max(spread, abs(along) / max(rest, 1e-3 * abs(along), 1e-300), 1.0)
+            x, w = graded(_octaves(steep), 8, nodes)
+            w = w * _density(x)
+            z = spread * x
+            g, slope = units[i].function(z), units[i].derivative(z)
+            if rest <= 1e-7 * np.sqrt(C[j, j]):  # proportional fields: one direction
+                other, inner = along * x[:, None], np.ones((1, 1))
+            else:
+                kink = np.clip(-along * x / rest, -5.0, 5.0)[:, None]  # where the other field vanishes
+                t, u = graded(_octaves(max(rest, 1.0)), 13, nodes)
+                other, inner = along * x[:, None] + rest * (kink + t), u * _density(kink + t)
             slope_j = units[j].derivative(other)
-            g_j = units[j].function(other) @ w
+            g_j = (units[j].function(other) * inner).sum(axis=1)
             product[i, j] = product[j, i] = w @ (g * g_j)
-            slopes[i, j] = slopes[j, i] = w @ (slope * (slope_j @ w))
-            tilted[j, i] = w @ (g * ((other * slope_j) @ w))
+            slopes[i, j] = slopes[j, i] = w @ (slope * (slope_j * inner).sum(axis=1))
+            tilted[j, i] = w @ (g * (other * slope_j * inner).sum(axis=1))
             tilted[i, j] = w @ (z * slope * g_j)
     variance = np.diag(C)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         curvature = np.where(variance > 0, (tilted - C * slopes) / variance, 0.0)
     return Pairs(product, slopes, curvature)
+
+
+def _octaves(steepness: float) -> int:
+    """Halvings that resolve a change on the scale 1/steepness."""
+    return int(np.ceil(np.log2(2.0 * min(steepness, 1e6))))
+
+
+def _density(x: np.ndarray) -> np.ndarray:
+    return np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)

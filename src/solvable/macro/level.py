@@ -9,7 +9,7 @@ import numpy as np
 
 from solvable.dynamics.equations import CROSS, OBSERVED, RISK, observe, rhs, workspace
 from solvable.dynamics.exponential import advance, tolerate
-from solvable.dynamics.general import is_closed, is_exact, rule_for
+from solvable.dynamics.general import is_additive, is_closed, is_exact, rule_for
 from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.packing import pack, unpack
 from solvable.macro import general
@@ -37,8 +37,9 @@ class Macro:
     drops the order rate^2, which leaves gradient flow. `method` is "explicit" (order 5), "exponential" (order 3, for
     spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only) or
     "auto": whichever is estimated to need less work. Where the moments have no closed form they are averages over
-    `nodes` points drawn by `node_seed`; the run is then repeated with other points, and `risk_error` tells how far the
-    two are apart. A batch uses `threads` (None: all cores).
+    `nodes` points drawn by `node_seed`; the run is then repeated with other points at a tenth of the tolerance, and
+    `risk_error` tells how far the two are apart (rtol is then at least 1e-5 where the noise comes from nodes).
+    A batch uses `threads` (None: all cores).
     """
 
     rtol: float = 1e-8
@@ -73,7 +74,7 @@ class Macro:
         return {name: value for name, value in asdict(self).items() if name != "threads"}
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
-        reports = np.zeros((len(lanes), tsit5.REPORT))
+        reports = np.zeros((len(lanes), 2, tsit5.REPORT))  # of a run and of its repetition with other nodes
         threads = min(len(lanes), self.threads or len(os.sched_getaffinity(0)))
         with ThreadPoolExecutor(threads) as pool:  # kernels free the interpreter lock, and Ctrl-C reaches this thread
             jobs = [
@@ -84,9 +85,9 @@ class Macro:
             except BaseException:
                 for job in jobs:
                     job.cancel()
-                reports[:, tsit5.INTERRUPT] = 1.0
+                reports[:, :, tsit5.INTERRUPT] = 1.0
                 raise
-        return self._label(lanes, plan, solved, reports)
+        return self._label(lanes, plan, solved, reports[:, 0])
 
     def _label(self, lanes: list[Lane], plan: Plan, solved: list[Solved], reports: np.ndarray) -> Trajectory:
         problem = lanes[0].problem
@@ -106,6 +107,7 @@ class Macro:
             block_teacher_overlap=np.stack([lane.start.block_teacher_overlap for lane in lanes]),
             end_blocks=Blocks(end_student, end_cross),
             end_readout=end_readout,
+            start_hash=np.array([lane.start.hash for lane in lanes], dtype=object),
             endings=reports[:, 0].astype(np.int64),
             end_alpha=reports[:, 1],
             nfev=reports[:, 2].astype(np.int64),
@@ -113,27 +115,30 @@ class Macro:
             stop=plan.stop,
         )
 
-    def _solve_lane(self, lane: Lane, plan: Plan, report: np.ndarray) -> Solved:
-        solved = self._integrate(lane, plan, report, self.node_seed)
-        if is_exact(lane.problem, self.nodes, noise=not self.small_rate):
+    def _solve_lane(self, lane: Lane, plan: Plan, reports: np.ndarray) -> Solved:
+        report, again = reports
+        rtol, exact = self.rtol, is_exact(lane.problem, self.nodes, noise=not self.small_rate)
+        if not exact and not (self.small_rate and is_additive(lane.problem)):
+            rtol = max(rtol, 1e-5)  # the nodes are no finer
+        solved = self._integrate(lane, plan, report, self.node_seed, rtol)
+        if exact or report[0] == tsit5.INTERRUPTED:
             return solved
-        again = np.zeros_like(report)
-        other = self._integrate(lane, plan, again, self.node_seed + 1)
+        other = self._integrate(lane, plan, again, self.node_seed + 1, 0.1 * rtol)
         report[2] += again[2]
-        return solved._replace(risk_error=np.abs(solved.risk - other.risk))
+        error = np.abs(solved.risk - other.risk)
+        error[np.isfinite(solved.risk) & ~np.isfinite(other.risk)] = np.inf  # the repetition ended before: unknown
+        return solved._replace(risk_error=error)
 
-    def _integrate(self, lane: Lane, plan: Plan, report: np.ndarray, node_seed: int) -> Solved:
+    def _integrate(self, lane: Lane, plan: Plan, report: np.ndarray, node_seed: int, rtol: float) -> Solved:
         packed = pack(lane.problem, lane.start, noise=not self.small_rate)
         work = workspace(lane.problem.student.width, lane.problem.teacher.width)
         states, observed = np.empty((plan.times.size, packed.state.size)), np.empty((plan.times.size, OBSERVED))
         last, first = np.empty_like(packed.state), np.empty(OBSERVED)
-        closed, rtol = is_closed(lane.problem), self.rtol
+        closed = is_closed(lane.problem)
         slope, look = rhs, observe
         if not closed:
             rule = rule_for(lane.problem, self.nodes, node_seed)
             slope, look = general.system(lane.problem, rule, noise=not self.small_rate)
-            if not is_exact(lane.problem, self.nodes, noise=not self.small_rate):
-                rtol = max(rtol, 1e-5)  # the nodes are no finer
         look(packed.state, packed.ints, packed.floats, work, first)
         rest = (
             packed.state, 0.0, plan.times, packed.breaks,
@@ -167,6 +172,9 @@ class Macro:
 
     def check(self, lanes: list[Lane]) -> None:
         """Refuse what this level cannot do, before anything runs."""
+        problem = lanes[0].problem
+        if not is_closed(problem):
+            rule_for(problem, self.nodes, 0)
         if self.method == "exponential":
             for lane in lanes:
                 if lane.problem.student.norm == "sphere":

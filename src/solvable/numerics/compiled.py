@@ -10,15 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from numba import njit
+from numba import config, njit
 
 REORDER = {"contract", "reassoc", "nsz", "arcp"}
 
 
-def compiled(signature: Any = None, *, reorder: bool = True) -> Callable[[Callable[..., Any]], Any]:
-    options: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True}
-    if reorder:
-        options["fastmath"] = REORDER
+def compiled(signature: Any = None) -> Callable[[Callable[..., Any]], Any]:
+    options: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True, "fastmath": REORDER}
     return njit(**options) if signature is None else njit(signature, **options)
 
 
@@ -30,12 +28,14 @@ def forget_stale_kernels(package: Path) -> None:
         text = source.read_bytes()
         if b"compiled(" in text:
             digest.update(source.name.encode() + text)
-    stamp = package / "__pycache__" / "kernels.sha256"
+    elsewhere = Path(cache) if (cache := getattr(config, "CACHE_DIR", "")) else None
+    stamp = (elsewhere or package / "__pycache__") / "solvable-kernels.sha256"
+    places = "*/__pycache__/*.nb[ic]" if elsewhere is None else "*/*.nb[ic]"
     with contextlib.suppress(OSError):  # a read-only installation changes as a whole, with all its dates
         if not stamp.exists() or stamp.read_text() != digest.hexdigest():
-            for cached in [*package.glob("*/__pycache__/*.nbi"), *package.glob("*/__pycache__/*.nbc")]:
+            for cached in (elsewhere or package).glob(places):
                 cached.unlink(missing_ok=True)
-            stamp.parent.mkdir(exist_ok=True)
+            stamp.parent.mkdir(parents=True, exist_ok=True)
             stamp.write_text(digest.hexdigest())
 
 

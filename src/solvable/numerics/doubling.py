@@ -131,6 +131,9 @@ def solve(
             half[i] = (trial[i] - y[i]) / step
         resting = at_rest(trial, half, end - begin, rtol, True)
         observe(trial, ints, floats, work, seen)
+        if seen[0] != seen[0]:
+            ending, end_time = DIVERGED, t
+            break
         if watched >= 0 and (seen[watched] - level) * direction >= 0.0:
             low, high = 0.0, 1.0
             while high - low > 1e-10:

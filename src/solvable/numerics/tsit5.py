@@ -157,9 +157,9 @@ def solve(
 
     Error control is by the maximum over components of |error| / (atol + rtol |y|), so that many small
     components do not dilute one bad one. `breaks` are the inner jumps of the system. The run stops when
-    `observed[watched]` crosses `level` in `direction` (watched < 0: never), when |y| passes `bound`
-    (diverged), when a whole run from here would move nothing beyond the tolerance (converged: the remaining outputs
-    repeat the state; once `observed[0]` has fallen to `floor` nothing can grow any more, which makes this easier to
+    `observed[watched]` crosses `level` in `direction` (watched < 0: never), when |y| passes `bound` or `observed[0]`
+    is NaN (diverged), when a whole run from here would move nothing beyond the tolerance (converged: the remaining
+    outputs repeat the state; once `observed[0]` has fallen to `floor` nothing can grow any more, which is easier to
     tell), after `max_steps`, or when another thread sets `report[INTERRUPT]`.
     `last` receives the final state; `report` = [ending, end time, rhs evaluations, accepted steps, rejected steps, interrupt].
     """
@@ -231,6 +231,9 @@ def solve(
         accepted += 1
         t_new = target if lands else t + h
         observe(trial, ints, floats, work, seen)
+        if seen[0] != seen[0]:
+            ending, end_time = DIVERGED, t
+            break
         crossed = watched >= 0 and (seen[watched] - level) * direction >= 0.0
         theta_end = 1.0
         if crossed:

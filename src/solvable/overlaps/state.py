@@ -10,16 +10,23 @@ class InvalidStart(ValueError):
     """Overlaps that no weights have, or that do not belong to the problem."""
 
 
-def repaired(student: np.ndarray, cross: np.ndarray, teacher: np.ndarray, readout: np.ndarray) -> "Overlaps":
+def repaired(
+    student: np.ndarray, cross: np.ndarray, teacher: np.ndarray, readout: np.ndarray, *, sphere: bool = False
+) -> "Overlaps":
     """Overlaps from integrated ones, which may leave the cone of possible ones by the size of the tolerance where students
-    coincide with teachers: teachers and cross overlaps stay, what the students have beside them loses its negative part."""
+    coincide with teachers: teachers and cross overlaps stay, what the students have beside them loses its negative part.
+    On the sphere students are then scaled back to norm one."""
     inverse = np.linalg.pinv(teacher, rcond=1e-12, hermitian=True)
     cross = cross @ inverse @ teacher
     inside = cross @ inverse @ cross.transpose(0, 2, 1)
     values, vectors = np.linalg.eigh(student - inside)
     outside = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
     total = np.where(values[:, :1, None] < 0, inside + outside, student)
-    return Overlaps(0.5 * (total + total.transpose(0, 2, 1)), cross, teacher, readout)
+    total = 0.5 * (total + total.transpose(0, 2, 1))
+    if sphere:
+        norms = np.sqrt(np.einsum("bkk->k", total))
+        total, cross = total / np.outer(norms, norms), cross / norms[:, None]
+    return Overlaps(total, cross, teacher, readout)
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,28 @@ def from_weights(
         raise ValueError(
             f"weights: shape {W.shape} given for {time.size} times, must be (time, p, dim) or (run, time, p, dim)"
         )
+    if not np.isfinite(time).all() or time[0] < 0 or (np.diff(time) <= 0).any():
+        raise ValueError(
+            f"times: must be finite, not negative and increasing, got {np.array2string(time, threshold=6)}"
+        )
+    if not np.isfinite(W).all():
+        run, step = np.argwhere(~np.isfinite(W).all(axis=(2, 3)))[0]
+        raise ValueError(
+            f"weights: not finite in run {run} from entry {step} on (training diverged); give the entries before"
+        )
     a = np.broadcast_to(problem.student.readout_values if readout is None else as_array(readout), W.shape[:3])
     states = [
         [measure(problem, w, B, k, basis) for w, k in zip(run, ks, strict=True)] for run, ks in zip(W, a, strict=True)
     ]
-    risk = [[moments(field_covariance(problem, one), problem, one.readout).risk for one in run] for run in states]
+    risk, other = (
+        np.array(
+            [
+                [moments(field_covariance(problem, one), problem, one.readout, seed=seed).risk for one in run]
+                for run in states
+            ]
+        )
+        for seed in (0, 1)
+    )
     student = np.array([[one.block_student_overlap for one in run] for run in states])
     cross = np.array([[one.block_cross_overlap for one in run] for run in states])
     runs = len(states)
@@ -49,15 +66,16 @@ def from_weights(
         "level": "weights",
         "settings": {"plain": plain},
         "alpha": alpha,
-        "risk": np.array(risk),
-        "risk_error": np.zeros((runs, time.size)),
-        "start_risk": np.array(risk)[:, 0],
+        "risk": risk,
+        "risk_error": np.abs(risk - other),
+        "start_risk": risk[:, 0],
         "student_overlap": student.sum(axis=2),
         "cross_overlap": cross.sum(axis=2),
         "readout": np.array(a),
         "block_teacher_overlap": np.array([run[0].block_teacher_overlap for run in states]),
         "end_blocks": Blocks(student[:, -1], cross[:, -1]),
         "end_readout": np.array(a[:, -1]),
+        "start_hash": np.array([run[0].hash for run in states], dtype=object),
         "endings": np.full(runs, Ending.FINISHED),
         "end_alpha": np.full(runs, alpha[-1]),
         "nfev": np.zeros(runs, dtype=np.int64),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 RUN_ARRAYS = (
     "risk", "risk_error", "start_risk", "student_overlap", "cross_overlap", "readout",
-    "block_teacher_overlap", "end_readout", "endings",
+    "block_teacher_overlap", "end_readout", "start_hash", "endings",
     "end_alpha", "nfev",
 )  # fmt: skip
 _STUDENT, _CROSS = ("student", "student_"), ("student", "teacher")
@@ -50,6 +50,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "end_block_cross_overlap": (("run", "block", *_CROSS), t.end_blocks.cross),
         "end_readout": (("run", "student"), t.end_readout),
         "start_risk": ("run", t.start_risk),
+        "start_hash": ("run", t.start_hash),
         "ending": ("run", np.array([ending.name.lower() for ending in t.ending], dtype=object)),
         "end_time": ("run", t.end_time),
         "end_alpha": ("run", t.end_alpha),
@@ -132,6 +133,10 @@ def read(path: str | Path, problem: Problem | None = None) -> dict[str, Any]:
 
 def _problem(path: str | Path, attributes: dict[str, Any], given: Problem | None) -> Problem:
     if given is None:
+        if '"custom"' in attributes["problem"]:
+            raise ValueError(
+                f"{path}: was computed with a function of one's own, which files do not hold; pass problem=..."
+            )
         return Problem.from_json(attributes["problem"])
     if given.hash != attributes["problem_hash"]:
         raise ValueError(f"{path}: was computed for another problem than the one given")

@@ -43,7 +43,7 @@ class Trajectory:
     """Arrays have a leading run axis, then time: risk (run, time), student_overlap (run, time, p, p),
     cross_overlap (run, time, p, p*), readout (run, time, p); block_teacher_overlap (run, block, p*, p*) does not move.
     `risk_error` (run, time) is the error of the risk from averages over nodes, zero where all are closed; `start_risk`
-    (run,) is the risk at time zero, also where the outputs begin later.
+    (run,) is the risk at time zero, also where the outputs begin later; `start_hash` (run,) tells which start it was.
 
     `alpha` counts steps/dim; `time` is the same in the unit of `clock`. Where a run did not come to a time its values
     are NaN. `labels` tell the runs of a batch apart. `data` is the labelled dataset.
@@ -62,6 +62,7 @@ class Trajectory:
     block_teacher_overlap: np.ndarray
     end_blocks: Blocks
     end_readout: np.ndarray
+    start_hash: np.ndarray
     endings: np.ndarray
     end_alpha: np.ndarray
     nfev: np.ndarray
@@ -119,8 +120,9 @@ class Trajectory:
         if np.isnan(self.risk[run, i]):
             raise ValueError(f"at: run {run} ended before, at {self.end_time[run]:.6g} ({self.ending[run].text})")
         return repaired(
-            blocks.student[run, i], blocks.cross[run, i], self.block_teacher_overlap[run], self.readout[run, i]
-        )
+            blocks.student[run, i], blocks.cross[run, i], self.block_teacher_overlap[run], self.readout[run, i],
+            sphere=self.problem.student.norm == "sphere",
+        )  # fmt: skip
 
     def last(self, run: int = 0) -> Overlaps:
         """The state in which a run ended."""
@@ -129,6 +131,7 @@ class Trajectory:
             self.end_blocks.cross[run],
             self.block_teacher_overlap[run],
             self.end_readout[run],
+            sphere=self.problem.student.norm == "sphere",
         )
 
     def select(self, **labels: Any) -> Self:

@@ -23,7 +23,7 @@ class Available:
 
 _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "degrees_of_freedom": ("degrees_of_freedom(problem)", counting.check_degrees_of_freedom),
-    "solution_dimension": ("solution_dimension(problem)", counting.solution_dimension),
+    "solution_dimension": ("solution_dimension(problem)", counting.check_solution_dimension),
     "nearest_solution": ("nearest_solution(problem, start)", solutions.check_nearest_solution),
     "rate_limit": ("rate_limit(problem)", solutions.rate_limit),
     "late_risk": ("late_risk(problem, alpha)", lambda problem: solutions.late_risk(problem, 1.0)),

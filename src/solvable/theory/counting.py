@@ -1,5 +1,7 @@
 """Counting dimensions of quadratic networks: what a student can express, and how many ways there are to be right."""
 
+import numpy as np
+
 from solvable.problems import Problem
 from solvable.theory.prediction import NotApplicable, Prediction
 
@@ -13,6 +15,8 @@ def _require_quadratic(problem: Problem) -> None:
         raise NotApplicable("student.norm: is not 'free'")
     if problem.training.train_readout:
         raise NotApplicable("training.train_readout: is true, which adds dimensions")
+    if min(problem.student.readout_values) <= 0:
+        raise NotApplicable("student.readout: is not positive for every student")
 
 
 def check_degrees_of_freedom(problem: Problem) -> None:
@@ -31,8 +35,17 @@ def degrees_of_freedom(problem: Problem) -> Prediction:
 
 def check_solution_dimension(problem: Problem) -> None:
     _require_quadratic(problem)
-    if problem.teacher.overlap == "sampled" and problem.inputs.dim is None:
-        raise NotApplicable("teacher.overlap: is 'sampled' at infinite dim")
+    if min(problem.teacher.readout_values) <= 0:
+        raise NotApplicable("teacher.readout: is not positive for every teacher")
+    if problem.training.weight_decay > 0:
+        raise NotApplicable("training.weight_decay: is not 0, so zero error is not where learning ends")
+    if problem.student.width < problem.teacher.width:
+        if problem.teacher.overlap != "orthonormal":
+            raise NotApplicable("teacher.overlap: is not 'orthonormal', and there are fewer students than teachers")
+        if np.ptp(problem.teacher.readout_values) > 0:
+            raise NotApplicable(
+                "teacher.readout: is not the same for all teachers, and there are fewer students than teachers"
+            )
 
 
 def solution_dimension(problem: Problem) -> Prediction:
@@ -46,8 +59,6 @@ def solution_dimension(problem: Problem) -> Prediction:
         return Prediction(
             p * m - m * (m + 1) // 2, ("quadratic units, free norms", "teachers independent"), "bocchi2026, 7.5.2"
         )
-    if problem.teacher.overlap != "orthonormal":
-        raise NotApplicable("teacher.overlap: is not 'orthonormal', and there are fewer students than teachers")
     return Prediction(
         p * (p - 1) // 2 + p * (q - p),
         ("teacher orthonormal", "fewer students than teachers"),
