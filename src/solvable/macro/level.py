@@ -2,7 +2,8 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -71,22 +72,19 @@ class Macro:
 
     def settings(self) -> dict[str, Any]:
         """What the result depends on."""
-        return {name: value for name, value in asdict(self).items() if name != "threads"}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "threads"}
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
         reports = np.zeros((len(lanes), 2, tsit5.REPORT))  # of a run and of its repetition with other nodes
-        threads = min(len(lanes), self.threads or len(os.sched_getaffinity(0)))
-        with ThreadPoolExecutor(threads) as pool:  # kernels free the interpreter lock, and Ctrl-C reaches this thread
-            jobs = [
-                pool.submit(self._solve_lane, lane, plan, report) for lane, report in zip(lanes, reports, strict=True)
-            ]
-            try:
-                solved = [job.result() for job in jobs]
-            except BaseException:
-                for job in jobs:
-                    job.cancel()
-                reports[:, :, tsit5.INTERRUPT] = 1.0
-                raise
+        pool = _pool(min(len(lanes), self.threads or len(os.sched_getaffinity(0))))
+        jobs = [pool.submit(self._solve_lane, lane, plan, report) for lane, report in zip(lanes, reports, strict=True)]
+        try:
+            solved = [job.result() for job in jobs]
+        except BaseException:
+            for job in jobs:
+                job.cancel()
+            reports[:, :, tsit5.INTERRUPT] = 1.0
+            raise
         return self._label(lanes, plan, solved, reports[:, 0])
 
     def _label(self, lanes: list[Lane], plan: Plan, solved: list[Solved], reports: np.ndarray) -> Trajectory:
@@ -183,6 +181,15 @@ class Macro:
                     )
                 if not is_closed(lane.problem):
                     raise ValueError("method: 'exponential' given, but the moments have no closed form; must be 'auto'")
+
+
+@lru_cache(maxsize=4)
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that stay: kernels free the interpreter lock, and Ctrl-C reaches the thread that waits for them."""
+    return ThreadPoolExecutor(threads)
+
+
+os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
 def _threshold(stop: Threshold | None, first: np.ndarray) -> tuple[int, int, float]:
