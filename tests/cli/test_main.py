@@ -98,7 +98,11 @@ def test_examples_run(name, capsys) -> None:
         ("learning_rate->learning-rate", [], "training.learning-rate: is not a field here"),
         ("", ["--output", "nowhere/x.nc"], "--output: the directory nowhere does not exist"),
         ("width = 2->width = 0", [], "teacher.width: 0 given, must be greater than 0"),
-        ("[start]->[begin]", [], "begin: is not a field here"),
+        (
+            "[start]->[begin]",
+            [],
+            "begin: is not a field here, must be one of teacher, student, inputs, training, start, level, run",
+        ),
         ("seed = 0->sed = 0", [], "start.sed: is not a field here"),
         ("until = 100->", [], "run.until: is missing; give it by --until or in the table [run]"),
         ("width = 2->width = ", [], "not valid TOML"),

@@ -76,6 +76,27 @@ def test_quadrature_pairs_at_any_variance(size) -> None:
     assert kinked.slopes == pytest.approx(relu.slopes, abs=1e-5)
 
 
+def test_kinks_anywhere_are_found_and_respected() -> None:
+    """A ReLU shifted by 0.7 against its closed averages with a ReLU through quadrature of high order, split at the kink."""
+    shifted = sv.Activation("shifted", lambda z: np.maximum(z - 0.7, 0), lambda z: (z > 0.7) * 1.0)
+    clipped = sv.Activation("clipped", lambda z: np.clip(z, -1, 1), lambda z: (np.abs(z) < 1) * 1.0)
+    assert shifted.kinks == pytest.approx([0.7], abs=1e-8)
+    assert clipped.kinks == pytest.approx([-1, 1], abs=1e-8)
+    assert UNITS["tanh"].kinks == ()
+    C = 1.3 * covariance(5, 2)
+    for units in ([shifted, clipped], [shifted, shifted], [clipped, UNITS["relu"]]):
+        coarse, fine = (quadrature_pairs(units, C, nodes) for nodes in (5, 20))
+        for one, two in zip(coarse, fine, strict=True):
+            assert one == pytest.approx(two, abs=2e-6)
+        rule = sobol(2, 2**18, 0)
+        z = rule.points @ np.linalg.cholesky(C).T
+        for i, j in [(0, 0), (0, 1), (1, 1)]:
+            mean = np.mean(units[i].function(z[:, i]) * units[j].function(z[:, j]))
+            assert fine.product[i, j] == pytest.approx(mean, abs=3e-4)
+            mean = np.mean(units[i].derivative(z[:, i]) * units[j].derivative(z[:, j]))
+            assert fine.slopes[i, j] == pytest.approx(mean, abs=1e-3)
+
+
 def test_tanh_pairs_converge() -> None:
     C = 2.0 * covariance(3, 3)
     for one, two in zip(*(quadrature_pairs([UNITS["tanh"]] * 3, C, nodes) for nodes in (5, 10)), strict=True):
@@ -202,6 +223,8 @@ def test_rules() -> None:
     [
         (lambda: sv.Activation("x", np.sin, np.sin), "derivative: is not that of the function"),
         (lambda: sv.Activation("x", lambda z: z.sum(), np.cos), "must map an array"),
+        (lambda: sv.Activation("sign", np.sign, lambda z: 0 * z), "function: jumps at z = 0; .* given as a Target"),
+        (lambda: sv.Activation("x", lambda z: z + (z > 1.23), np.ones_like), r"function: jumps at z = 1\.23"),
         (lambda: sv.Activation("x", lambda z: np.where(z > 5, np.inf, z), np.ones_like), r"must be finite|is not that"),
         (lambda: sv.Target("t", 2, lambda z: z), r"must map \(samples, 2\) to \(samples,\)"),
         (

@@ -148,6 +148,7 @@ def test_observables_on_known_curves() -> None:
     assert crossing_time(times, np.exp(-times), 0.5) == pytest.approx(np.log(2), abs=1e-4)
     assert np.isnan(crossing_time(times, np.exp(-times), 1e-9))
     assert crossing_time(times, np.exp(-times), 2.0) == 0
+    assert np.isnan(crossing_time(times[100:], np.exp(-times[100:]), 0.5))
     exponent = local_exponent(times, 3.0 / np.maximum(times, 1e-9) ** 1.5)
     assert np.isnan(exponent[0])
     assert exponent[10:-1] == pytest.approx(np.full(990, -1.5), abs=1e-2)

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Array, Matrix, Model, Plain
-from solvable.problems.problem import read_tables
+from solvable.problems.problem import RUN_TABLES, read_tables
 
 
 class StartTable(Model):
@@ -62,4 +62,6 @@ def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
     try:
         return RunFile.from_mapping(content)
     except InvalidProblem as error:
-        raise InvalidProblem([line.removeprefix("problem.") for line in error.problems]) from None
+        known = ", ".join([*Problem.model_fields, *RUN_TABLES])
+        lines = [line.removeprefix("problem.").replace("level, problem, run, start", known) for line in error.problems]
+        raise InvalidProblem(lines) from None

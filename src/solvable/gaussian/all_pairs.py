@@ -61,18 +61,19 @@ def _rescaled(coefficients: np.ndarray, variance: np.ndarray) -> np.ndarray:
 
 
 def quadrature_pairs(units: list[Activation], C: np.ndarray, nodes: int) -> Pairs:
-    """Any units, by integrals over two directions on graded panels around z = 0, where units have their kinks and steps,
+    """Any units, by integrals over two directions on panels graded around z = 0, where units change, and cut at their kinks;
     at any variance. Needs g and g' only, since by Stein's lemma <z_i g'_i g_j> = C_ii <g''_i g_j> + C_ij <g'_i g'_j>.
     A field without variance has curvature zero here, which nothing feels."""
     n = len(units)
     product, slopes, tilted = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    kinks = [np.array(unit.kinks) for unit in units]
     for i in range(n):
         spread = np.sqrt(C[i, i])
         for j in range(i, n):
             along = C[i, j] / spread if spread > 0 else 0.0
             rest = np.sqrt(max(C[j, j] - along**2, 0.0))
             steep = max(spread, abs(along) / max(rest, 1e-3 * abs(along), 1e-300), 1.0)
-            x, w = graded(_octaves(steep), 8, nodes)
+            x, w = graded(_octaves(steep), 8, nodes, _places(kinks[i], spread, kinks[j], along, rest))
             w = w * _density(x)
             z = spread * x
             g, slope = units[i].function(z), units[i].derivative(z)
@@ -80,7 +81,7 @@ def quadrature_pairs(units: list[Activation], C: np.ndarray, nodes: int) -> Pair
                 other, inner = along * x[:, None], np.ones((1, 1))
             else:
                 kink = np.clip(-along * x / rest, -5.0, 5.0)[:, None]  # where the other field vanishes
-                t, u = graded(_octaves(max(rest, 1.0)), 13, nodes)
+                t, u = graded(_octaves(max(rest, 1.0)), 13, nodes, kinks[j] / rest)
                 other, inner = along * x[:, None] + rest * (kink + t), u * _density(kink + t)
             slope_j = units[j].derivative(other)
             g_j = (units[j].function(other) * inner).sum(axis=1)
@@ -92,6 +93,14 @@ def quadrature_pairs(units: list[Activation], C: np.ndarray, nodes: int) -> Pair
     with np.errstate(divide="ignore", invalid="ignore"):
         curvature = np.where(variance > 0, (tilted - C * slopes) / variance, 0.0)
     return Pairs(product, slopes, curvature)
+
+
+def _places(own: np.ndarray, spread: float, others: np.ndarray, along: float, rest: float) -> np.ndarray:
+    """Kinks along the first direction: the unit's own, and the other's where that field is proportional."""
+    places = [own / spread] if spread > 0 else []
+    if rest <= 1e-7 * abs(along) and along != 0:
+        places.append(others / along)
+    return np.concatenate(places) if places else np.zeros(0)
 
 
 def _octaves(steepness: float) -> int:

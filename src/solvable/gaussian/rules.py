@@ -16,16 +16,22 @@ class Rule(NamedTuple):
     panel_nodes: int
 
 
-@lru_cache(maxsize=256)
-def graded(octaves: int, reach: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points and weights for an integral over [-reach, reach] of functions that may have a kink at zero or change there on
-    a scale of 2^-octaves: Gauss-Legendre on panels that halve towards zero and are of unit length further out."""
-    edges = np.concatenate([[0.0], 2.0 ** -np.arange(octaves, 0, -1.0), np.arange(1.0, reach + 1)])
+@lru_cache(maxsize=16)
+def _legendre(nodes: int) -> tuple[np.ndarray, np.ndarray]:
     x, w = np.polynomial.legendre.leggauss(nodes)
+    return x, w
+
+
+def graded(octaves: int, reach: float, nodes: int, kinks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Points and weights for an integral over [-reach, reach] of functions that change around zero on a scale of 2^-octaves
+    and have kinks at the given places: Gauss-Legendre on panels that halve towards zero, are of unit length further
+    out, and end at the kinks."""
+    side = np.concatenate([2.0 ** -np.arange(octaves, 0, -1.0), np.arange(1.0, reach + 1)])
+    edges = np.concatenate([-side[::-1], [0.0], side, kinks[np.abs(kinks) < reach]])
+    edges.sort()
+    x, w = _legendre(nodes)
     middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
-    points = (middle[:, None] + half[:, None] * x).ravel()
-    weights = (half[:, None] * w).ravel()
-    return np.concatenate([-points[::-1], points]), np.concatenate([weights[::-1], weights])
+    return (middle[:, None] + half[:, None] * x).ravel(), (half[:, None] * w).ravel()
 
 
 @lru_cache(maxsize=8)

@@ -23,12 +23,34 @@ def fingerprint(*functions: Callable[[np.ndarray], Any], nodes: np.ndarray = _NO
     return digest.hexdigest()
 
 
+def jumps(function: Callable[[np.ndarray], Any], reach: float = 20.0) -> tuple[float, ...]:
+    """Where a function jumps within [-reach, reach]: intervals with the largest changes are halved until a change that
+    stays is pinned down."""
+    grid = np.linspace(-reach, reach, 4002)  # zero, where most have it, is between two points
+    values = np.asarray(function(grid), dtype=float)
+    change = np.abs(np.diff(values))
+    size = 1.0 + np.abs(values[np.abs(grid) < 6]).max()
+    found: list[float] = []
+    for i in np.argsort(change)[::-1][:12]:
+        low, high = grid[i], grid[i + 1]
+        if change[i] < 1e-6 * size:
+            break
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            left, center, right = np.asarray(function(np.array([low, middle, high])), dtype=float)
+            low, high = (low, middle) if abs(center - left) > abs(right - center) else (middle, high)
+        ends = np.asarray(function(np.array([low, high])), dtype=float)
+        if abs(ends[1] - ends[0]) > 1e-6 * size:
+            found.append(round(0.5 * (low + high), 9) + 0.0)
+    return tuple(sorted(found))
+
+
 @dataclass(frozen=True, eq=False)
 class Activation:
     """A unit g(z) with its derivative, both mapping arrays to arrays of the same shape.
 
     Activations are equal if their names and their values on fixed nodes are. The derivative is checked against
-    finite differences (kinks are fine, jumps of g are not).
+    finite differences. Kinks are fine, and found (`kinks`), so that averages can respect them; jumps of g are refused.
     """
 
     name: str
@@ -44,6 +66,9 @@ class Activation:
             values = np.asarray(function(_NODES))
             if values.shape != _NODES.shape or values.dtype.kind not in "fiub":
                 raise ValueError(f"{label}: must map an array of numbers to one of the same shape")
+        steps = jumps(self.function)
+        if steps:
+            raise ValueError(f"function: jumps at z = {steps[0]:.6g}; a teacher with jumps can be given as a Target")
         h = 1e-6
         slope = (self.function(_NODES + h) - self.function(_NODES - h)) / (2 * h)
         wrong = np.abs(slope - self.derivative(_NODES)) > 1e-4 * (1 + np.abs(slope))
@@ -55,6 +80,11 @@ class Activation:
     @cached_property
     def fingerprint(self) -> str:
         return fingerprint(self.function, self.derivative)
+
+    @cached_property
+    def kinks(self) -> tuple[float, ...]:
+        """Where the derivative jumps."""
+        return jumps(self.derivative)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Activation) and (self.name, self.fingerprint) == (other.name, other.fingerprint)

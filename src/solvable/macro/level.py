@@ -125,7 +125,7 @@ class Macro:
         report[2] += again[2]
         error = np.abs(solved.risk - other.risk)
         error[np.isfinite(solved.risk) & ~np.isfinite(other.risk)] = np.inf  # the repetition ended before: unknown
-        return solved._replace(risk_error=error)
+        return solved._replace(risk_error=np.fmax.accumulate(error))  # the two may cross: never less than before
 
     def _integrate(self, lane: Lane, plan: Plan, report: np.ndarray, node_seed: int, rtol: float) -> Solved:
         packed = pack(lane.problem, lane.start, noise=not self.small_rate)

@@ -35,6 +35,10 @@ def from_weights(
         raise ValueError(
             f"weights: shape {W.shape} given for {time.size} times, must be (time, p, dim) or (run, time, p, dim)"
         )
+    if W.shape[2:] != (problem.student.width, dim):
+        raise ValueError(f"weights: {W.shape[2:]} at each time, must be {(problem.student.width, dim)}")
+    if problem.training.train_readout and readout is None:
+        raise ValueError("readout: is missing; the problem trains it, so give its log (time, p)")
     if not np.isfinite(time).all() or time[0] < 0 or (np.diff(time) <= 0).any():
         raise ValueError(
             f"times: must be finite, not negative and increasing, got {np.array2string(time, threshold=6)}"

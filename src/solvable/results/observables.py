@@ -15,7 +15,7 @@ def crossing_time(times: np.ndarray, values: np.ndarray, level: float) -> float:
         return float("nan")
     i = int(below[0])
     if i == 0:
-        return float(times[0])
+        return 0.0 if times[0] == 0 else float("nan")  # it fell before the first output
     before, after, wanted = (np.log(v) if v > 0 else -745.0 for v in (values[i - 1], values[i], level))
     share = (before - wanted) / (before - after)
     return float(times[i - 1] + share * (times[i] - times[i - 1]))
@@ -39,7 +39,8 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2) -> l
     A plateau lies between two peaks of v (or begins the run) and has been left: v has risen again by a factor
     1/flatness above the bottom of the valley, passed its peak, and the risk has fallen by more than a twentieth. It starts
     and ends where v passes `flatness` times the peak on that side; its height is the risk at the bottom. A tail, slow to
-    the end, is no plateau; nor is anything below 1e-9 of the first risk, which is rounding. None of this depends on units.
+    the end, is no plateau, nor is one of less than three outputs, nor anything below 1e-9 of the first risk, which is
+    rounding. None of this depends on units.
     """
     if not 0 < flatness < 1:
         raise ValueError(f"flatness: {flatness} given, must be between 0 and 1")
@@ -61,7 +62,7 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2) -> l
             flat = speed[: right + 1] < flatness * speed[right]
             end = int(np.flatnonzero(flat)[-1])
             begin = 0 if bottom == 0 else peak + int(np.argmax(speed[peak:] < flatness * speed[peak]))
-            if right < len(speed) - 1 and risk[right + 1] < 0.95 * risk[bottom]:
+            if right < len(speed) - 1 and risk[right + 1] < 0.95 * risk[bottom] and end - begin >= 2:
                 found.append(Plateau(float(times[begin]), float(times[end]), float(risk[bottom])))
             peak = bottom = i = right
         elif speed[i] > speed[peak] and (

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+AVERAGED = ("risk", "student_overlap", "cross_overlap", "readout")
+
+
 class Mean(NamedTuple):
     """Mean and standard error over `runs` runs; `left_out` more diverged and do not enter."""
 
@@ -157,6 +160,8 @@ class Trajectory:
     def mean(self, name: str = "risk") -> Mean:
         """Average of an array over the runs that did not diverge, at the times that all of them reached (else NaN: the
         runs still going when others have stopped are no fair sample). Runs at several rates are not averaged."""
+        if name not in AVERAGED:
+            raise ValueError(f"mean: {name!r} given, must be one of {', '.join(AVERAGED)}")
         for label, values in self.labels.items():
             if label != "start" and len(np.unique(values)) > 1:
                 raise ValueError(f"mean: the runs differ in {label}; choose by select({label}=...) first")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZES = (0.03, 0.1)  # of the overlaps between students at a generic start
-CASES = ("orthonormal, η = 0.01", "orthonormal, η = 0.4", *(f"student overlaps ~ {size}" for size in SIZES))
+CASES = ("orthonormal, $\\eta$ = 0.01", "orthonormal, $\\eta$ = 0.4", *(f"student overlaps ~ {size}" for size in SIZES))
 
 
 def tilted_start(setting: Problem, seed: int, size: float) -> Overlaps:
@@ -61,9 +61,12 @@ def compute(quick: bool) -> "xarray.Dataset":
 def draw(data: "xarray.Dataset") -> "Figure":
     picture, (left, right) = figure(1, 2, height=2.8)
     time = data["time"].values
-    entries = data["frame"].values[0, 0].reshape(len(time), -1)
-    left.plot(time, entries, linewidth=1.0)
-    left.set_ylabel("elements of $S(t)$")
+    for column in range(data.sizes["teacher"]):
+        lines = left.plot(time, data["frame"].values[0, 0, :, :, column], linewidth=1.0, color=f"C{column}")
+        lines[0].set_label(f"teacher {column + 1}")
+    left.set_ylabel("elements of $S = \\rho\\,(\\rho^T\\rho)^{-1/2}$")
+    left.set_ylim(-0.95, 0.6)
+    left.legend(loc="lower center", ncols=3)
     styles = ["-", "--", "-", "-"]
     typical = np.median(data["drift"].values, axis=1)
     for i, case in enumerate(CASES):
