@@ -332,6 +332,25 @@ def test_small_rate_runs_on_the_rate_scaled_clock_alone(quadratic: sv.Problem) -
     assert ends[2] == pytest.approx(ends[0], rel=1e-6)
 
 
+def test_the_closed_form_is_a_method(quadratic: sv.Problem) -> None:
+    """Gradient flow of any start, entry by entry, as the integrator has it; refused where it is not the closed form."""
+    start = sv.start(quadratic, seed=0, scale=0.8)
+    times = [0.0, 100.0, 1000.0, 3000.0]
+    closed = sv.run(quadratic, start, sv.Macro(small_rate=True, method="closed"), times=times)
+    stepped = sv.run(quadratic, start, sv.Macro(small_rate=True, rtol=1e-11), times=times)
+    assert closed.risk == pytest.approx(stepped.risk, rel=1e-8)
+    assert closed.student_overlap == pytest.approx(stepped.student_overlap, abs=1e-8)
+    assert closed.last().cross_overlap == pytest.approx(stepped.last().cross_overlap, abs=1e-8)
+    with pytest.raises(ValueError, match="small_rate is false"):
+        sv.run(quadratic, start, sv.Macro(method="closed"), times=times)
+    stop = sv.when("risk", below=0.5)
+    with pytest.raises(ValueError, match="does not watch thresholds"):
+        sv.run(quadratic, start, sv.Macro(small_rate=True, method="closed"), times=times, stop=stop)
+    noisy = quadratic.replace(training__label_noise=0.1)
+    with pytest.raises(sv.InvalidProblem, match="label_noise"):
+        sv.run(noisy, start, sv.Macro(small_rate=True, method="closed"), times=times)
+
+
 def test_levels_check_their_settings() -> None:
     for wrong in ({"rtol": 1.0}, {"rtol": 0.0}, {"atol": -1.0}, {"max_steps": 0}, {"threads": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):

@@ -5,7 +5,6 @@ import contextlib
 import numpy as np
 
 from solvable.checks.report import Report
-from solvable.dynamics.closed_flow import flow_overlaps
 from solvable.dynamics.general import is_closed
 from solvable.dynamics.modes import flow_modes
 from solvable.macro import Macro
@@ -28,7 +27,7 @@ def routes_agree(
         found["exponential integrator"] = run(problem, start, level, times=times).risk[0]
     if small_rate:
         with contextlib.suppress(InvalidProblem, InvalidStart):
-            found["closed form"] = flow_overlaps(problem, start, times).risk
+            found["closed form"] = run(problem, start, Macro(small_rate=True, method="closed"), times=times).risk[0]
     with contextlib.suppress(InvalidProblem, InvalidStart):
         found["mode reduction"] = flow_modes(problem, start, times, small_rate=small_rate).risk
     if not found:

@@ -31,7 +31,7 @@ class LevelTable(Model):
     atol: Annotated[float, Plain, Field(ge=0, le=1e-2)] = 1e-14
     small_rate: bool = False
     max_steps: Annotated[int, Plain, Field(gt=0)] = 1_000_000
-    method: Literal["auto", "explicit", "exponential"] = "auto"
+    method: Literal["auto", "explicit", "exponential", "closed"] = "auto"
     nodes: Annotated[int, Plain, Field(ge=16)] = 2**13
     node_seed: Annotated[int, Plain, Field(ge=0)] = 0
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from solvable.dynamics.closed_flow import flow_overlaps
 from solvable.dynamics.equations import CROSS, OBSERVED, RISK, observe, rhs, workspace
 from solvable.dynamics.exponential import advance, tolerate
 from solvable.dynamics.general import is_additive, is_closed, is_exact, rule_for
@@ -18,7 +19,7 @@ from solvable.numerics import doubling, tsit5
 from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
 
 WATCHED = {"risk": RISK, "cross_overlap": CROSS}
-METHODS = ("auto", "explicit", "exponential")
+METHODS = ("auto", "explicit", "exponential", "closed")
 BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
 
 
@@ -36,18 +37,18 @@ class Macro:
 
     `rtol` and `atol` bound the error of each step; over a run the error measured is of the size of rtol. `small_rate`
     drops the order rate^2, which leaves gradient flow. `method` is "explicit" (order 5), "exponential" (order 3, for
-    spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only) or
-    "auto": whichever is estimated to need less work. Where the moments have no closed form they are averages over
-    `nodes` points drawn by `node_seed`; the run is then repeated with other points at a tenth of the tolerance, and
-    `risk_error` tells how far the two are apart (rtol is then at least 1e-5 where the noise comes from nodes).
-    A batch uses `threads` (None: all cores).
+    spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "closed"
+    (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of the first two is
+    estimated to need less work. Where the moments have no closed form they are averages over
+    `nodes` points drawn by `node_seed`; the run is then repeated with other points, and `risk_error` tells how far the
+    two are apart (rtol is then at least 1e-5 where the noise comes from nodes). A batch uses `threads` (None: all cores).
     """
 
     rtol: float = 1e-8
     atol: float = 1e-14
     small_rate: bool = False
     max_steps: int = 1_000_000
-    method: Literal["auto", "explicit", "exponential"] = "auto"
+    method: Literal["auto", "explicit", "exponential", "closed"] = "auto"
     nodes: int = NODES
     node_seed: int = 0
     threads: int | None = None
@@ -115,15 +116,17 @@ class Macro:
 
     def _solve_lane(self, lane: Lane, plan: Plan, reports: np.ndarray) -> Solved:
         report, again = reports
-        rtol, exact = self.rtol, is_exact(lane.problem, self.nodes, noise=not self.small_rate)
-        if not exact and not (self.small_rate and is_additive(lane.problem)):
-            rtol = max(rtol, 1e-5)  # the nodes are no finer
+        if self.method == "closed":
+            return _follow_closed_form(lane, plan, report)
+        exact = is_exact(lane.problem, self.nodes, noise=not self.small_rate)
+        scattered = not exact and not (self.small_rate and is_additive(lane.problem))
+        rtol = max(self.rtol, 1e-5) if scattered else self.rtol  # scattered nodes are no finer
         solved = self._integrate(lane, plan, report, self.node_seed, rtol)
         if exact or report[0] == tsit5.INTERRUPTED:
             return solved
-        other = self._integrate(lane, plan, again, self.node_seed + 1, 0.1 * rtol)
+        other = self._integrate(lane, plan, again, self.node_seed + 1, rtol if scattered else 0.1 * rtol)
         report[2] += again[2]
-        error = np.abs(solved.risk - other.risk)
+        error = np.abs(solved.risk - other.risk) + (rtol * solved.start_risk if scattered else 0.0)
         error[np.isfinite(solved.risk) & ~np.isfinite(other.risk)] = np.inf  # the repetition ended before: unknown
         return solved._replace(risk_error=np.fmax.accumulate(error))  # the two may cross: never less than before
 
@@ -171,6 +174,10 @@ class Macro:
     def check(self, lanes: list[Lane]) -> None:
         """Refuse what this level cannot do, before anything runs."""
         problem = lanes[0].problem
+        if self.method == "closed" and not self.small_rate:
+            raise ValueError(
+                "method: 'closed' given, but small_rate is false; the closed form is that of gradient flow"
+            )
         if not is_closed(problem):
             rule_for(problem, self.nodes, 0)
         if self.method == "exponential":
@@ -181,6 +188,18 @@ class Macro:
                     )
                 if not is_closed(lane.problem):
                     raise ValueError("method: 'exponential' given, but the moments have no closed form; must be 'auto'")
+
+
+def _follow_closed_form(lane: Lane, plan: Plan, report: np.ndarray) -> Solved:
+    if plan.stop is not None:
+        raise ValueError("stop: given, but method 'closed' does not watch thresholds; use 'explicit'")
+    flow = flow_overlaps(lane.problem, lane.start, np.concatenate([[0.0], plan.times]))
+    rows = np.concatenate([flow.student_overlap, flow.cross_overlap], axis=2).reshape(len(flow.risk), -1)
+    states = np.concatenate([rows, np.broadcast_to(lane.start.readout, (len(rows), lane.start.readout.size))], axis=1)[
+        1:
+    ]
+    report[:2] = tsit5.FINISHED, plan.times[-1]
+    return Solved(states, flow.risk[1:], np.zeros(plan.times.size), float(flow.risk[0]), states[-1])
 
 
 @lru_cache(maxsize=4)

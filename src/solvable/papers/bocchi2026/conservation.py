@@ -66,7 +66,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         lines[0].set_label(f"teacher {column + 1}")
     left.set_ylabel("elements of $S = \\rho\\,(\\rho^T\\rho)^{-1/2}$")
     left.set_ylim(-0.95, 0.6)
-    left.legend(loc="lower center", ncols=3)
+    left.legend(loc="lower center", ncols=3, handlelength=1.0, columnspacing=1.0)
     styles = ["-", "--", "-", "-"]
     typical = np.median(data["drift"].values, axis=1)
     for i, case in enumerate(CASES):
