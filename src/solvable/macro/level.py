@@ -193,13 +193,13 @@ class Macro:
 def _follow_closed_form(lane: Lane, plan: Plan, report: np.ndarray) -> Solved:
     if plan.stop is not None:
         raise ValueError("stop: given, but method 'closed' does not watch thresholds; use 'explicit'")
-    flow = flow_overlaps(lane.problem, lane.start, np.concatenate([[0.0], plan.times]))
+    skip = int(plan.times[0] > 0)  # the start is not among the outputs
+    flow = flow_overlaps(lane.problem, lane.start, np.concatenate([np.zeros(skip), plan.times]))
     rows = np.concatenate([flow.student_overlap, flow.cross_overlap], axis=2).reshape(len(flow.risk), -1)
-    states = np.concatenate([rows, np.broadcast_to(lane.start.readout, (len(rows), lane.start.readout.size))], axis=1)[
-        1:
-    ]
+    readouts = np.broadcast_to(lane.start.readout, (len(rows), lane.start.readout.size))
+    states = np.concatenate([rows, readouts], axis=1)[skip:]
     report[:2] = tsit5.FINISHED, plan.times[-1]
-    return Solved(states, flow.risk[1:], np.zeros(plan.times.size), float(flow.risk[0]), states[-1])
+    return Solved(states, flow.risk[skip:], np.zeros(plan.times.size), float(flow.risk[0]), states[-1])
 
 
 @lru_cache(maxsize=4)
