@@ -51,7 +51,7 @@ def test_moments_equal_quadrature_of_their_definition(unit, seed, rank, noise, c
 @pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
 @pytest.mark.parametrize(("p", "q", "rank"), [(3, 2, 5), (4, 3, 4), (2, 2, 2), (1, 1, 1)])
 def test_moments_equal_sampling(unit, p, q, rank) -> None:
-    """Within 5 standard errors of 200 000 samples, at widths beyond quadrature; and a wrong readout is caught."""
+    """Within 5 standard errors of 200 000 samples, at widths beyond quadrature; a loss factor 5 % off is caught."""
     random = np.random.default_rng(p * 10 + q)
     problem = setting(unit, p, q, readout=random.standard_normal(p), noise=0.4, c=0.5)
     C = covariance(random, p + q, rank)

@@ -228,7 +228,7 @@ def test_ctrl_c_stops_a_long_run(unit) -> None:
     assert "KeyboardInterrupt" in error
 
 
-def test_the_printed_stability_limit(quadratic: sv.Problem) -> None:
+def test_the_stability_limit(quadratic: sv.Problem) -> None:
     """The zero-error solutions are stable below rate_limit and unstable above it."""
     limit = sv.theory.rate_limit(quadratic).value
     target = sv.theory.nearest_solution(quadratic, sv.start(quadratic, seed=0, students="orthogonal", cross=0.1)).value
@@ -236,7 +236,7 @@ def test_the_printed_stability_limit(quadratic: sv.Problem) -> None:
     start = sv.start(quadratic, student_overlap=target.student_overlap + 1e-3 * np.eye(6), cross_overlap=tilt)
     ends = sv.run_batch(quadratic, [start], sv.Macro(), times=[0, 400], learning_rates=[0.9 * limit, 1.1 * limit])
     assert ends.risk[0, -1] < ends.risk[0, 0]
-    assert not ends.risk[1, -1] < ends.risk[1, 0]
+    assert ends.endings[1] == sv.Ending.DIVERGED or ends.risk[1, -1] > ends.risk[1, 0]
 
 
 def test_a_batch_is_the_same_as_single_runs_whatever_the_threads(quadratic: sv.Problem) -> None:

@@ -160,10 +160,10 @@ class Macro:
     def _method(self, lane: Lane, plan: Plan) -> str:
         """The explicit method must resolve the fastest block, the exponential one pays with many steps for accuracy:
         compare their work, calibrated on two erf students with 4 to 1024 eigenvalues."""
-        if self.method == "explicit" or (self.method == "auto" and lane.problem.inputs.blocks == 1):
+        if self.method != "auto":
+            return self.method
+        if lane.problem.inputs.blocks == 1 or lane.problem.student.norm == "sphere":
             return "explicit"
-        if lane.problem.student.norm == "sphere" or self.method == "exponential":
-            return "explicit" if lane.problem.student.norm == "sphere" else "exponential"
         drift = moments(field_covariance(lane.problem, lane.start), lane.problem, lane.start.readout).drift
         p = lane.problem.student.width
         speed = lane.problem.inputs.eigenvalues.max() * np.abs(np.linalg.eigvalsh(drift[:, :p])).max()
