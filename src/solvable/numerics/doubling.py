@@ -19,6 +19,7 @@ from solvable.numerics.tsit5 import (
     STEP_LIMIT,
     STOPPED,
     at_rest,
+    repeat,
 )  # fmt: skip
 
 ORDER = 3
@@ -100,10 +101,7 @@ def solve(
             break
         if resting and segment == n_breaks and seen[0] <= floor:
             ending, end_time = CONVERGED, t
-            while saved < n_times:
-                states[saved] = y
-                observed[saved] = seen
-                saved += 1
+            repeat(saved, y, seen, states, observed)
             break
         if accepted + rejected >= max_steps:
             ending, end_time = STEP_LIMIT, t

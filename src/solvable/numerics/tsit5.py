@@ -129,6 +129,14 @@ def at_rest(y, dy, span, rtol, vanished):
 
 
 @compiled()
+def repeat(saved, y, seen, states, observed):
+    """Fill the outputs that are left with the state at rest."""
+    for j in range(saved, states.shape[0]):
+        states[j] = y
+        observed[j] = seen
+
+
+@compiled()
 def first_step(y, dy, span, rtol):
     """A cautious first step: a hundredth of the time in which the state moves by its own size."""
     ratio = 0.0
@@ -198,10 +206,7 @@ def solve(
         if segment == n_breaks and at_rest(y, k[0], end - begin, rtol, seen[0] <= floor):
             ending, end_time = CONVERGED, t
             observe(y, ints, floats, work, seen)
-            while saved < n_times:
-                states[saved] = y
-                observed[saved] = seen
-                saved += 1
+            repeat(saved, y, seen, states, observed)
             break
         if accepted + rejected >= max_steps:
             ending, end_time = STEP_LIMIT, t
