@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from solvable.dynamics.moments import Moments, field_covariance, moments
     from solvable.gaussian.units import Activation
     from solvable.macro import Macro
-    from solvable.overlaps import InvalidStart, Overlaps, measure, start
+    from solvable.micro import Micro
+    from solvable.overlaps import InvalidStart, Overlaps, Weights, measure, start
     from solvable.problems import (
+        Data,
         Hermite,
         Inputs,
         InvalidProblem,
@@ -34,21 +36,23 @@ __version__ = "0.1.0"
 _HOMES = {
     "solvable.gaussian.units": ("Activation",),
     "solvable.problems": (
-        "Hermite", "Inputs", "InvalidProblem", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Target",
+        "Data", "Hermite", "Inputs", "InvalidProblem", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Target",
         "Teacher", "Training", "convention",
     ),
-    "solvable.overlaps": ("InvalidStart", "Overlaps", "measure", "start"),
+    "solvable.overlaps": ("InvalidStart", "Overlaps", "Weights", "measure", "start"),
     "solvable.dynamics.moments": ("Moments", "field_covariance", "moments"),
     "solvable.results": ("Clock", "Ending", "Trajectory", "run", "run_batch", "when"),
     "solvable.macro": ("Macro",),
+    "solvable.micro": ("Micro",),
 }  # fmt: skip
 _ROOMS = ("checks", "plot", "theory")
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Activation", "Clock", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Moments",
+    "Activation", "Clock", "Data", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Micro", "Moments",
     "Overlaps", "PowerLaw", "Problem",
-    "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "checks", "convention", "field_covariance",
+    "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
+    "field_covariance",
     "measure", "moments", "plot", "run", "run_batch", "start", "theory", "when",
 ]  # fmt: skip
 

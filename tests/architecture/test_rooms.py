@@ -16,9 +16,10 @@ ORDER = [
 ]  # fmt: skip
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {
-    "Activation", "Clock", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Moments",
+    "Activation", "Clock", "Data", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Micro", "Moments",
     "Overlaps", "PowerLaw", "Problem",
-    "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "checks", "convention", "field_covariance",
+    "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
+    "field_covariance",
     "measure", "moments", "plot", "run", "run_batch", "start", "theory", "when",
 }  # fmt: skip
 

@@ -34,6 +34,7 @@ from solvable.numerics.compiled import compiled
 
 RISK, CROSS = 0, 1
 OBSERVED = 2
+WATCHED = {"risk": RISK, "cross_overlap": CROSS}
 
 
 @compiled()

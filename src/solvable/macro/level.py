@@ -1,24 +1,21 @@
 """The deterministic limit as a level: pack the problem, integrate, label."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from solvable.dynamics.closed_flow import flow_overlaps
-from solvable.dynamics.equations import CROSS, OBSERVED, RISK, observe, rhs, workspace
+from solvable.dynamics.equations import OBSERVED, RISK, WATCHED, observe, rhs, workspace
 from solvable.dynamics.exponential import advance, tolerate
 from solvable.dynamics.general import is_additive, is_closed, is_exact, rule_for
 from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.packing import pack, unpack
-from solvable.macro import general
+from solvable.dynamics.system import system
 from solvable.numerics import doubling, tsit5
+from solvable.numerics.threads import cores, pool
 from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
 
-WATCHED = {"risk": RISK, "cross_overlap": CROSS}
 METHODS = ("auto", "explicit", "exponential", "closed")
 BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
 
@@ -77,8 +74,10 @@ class Macro:
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
         reports = np.zeros((len(lanes), 2, tsit5.REPORT))  # of a run and of its repetition with other nodes
-        pool = _pool(min(len(lanes), self.threads or len(os.sched_getaffinity(0))))
-        jobs = [pool.submit(self._solve_lane, lane, plan, report) for lane, report in zip(lanes, reports, strict=True)]
+        workers = pool(min(len(lanes), self.threads or cores()))
+        jobs = [
+            workers.submit(self._solve_lane, lane, plan, report) for lane, report in zip(lanes, reports, strict=True)
+        ]
         try:
             solved = [job.result() for job in jobs]
         except BaseException:
@@ -139,7 +138,7 @@ class Macro:
         slope, look = rhs, observe
         if not closed:
             rule = rule_for(lane.problem, self.nodes, node_seed)
-            slope, look = general.system(lane.problem, rule, noise=not self.small_rate)
+            slope, look = system(lane.problem, rule, noise=not self.small_rate)
         look(packed.state, packed.ints, packed.floats, work, first)
         rest = (
             packed.state, 0.0, plan.times, packed.breaks,
@@ -200,15 +199,6 @@ def _follow_closed_form(lane: Lane, plan: Plan, report: np.ndarray) -> Solved:
     states = np.concatenate([rows, readouts], axis=1)[skip:]
     report[:2] = tsit5.FINISHED, plan.times[-1]
     return Solved(states, flow.risk[skip:], np.zeros(plan.times.size), float(flow.risk[0]), states[-1])
-
-
-@lru_cache(maxsize=4)
-def _pool(threads: int) -> ThreadPoolExecutor:
-    """Threads that stay: kernels free the interpreter lock, and Ctrl-C reaches the thread that waits for them."""
-    return ThreadPoolExecutor(threads)
-
-
-os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
 def _threshold(stop: Threshold | None, first: np.ndarray) -> tuple[int, int, float]:

@@ -1,7 +1,8 @@
 """How this library compiles: one decorator, so that every kernel is cached, frees the interpreter lock and follows IEEE infinities.
 
-Sums may be reordered and fused (that is what lets them run in vector lanes), but NaN and infinity keep their meaning:
-divergence is detected by them. Give an explicit signature to whatever is handed over as a function value.
+Sums may be reordered and fused (that is what lets them run in vector registers), but NaN and infinity keep their meaning:
+divergence is detected by them. `strict` kernels keep the order as written: the same bits wherever they run. Give an explicit
+signature to whatever is handed over as a function value.
 """
 
 import contextlib
@@ -15,8 +16,9 @@ from numba import config, njit
 REORDER = {"contract", "reassoc", "nsz", "arcp"}
 
 
-def compiled(signature: Any = None) -> Callable[[Callable[..., Any]], Any]:
-    options: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True, "fastmath": REORDER}
+def compiled(signature: Any = None, *, strict: bool = False) -> Callable[[Callable[..., Any]], Any]:
+    fastmath: Any = False if strict else REORDER
+    options: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True, "fastmath": fastmath}
     return njit(**options) if signature is None else njit(signature, **options)
 
 
@@ -26,7 +28,7 @@ def forget_stale_kernels(package: Path) -> None:
     digest = hashlib.sha256()
     for source in sorted(package.glob("*/*.py")):
         text = source.read_bytes()
-        if b"compiled(" in text:
+        if b"compiled(" in text or b"intrinsic" in text:
             digest.update(source.name.encode() + text)
     elsewhere = Path(cache) if (cache := getattr(config, "CACHE_DIR", "")) else None
     stamp = (elsewhere or package / "__pycache__") / "solvable-kernels.sha256"

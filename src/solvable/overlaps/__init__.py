@@ -4,13 +4,17 @@ from solvable.overlaps.frames import nearest_frame
 from solvable.overlaps.measuring import as_array, measure
 from solvable.overlaps.starts import Seed, check_start, start
 from solvable.overlaps.state import InvalidStart, Overlaps, repaired
+from solvable.overlaps.weights import Weights, embed, gram_factor
 
 __all__ = [
     "InvalidStart",
     "Overlaps",
     "Seed",
+    "Weights",
     "as_array",
     "check_start",
+    "embed",
+    "gram_factor",
     "measure",
     "nearest_frame",
     "repaired",

@@ -1,6 +1,7 @@
 """Frozen, validated descriptions of a problem."""
 
 from solvable.problems.conventions import Convention, convention
+from solvable.problems.data import Data
 from solvable.problems.inputs import Inputs, PowerLaw, Spectrum
 from solvable.problems.model import InvalidProblem
 from solvable.problems.networks import Hermite, Student, Target, Teacher
@@ -8,7 +9,7 @@ from solvable.problems.problem import Problem
 from solvable.problems.training import Schedule, Training
 
 __all__ = [
-    "Convention", "Hermite", "Inputs", "InvalidProblem",
+    "Convention", "Data", "Hermite", "Inputs", "InvalidProblem",
     "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training",
     "convention",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ class Ending(IntEnum):
     STEP_LIMIT = 4
     STALLED = 5
     INTERRUPTED = 6
+    EXHAUSTED = 7
 
     @property
     def success(self) -> bool:
@@ -26,5 +27,6 @@ class Ending(IntEnum):
             Ending.DIVERGED: "the overlaps diverged: lower the learning rate (or raise the batch)",
             Ending.STEP_LIMIT: "used up max_steps: raise it, raise rtol, or ask for less time",
             Ending.INTERRUPTED: "was interrupted",
+            Ending.EXHAUSTED: "the data ran out: ask for less time or give more rows",
             Ending.STALLED: "the step became too small for the time: raise rtol or atol",
         }[self]

@@ -5,8 +5,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from solvable.overlaps import Overlaps
+from solvable.overlaps import Overlaps, Weights
 from solvable.problems import Problem
+from solvable.results.progress import Report, silent
 
 WATCHABLE = ("risk", "cross_overlap")
 
@@ -41,19 +42,22 @@ def when(quantity: str, *, below: float | None = None, above: float | None = Non
 
 @dataclass(frozen=True)
 class Lane:
-    """One problem from one start: what a batch has many of."""
+    """One problem from one start: what a batch has many of. `weights` where the start was given by them."""
 
     problem: Problem
     start: Overlaps
+    weights: Weights | None = None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """`times` (steps/dim) are the outputs and increase; a run begins at 0 and ends at the last."""
+    """`times` (steps/dim) are the outputs and increase; a run begins at 0 and ends at the last. Levels that take long tell
+    `report` how many steps are done, of how many."""
 
     times: np.ndarray
     stop: Threshold | None = None
     keep_blocks: bool = False
+    report: Report = silent
 
 
 class Level(Protocol):

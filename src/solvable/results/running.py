@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, check_start
+from solvable.overlaps import Overlaps, Weights, check_start
 from solvable.problems import Problem, Schedule
 from solvable.results.clock import Clock
 from solvable.results.plan import Lane, Level, Plan, Threshold
+from solvable.results.progress import meter
 from solvable.results.trajectory import Trajectory
 
 OUTPUTS = 201
@@ -17,7 +18,7 @@ OUTPUTS = 201
 
 def run(
     problem: Problem,
-    start: Overlaps,
+    start: Overlaps | Weights,
     level: Level,
     until: float | None = None,
     *,
@@ -25,23 +26,24 @@ def run(
     clock: str = "alpha",
     stop: Threshold | None = None,
     keep_blocks: bool = False,
+    progress: bool | None = None,
 ) -> Trajectory:
     """Follow `problem` from `start` on a level of description.
 
     `until` is the end and `times` the outputs (default: 201 equally spaced), both in the unit of `clock`: "alpha"
     (steps/dim), "steps", "rate" or a paper's key. `stop=when(...)` ends the run at a threshold. `keep_blocks` keeps the
-    overlaps of the single blocks at all times, not only at the end.
+    overlaps of the single blocks at all times, not only at the end. `progress` shows a bar where a level takes long
+    (None: on terminals).
     """
     _check_arguments(problem, [start], level, stop)
     plan = Plan(output_times(Clock(problem, clock), until, times), stop, keep_blocks)
-    lanes = [Lane(problem, start)]
-    level.check(lanes)
-    return replace(level.solve(lanes, plan), unit=clock)
+    lanes = [_lane(problem, start)]
+    return replace(_solve(level, lanes, plan, progress), unit=clock)
 
 
 def run_batch(
     problem: Problem,
-    starts: Overlaps | Sequence[Overlaps],
+    starts: Overlaps | Weights | Sequence[Overlaps | Weights],
     level: Level,
     until: float | None = None,
     *,
@@ -50,13 +52,14 @@ def run_batch(
     clock: str = "alpha",
     stop: Threshold | None = None,
     keep_blocks: bool = False,
+    progress: bool | None = None,
 ) -> Trajectory:
     """`run` for every learning rate from every start, in parallel on all cores, as one trajectory with many runs.
 
     Runs are ordered by rate, then start; `labels` has the start's number and the rate of each. With several rates the
     clock must be "alpha" or "steps", which all runs share.
     """
-    starts = [starts] if isinstance(starts, Overlaps) else list(starts)
+    starts = [starts] if isinstance(starts, Overlaps | Weights) else list(starts)
     if isinstance(learning_rates, int | float | Schedule):
         learning_rates = [learning_rates]
     rates = [problem.training.learning_rate] if learning_rates is None else [_plain(rate) for rate in learning_rates]
@@ -67,9 +70,8 @@ def run_batch(
     _check_arguments(problem, starts, level, stop)
     problems = [problem.replace(training__learning_rate=rate) for rate in rates]
     plan = Plan(output_times(Clock(problems[0], clock), until, times), stop, keep_blocks)
-    lanes = [Lane(one, first) for one in problems for first in starts]
-    level.check(lanes)
-    result = level.solve(lanes, plan)
+    lanes = [_lane(one, first) for one in problems for first in starts]
+    result = _solve(level, lanes, plan, progress)
     labels = {"start": np.tile(np.arange(len(starts)), len(rates))}
     if all(isinstance(rate, float) for rate in rates):
         labels["learning_rate"] = np.repeat(np.array(rates), len(starts))
@@ -79,6 +81,19 @@ def run_batch(
     each = len(result.risk) // len(lanes)  # a level may run every lane several times
     labels = {name: np.repeat(values, each) for name, values in labels.items()}
     return replace(result, problem=problems[0], unit=clock, labels=labels)
+
+
+def _lane(problem: Problem, start: Overlaps | Weights) -> Lane:
+    measured, weights = (start, None) if isinstance(start, Overlaps) else (start.overlaps(problem), start)
+    check_start(problem, measured)
+    return Lane(problem, measured, weights)
+
+
+def _solve(level: Level, lanes: list[Lane], plan: Plan, progress: bool | None) -> Trajectory:
+    level.check(lanes)
+    with meter(progress) as report:
+        solved: Trajectory = level.solve(lanes, replace(plan, report=report))
+    return solved
 
 
 def _plain(rate: Any) -> float | Schedule:
@@ -95,9 +110,8 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
     if stop is not None and not isinstance(stop, Threshold):
         raise TypeError(f"stop: must come from when(...), not {_kind(stop)}")
     for start in starts:
-        if not isinstance(start, Overlaps):
-            raise TypeError(f"run: a start must be Overlaps, as from start(...) or measure(...), not {_kind(start)}")
-        check_start(problem, start)
+        if not isinstance(start, Overlaps | Weights):
+            raise TypeError(f"run: a start must be Overlaps, as from start(...), or Weights, not {_kind(start)}")
 
 
 def _kind(value: Any) -> str:

@@ -1,10 +1,11 @@
-"""The deterministic limit where the moments have no closed form: the same integrator and equations around them."""
+"""The equations of motion as functions of a state, where the moments have no closed form: around averages over nodes."""
 
 from collections.abc import Callable
 from typing import Any
 
+from solvable.dynamics import equations
 from solvable.dynamics.equations import CROSS, RISK, assemble, fields, largest_cross
-from solvable.dynamics.general import general_moments
+from solvable.dynamics.general import general_moments, is_closed, rule_for
 from solvable.gaussian.rules import Rule
 from solvable.problems import Problem
 
@@ -26,3 +27,10 @@ def system(problem: Problem, rule: Rule, *, noise: bool) -> tuple[Callable[..., 
         observed[CROSS] = largest_cross(y, p, p + q, blocks)
 
     return rhs, observe
+
+
+def observer(problem: Problem, nodes: int, seed: int) -> Callable[..., None]:
+    """Of risk and largest cross overlap."""
+    if is_closed(problem):
+        return equations.observe
+    return system(problem, rule_for(problem, nodes, seed), noise=False)[1]

@@ -1,0 +1,209 @@
+"""Full weights, for inputs that come as data (or to check the reduced process): blocks of samples at once.
+
+Within a block the weights are w_k = sigma_k w_k(0) + sum_j phi_kj x_j over the samples j before, so that fields follow from
+H = X V^T / sqrt(dim) and X X^T, two matrix products, and the weights are touched once for each block.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from solvable.micro import kernel, layout
+from solvable.micro.ahead import fill_rows, look_ahead
+from solvable.micro.ensemble import Control
+from solvable.micro.records import Eye, Records, threshold
+from solvable.micro.reduced import BOUND, CHUNK, own_amplitudes
+from solvable.numerics.lanes import WIDTH
+from solvable.numerics.random import child, streams
+from solvable.overlaps import Weights, embed
+from solvable.problems import Data, Problem
+from solvable.results import Ending, Lane
+
+AHEAD = 32  # samples in a block
+LOOK = 16, 20  # steps between looks at least, and looks per unit of alpha at most
+
+
+class Rows(Protocol):
+    def take(self, count: int) -> np.ndarray: ...
+
+
+class GaussianRows:
+    """Inputs of a problem, drawn."""
+
+    def __init__(self, problem: Problem, seed: np.random.SeedSequence) -> None:
+        self._dim = problem.inputs.dim or 0
+        self._stream = streams([child(seed, lane) for lane in range(WIDTH)])
+        roots = np.sqrt(np.repeat(problem.inputs.eigenvalues, problem.inputs.block_sizes))
+        self._roots = roots if (roots != 1).any() else None
+
+    def take(self, count: int) -> np.ndarray:
+        slots = -(-self._dim // WIDTH)
+        rows = np.empty((count, slots * WIDTH))
+        fill_rows(self._stream, rows.ravel(), count, slots)
+        rows = rows[:, : self._dim]
+        return rows if self._roots is None else rows * self._roots
+
+
+class Walk:
+    """One run."""
+
+    def __init__(self, lane: Lane, run: int, seed: np.random.SeedSequence, records: Records, data: Data | None) -> None:
+        problem = lane.problem
+        self.lane, self.runs, self.records, self.data = lane, [run], records, data
+        self.problem, self.dim, self.batch = problem, records.dim, problem.training.batch
+        self.seed = seed
+        bare = problem.replace(inputs__spectrum=None)
+        self.layout = layout.layout(bare)
+        self.tables = layout.rate_tables([problem])
+        self.own = own_amplitudes(problem) if layout.is_own(problem) else None
+
+    def __call__(self, control: Control, place: int) -> None:
+        self._prepare()
+        last, step = int(self.records.steps[-1]), 0
+        stride, began = max(LOOK[0], self.dim // LOOK[1]), time.monotonic()
+        ending = self._look()
+        output = 0
+        while ending is None:
+            if output < self.records.steps.size and step == self.records.steps[output]:
+                self.records.write(self.runs[0], output, self.overlaps(), self.eye)
+                output += 1
+            if step == last:
+                ending = Ending.FINISHED
+                break
+            if time.monotonic() - began > CHUNK:
+                began, control.done[place] = time.monotonic(), step
+                if control.stopped:
+                    ending = Ending.INTERRUPTED
+                    break
+            goal = min(int(self.records.steps[output]), (step // stride + 1) * stride)
+            came = self._advance(step, goal)
+            if came == step:
+                ending = Ending.EXHAUSTED
+            elif came % stride == 0 or came == last:
+                ending = self._look()
+            step = came
+        if ending is Ending.STOPPED and output < self.records.steps.size and step == self.records.steps[output]:
+            self.records.write(self.runs[0], output, self.overlaps(), self.eye)
+        self.records.end(self.runs[0], ending or Ending.FINISHED, step, self.overlaps())
+        control.done[place] = last
+
+    def _prepare(self) -> None:
+        self.eye = Eye(self.lane)
+        self.watched, self.falls, self.level = threshold(self.records.plan, self.eye, self.lane)
+        basis = None if self.data is None else self.data.basis if self._has_basis() else None
+        weights = self.lane.weights
+        if weights is None:
+            weights = embed(self.problem, self.lane.start, child(self.seed, WIDTH), basis)
+        self.basis, self.V = basis, np.ascontiguousarray(self._coordinates(weights, basis))
+        self.p = self.problem.student.width
+        self.rows: Rows = (
+            GaussianRows(self.problem, self.seed)
+            if self.data is None
+            else self.data.reader(child(self.seed, WIDTH + 1))
+        )
+        self.noise = np.random.default_rng(child(self.seed, WIDTH + 2))
+        self.work = np.zeros(self.layout.work * WIDTH)
+        self.state = np.zeros(self.layout.slots * WIDTH)
+        self.readout = self.state[self.layout.ints[layout.READOUT] * WIDTH :: WIDTH]
+        self.readout[:] = self.lane.start.readout
+        self.bound = BOUND * max(1.0, float(np.trace(self.lane.start.student_overlap)))
+
+    def _has_basis(self) -> bool:
+        return self.data is not None and (self.data.rows is not None or self.data.like is not None)
+
+    @staticmethod
+    def _coordinates(weights: Weights, basis: np.ndarray | None) -> np.ndarray:
+        """(n, dim) students, then teachers, in the coordinates in which inputs come."""
+        rows = np.vstack([weights.student, weights.teacher])
+        rows = rows if weights.basis is None else rows @ weights.basis
+        return rows if basis is None else rows @ basis.T
+
+    def _advance(self, step: int, goal: int) -> int:
+        """Take steps up to `goal`; fewer if the rows run out."""
+        if self.batch > AHEAD:
+            return step + self._big_batch(step)
+        steps = min(goal - step, max(1, AHEAD // self.batch))
+        X = self.rows.take(steps * self.batch)
+        steps = len(X) // self.batch
+        if steps == 0:
+            return step
+        X = X[: steps * self.batch]
+        root = math.sqrt(self.dim)
+        H, G = X @ self.V.T, X @ X.T
+        H /= root
+        G /= root
+        W = self.V[: self.p]
+        norms = np.einsum("ki,ki->k", W, W)
+        sigma, phi = np.empty(self.p), np.empty((self.p, len(X)))
+        function: Callable[..., Any] = look_ahead if self.own is None else look_ahead.py_func
+        function(
+            self.own or kernel.amplitudes, self.layout.ints, self.layout.floats, self.tables, self.state, self.work,
+            step, H, G, self._noise(len(X)), norms, sigma, phi,
+        )  # fmt: skip
+        if (sigma != 1.0).any():
+            W *= sigma[:, None]
+        W += phi @ X
+        return step + steps
+
+    def _noise(self, count: int) -> np.ndarray:
+        return self.noise.standard_normal(count) if self.layout.ints[layout.NOISY] else np.zeros(count)
+
+    def _big_batch(self, step: int) -> int:
+        """One step on a batch too large to look ahead, in pieces; 0 if the rows run out before its end."""
+        ints, amplitudes = self.layout.ints, self.own or kernel.amplitudes
+        kernel.set_rates(ints, self.layout.floats, self.tables, float(step), self.work)
+        slots = self.work.reshape(-1, WIDTH)
+        gradient, pushed, left = np.zeros((self.p, self.dim)), np.zeros(self.p), self.batch
+        while left:
+            X = self.rows.take(min(left, 8 * AHEAD))
+            if not len(X):
+                return 0
+            left -= len(X)
+            H, noise = X @ self.V.T / math.sqrt(self.dim), self._noise(len(X))
+            F = np.empty((len(X), self.p))
+            for i in range(0, len(X), WIDTH):
+                part = H[i : i + WIDTH].T
+                count = part.shape[1]
+                slots[ints[layout.FIELDS] :][: self.p, :count] = part[: self.p]
+                slots[ints[layout.TEACHER_FIELDS] :][: len(part) - self.p, :count] = part[self.p :]
+                slots[ints[layout.NORMALS] - 1, :count] = noise[i : i + count]
+                self.state.reshape(-1, WIDTH)[:] = self.state[::WIDTH, None]
+                amplitudes(ints, self.layout.floats, self.state, self.work)
+                F[i : i + count] = slots[ints[layout.AMPLITUDES] :][: self.p, :count].T
+                pushed += slots[ints[layout.PUSHES] :][: self.p, :count].sum(axis=1)
+            gradient += F.T @ X
+        rate = self.work[ints[layout.RATE] * WIDTH]
+        W = self.V[: self.p]
+        W *= 1 - rate * self.problem.training.weight_decay
+        W += rate * math.sqrt(self.dim) / self.batch * gradient
+        if ints[layout.SPHERE]:
+            W *= np.sqrt(self.dim / np.einsum("ki,ki->k", W, W))[:, None]
+        if ints[layout.TRAIN_READOUT]:
+            self.readout += self.work[ints[layout.READOUT_RATE] * WIDTH] / self.batch * pushed
+        return 1
+
+    def overlaps(self) -> np.ndarray:
+        """The state as `dynamics.packing` has it."""
+        rows = self.V if self.basis is None else self.V @ self.basis
+        sizes = self.problem.inputs.block_sizes
+        if sizes.size == 1:
+            blocks = rows[: self.p] @ rows.T
+        elif sizes.max() == 1:
+            blocks = np.einsum("ki,ji->ikj", rows[: self.p], rows)
+        else:
+            blocks = np.array([part[: self.p] @ part.T for part in np.split(rows, np.cumsum(sizes)[:-1], axis=1)])
+        return np.concatenate([blocks.ravel() / self.dim, self.readout])
+
+    def _look(self) -> Ending | None:
+        """How the run ends here, if it does."""
+        W = self.V[: self.p]
+        if not np.einsum("ki,ki->", W, W) / self.dim <= self.bound:
+            return Ending.DIVERGED
+        if self.watched >= 0:
+            found = self.eye.see(self.overlaps())[0][self.watched]
+            if (found <= self.level) if self.falls else (found >= self.level):
+                return Ending.STOPPED
+        return None

@@ -1,0 +1,165 @@
+"""The reduced process in memory: where its numbers lie, and its first state from overlaps.
+
+In each block, split the coordinates of the weights into those on a fixed orthonormal frame that spans the teachers, and the
+rest: V/sqrt(dim) = [B | 0] for the teachers and [C | L] for the students, L lower triangular on a frame that moves with them.
+A block too small for that keeps all its coordinates on a fixed frame: C and B are then its weights, and L is empty.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from solvable.dynamics.packing import segments_of
+from solvable.numerics.lanes import WIDTH
+from solvable.overlaps import Overlaps, gram_factor
+from solvable.problems import Hermite, Problem, Target
+from solvable.problems.networks import Network
+
+# positions in `ints`: sizes and switches, then slots of the state and of the workspace, then positions in `floats`
+(
+    STUDENTS, TEACHERS, BLOCKS, UNIT, TEACHER_UNIT, PRODUCT, LOG_COSH, SPHERE, TRAIN_READOUT, BATCH, NOISY, VARYING,
+    READOUT,
+    NORMALS, FIELDS, TEACHER_FIELDS, AMPLITUDES, PUSHES, COLUMN, RATE, READOUT_RATE, OUTSIDES,
+    SUMS, PUSH_SUMS, FACTOR, TRIANGLE, WIDE,
+    ROOTS, TEACHER_READOUT, POLYNOMIAL, DEGREE, TEACHER_POLYNOMIAL, TEACHER_DEGREE,
+    TABLE,
+) = range(34)  # fmt: skip
+# in the table of blocks, for each: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of
+# C, L, B, of its draws and of its sums over a batch
+RANK, FREEDOM, C, L, B, DRAWS, SUM = range(7)
+ROW = 7
+# positions in `floats`
+LOSS_FACTOR, LABEL_NOISE, DECAY, DIM = range(4)
+UNITS = {"linear": 0, "quadratic": 1, "erf": 2, "relu": 3, "tanh": 4}
+POLYNOMIAL_UNIT, OWN_UNIT = 5, -1
+
+
+class Layout(NamedTuple):
+    ints: np.ndarray
+    floats: np.ndarray
+    slots: int  # of the state
+    work: int  # slots of the workspace
+
+
+class Block(NamedTuple):
+    rank: int
+    freedom: int
+
+
+def shapes(problem: Problem) -> list[Block]:
+    """How each block is kept. A batch needs as many directions outside as there are students, one sample needs one."""
+    p, q = problem.student.width, problem.teacher.width
+    more = 1 if problem.training.batch == 1 else p
+    blocks = []
+    for size in problem.inputs.block_sizes:
+        freedom = int(size) - q - p
+        blocks.append(Block(q, freedom) if freedom > more else Block(int(size), 0))
+    return blocks
+
+
+def layout(problem: Problem) -> Layout:
+    """Of a problem, whatever its learning rates and its start."""
+    training, p, q = problem.training, problem.student.width, problem.teacher.width
+    blocks = shapes(problem)
+    single = training.batch == 1
+    state = work = 0
+    table = np.empty((len(blocks), ROW), dtype=np.int64)
+    for row, (rank, freedom) in zip(table, blocks, strict=True):
+        triangle = p * (p + 1) // 2 if freedom else 0
+        row[[RANK, FREEDOM, C, L, B, DRAWS]] = rank, freedom, state, state + p * rank, state + p * rank + triangle, work
+        state += p * rank + triangle + q * rank
+        work += rank + (p if freedom else 0)
+    normals = work + (sum(freedom > 0 for _, freedom in blocks) if single else 0) + (training.label_noise > 0)
+    ints = np.zeros(TABLE, dtype=np.int64)
+    ints[: READOUT + 1] = (
+        p, q, len(blocks), _unit(problem.student), _unit(problem.teacher),
+        problem.teacher.target == "product", training.loss == "log-cosh", problem.student.norm == "sphere",
+        training.train_readout, training.batch, training.label_noise > 0, False, state,
+    )  # fmt: skip
+    ints[NORMALS] = normals
+    at = normals
+    for position, size in [
+        (FIELDS, p), (TEACHER_FIELDS, q), (AMPLITUDES, p), (PUSHES, p), (COLUMN, p), (RATE, 1), (READOUT_RATE, 1),
+        (OUTSIDES, len(blocks)),
+    ]:  # fmt: skip
+        ints[position] = at
+        at += size
+    if not single:
+        ints[SUMS] = at
+        for row, (rank, freedom) in zip(table, blocks, strict=True):
+            row[SUM] = at
+            at += p * rank + (p * p if freedom else 0)
+        for position, size in [(PUSH_SUMS, p), (FACTOR, p * p), (TRIANGLE, p * p), (WIDE, 2 * p * p)]:
+            ints[position] = at
+            at += size
+    head = np.array([training.loss_factor, np.sqrt(training.label_noise), training.weight_decay, problem.inputs.dim])
+    sections = {
+        ROOTS: np.sqrt(problem.inputs.eigenvalues),
+        TEACHER_READOUT: problem.teacher.readout_values,
+        POLYNOMIAL: _polynomial(problem.student),
+        TEACHER_POLYNOMIAL: _polynomial(problem.teacher),
+    }
+    ints[DEGREE], ints[TEACHER_DEGREE] = sections[POLYNOMIAL].size - 1, sections[TEACHER_POLYNOMIAL].size - 1
+    place = head.size
+    for position, values in sections.items():
+        ints[position] = place
+        place += values.size
+    floats = np.concatenate([head, *sections.values()])
+    return Layout(np.concatenate([ints, table.ravel()]), floats, state + p, at)
+
+
+def is_own(problem: Problem) -> bool:
+    """Whether functions of the user's own decide what is learned, which compiled code cannot call."""
+    return OWN_UNIT in (_unit(problem.student), _unit(problem.teacher)) or isinstance(problem.teacher.target, Target)
+
+
+def _unit(network: Network) -> int:
+    if isinstance(network.activation, Hermite):
+        return POLYNOMIAL_UNIT
+    return UNITS[network.activation] if isinstance(network.activation, str) else OWN_UNIT
+
+
+def _polynomial(network: Network) -> np.ndarray:
+    """Coefficients in powers of the field."""
+    coefficients = network.hermite_coefficients
+    return np.zeros(1) if coefficients is None else np.polynomial.hermite_e.herme2poly(coefficients)
+
+
+def coordinates(problem: Problem, start: Overlaps) -> np.ndarray:
+    """(slots,) the state of one run."""
+    p, parts = problem.student.width, []
+    for (rank, freedom), Q, R, T in zip(
+        shapes(problem),
+        start.block_student_overlap,
+        start.block_cross_overlap,
+        start.block_teacher_overlap,
+        strict=True,
+    ):
+        if freedom:
+            frame = _triangle(T)
+            inside = np.linalg.lstsq(frame, R.T, rcond=1e-12)[0].T
+            outside = _triangle(Q - inside @ inside.T)
+            parts += [inside.ravel(), *(outside[j:, j] for j in range(p)), frame.ravel()]
+        else:
+            rows = gram_factor(np.block([[Q, R], [R.T, T]]), rank)
+            parts += [rows[:p].ravel(), rows[p:].ravel()]
+    return np.concatenate([*parts, start.readout])
+
+
+def _triangle(gram: np.ndarray) -> np.ndarray:
+    """Lower triangular F with F F^T = gram, also where gram is singular."""
+    upper: np.ndarray = np.linalg.qr(gram_factor(gram, len(gram)).T)[1]
+    return upper.T * np.where(np.diag(upper) < 0, -1.0, 1.0)
+
+
+def lanes(states: list[np.ndarray]) -> np.ndarray:
+    """States of up to eight runs as flat slots; lanes without a run repeat the first."""
+    return np.stack([states[i] if i < len(states) else states[0] for i in range(WIDTH)], axis=1).ravel()
+
+
+def rate_tables(problems: list[Problem]) -> np.ndarray:
+    """(2, lane, segment, 3) courses of the learning and of the readout rate: begin, rate and slope of each segment."""
+    chosen = [problems[i] if i < len(problems) else problems[0] for i in range(WIDTH)]
+    schedules = [[one.training.schedule for one in chosen], [one.training.readout_schedule for one in chosen]]
+    breaks = np.unique(np.concatenate([one.segments[1:, 0] for row in schedules for one in row]))
+    return np.array([[segments_of(one, breaks) for one in row] for row in schedules])

@@ -1,0 +1,124 @@
+"""Finite-size SGD as a level."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from solvable.micro import full, layout, reduced
+from solvable.micro.ensemble import run_jobs
+from solvable.micro.records import Records
+from solvable.numerics.random import child, seed_sequence
+from solvable.overlaps import gram_factor
+from solvable.problems import Data
+from solvable.results import Lane, Plan, Trajectory
+
+FORMS = ("auto", "reduced", "full")
+MOST_WEIGHTS = 10**9  # numbers that full weights may take
+
+
+@dataclass(frozen=True)
+class Micro:
+    """One-pass SGD at finite dim, `runs` times from each start.
+
+    The `form` "reduced" follows the overlaps as the exact Markov chain that they are for Gaussian inputs: a step costs the same
+    at any dim, and its law is that of full weights. "full" follows all weights: for inputs that come as `data`, or as a check.
+    "auto" is reduced unless there are data. Run number i from start number j draws from the stream at (j, i) of the tree of
+    seeds, so its bits depend neither on the other runs nor on `threads` (None: all cores).
+
+    Outputs are at the nearest whole steps. A threshold to stop at is looked at every 16 steps, or 1000 times per unit of
+    alpha if that is less often (20 times for full weights, and for the risk where it has no closed form).
+    """
+
+    runs: int = 1
+    seed: int | np.random.SeedSequence = 0
+    form: Literal["auto", "reduced", "full"] = "auto"
+    data: Data | None = None
+    threads: int | None = None
+
+    name = "micro"
+
+    def __post_init__(self) -> None:
+        for field, least in [("runs", 1), ("threads", 1), ("seed", 0)]:
+            value = getattr(self, field)
+            if (field == "threads" and value is None) or (
+                field == "seed" and isinstance(value, np.random.SeedSequence)
+            ):
+                continue
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{field}: {value!r} given, must be a whole number, at least {least}")
+        if self.form not in FORMS:
+            raise ValueError(f"form: {self.form!r} given, must be one of {', '.join(FORMS)}")
+        if self.data is not None and not isinstance(self.data, Data):
+            raise ValueError(f"data: {type(self.data).__name__} given, must be Data(...)")
+        if self.data is not None and self.form == "reduced":
+            raise ValueError("form: 'reduced' given, but the data need not be Gaussian; must be 'full' or 'auto'")
+
+    def settings(self) -> dict[str, Any]:
+        """What the result depends on."""
+        seed = seed_sequence(self.seed)
+        return {
+            "runs": self.runs,
+            "seed": seed.entropy,
+            "seed_path": list(seed.spawn_key),
+            "form": "full" if self._is_full else "reduced",
+            "data": None if self.data is None else self.data.fingerprint,
+        }
+
+    @property
+    def _is_full(self) -> bool:
+        return self.form == "full" or self.data is not None
+
+    def check(self, lanes: list[Lane]) -> None:
+        """Refuse what this level cannot do, before anything runs."""
+        problem = lanes[0].problem
+        dim = problem.inputs.dim
+        if dim is None:
+            raise ValueError("inputs.dim: infinite, but Micro simulates a finite one; give it, or use Macro")
+        if not self._is_full:
+            for lane in lanes:
+                layout.coordinates(lane.problem, lane.start)  # refuses overlaps that no weights have
+            return
+        if dim * (problem.student.width + problem.teacher.width) > MOST_WEIGHTS:
+            raise ValueError(f"inputs.dim: {dim} given, too many for full weights; the form 'reduced' takes any dim")
+        for lane in lanes:
+            for size, gram in zip(problem.inputs.block_sizes, lane.start.stacked, strict=True):
+                gram_factor(gram, min(len(gram), int(size)))
+        if self.data is not None:
+            self._check_data(self.data, lanes, dim)
+
+    def _check_data(self, data: Data, lanes: list[Lane], dim: int) -> None:
+        if data.dim is not None and data.dim != dim:
+            raise ValueError(f"inputs.dim: {dim} given, but the data have rows of {data.dim}; say inputs=data.inputs")
+        if data.rows is None and (self.runs > 1 or len(lanes) > 1):
+            raise ValueError("runs: an iterator gives its rows once, so there can be one run from one start only")
+        noisy = lanes[0].problem.training.label_noise > 0
+        if self.runs > 1 and data.order == "given" and not noisy:
+            raise ValueError(
+                f"runs: {self.runs} given, but all would see the same rows; say Data(..., order='shuffled' or 'drawn')"
+            )
+
+    def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
+        records = Records(lanes, plan, self.runs)
+        self._check_rows(records)
+        flat = [lane for lane in lanes for _ in range(self.runs)]
+        seeds = [child(self.seed, lane, run) for lane in range(len(lanes)) for run in range(self.runs)]
+        jobs: list[Any]
+        if self._is_full:
+            jobs = [full.Walk(lane, i, seeds[i], records, self.data) for i, lane in enumerate(flat)]
+        else:
+            jobs = reduced.groups(flat, seeds, records)
+        steps = float(records.steps[-1])
+        run_jobs(jobs, [steps * len(job.runs) for job in jobs], self.threads, plan.report)
+        return records.trajectory(self.name, self.settings())
+
+    def _check_rows(self, records: Records) -> None:
+        """Say at once that the rows will not last."""
+        if self.data is None or self.data.rows is None or self.data.order == "drawn":
+            return
+        count, batch = len(self.data.rows), records.problem.training.batch
+        if records.steps[-1] * batch > count:
+            raise ValueError(
+                f"data: {count} rows last to alpha = {count // batch / records.dim:.6g}, less than the "
+                f"{records.steps[-1] / records.dim:.6g} asked for; say Data(..., order='drawn') to draw with replacement"
+            )

@@ -1,0 +1,112 @@
+"""What is kept of the runs of a level: outputs, ends, and how they were judged."""
+
+from typing import Any
+
+import numpy as np
+
+from solvable.dynamics.equations import OBSERVED, RISK, WATCHED, workspace
+from solvable.dynamics.general import is_closed, is_exact
+from solvable.dynamics.moments import NODES
+from solvable.dynamics.packing import pack, unpack
+from solvable.dynamics.system import observer
+from solvable.results import Blocks, Ending, Lane, Plan, Trajectory
+
+
+class Eye:
+    """Looks at a state for risk and largest cross overlap. One for each thread."""
+
+    def __init__(self, lane: Lane) -> None:
+        problem = lane.problem
+        self.packed = pack(problem, lane.start)
+        self.scratch = workspace(problem.student.width, problem.teacher.width)
+        self.exact = is_exact(problem, NODES, noise=False)
+        self.compiled = is_closed(problem)
+        self._observers = [observer(problem, NODES, seed) for seed in range(1 if self.exact else 2)]
+
+    def see(self, y: np.ndarray) -> tuple[np.ndarray, float]:
+        """Risk and largest cross overlap, and the error of the risk."""
+        found = np.empty((len(self._observers), OBSERVED))
+        for observe, row in zip(self._observers, found, strict=True):
+            observe(y, self.packed.ints, self.packed.floats, self.scratch, row)
+        return found[0], abs(float(found[0, RISK]) - float(found[-1, RISK])) if len(found) > 1 else 0.0
+
+
+class Records:
+    """`steps` are the outputs, rounded to whole steps; arrays are NaN where a run did not come to."""
+
+    def __init__(self, lanes: list[Lane], plan: Plan, each: int) -> None:
+        problem, self.plan = lanes[0].problem, plan
+        dim = problem.inputs.dim
+        assert dim is not None
+        self.problem, self.lanes, self.each = problem, lanes, each
+        self.steps = np.unique(np.rint(plan.times * dim).astype(np.int64))
+        self.dim = dim
+        p, n, blocks = problem.student.width, problem.student.width + problem.teacher.width, problem.inputs.blocks
+        runs, times = len(lanes) * each, self.steps.size
+        self.risk, self.risk_error = np.full((2, runs, times), np.nan)
+        self.totals = np.full((runs, times, p * n + p), np.nan)
+        size = blocks * p * n + p
+        self.states = np.full((runs, times, size), np.nan) if plan.keep_blocks else None
+        self.ends = np.stack([pack(lane.problem, lane.start).state for lane in lanes for _ in range(each)])
+        self.start_risk = np.repeat(
+            [Eye(lane).see(pack(lane.problem, lane.start).state)[0][RISK] for lane in lanes], each
+        )
+        self.endings = np.full(runs, Ending.INTERRUPTED)
+        self.end_steps = np.zeros(runs, dtype=np.int64)
+
+    def write(self, run: int, output: int, y: np.ndarray, eye: Eye) -> None:
+        """Output number `output` of a run; left NaN where the state is not finite."""
+        p = self.problem.student.width
+        seen, error = eye.see(y)
+        if not np.isfinite(seen).all():
+            return
+        self.risk[run, output], self.risk_error[run, output] = seen[RISK], error
+        self.totals[run, output, :-p] = y[:-p].reshape(self.problem.inputs.blocks, -1).sum(axis=0)
+        self.totals[run, output, -p:] = y[-p:]
+        if self.states is not None:
+            self.states[run, output] = y
+
+    def end(self, run: int, ending: Ending, step: int, y: np.ndarray) -> None:
+        self.endings[run], self.end_steps[run] = ending, step
+        if np.isfinite(y).all():
+            self.ends[run] = y
+
+    def trajectory(self, name: str, settings: dict[str, Any]) -> Trajectory:
+        problem = self.problem
+        p, n = problem.student.width, problem.student.width + problem.teacher.width
+        rows = self.totals[..., : p * n].reshape(*self.risk.shape, p, n)
+        student, cross, readout = unpack(problem, self.ends)
+        blocks = None
+        if self.states is not None:
+            blocks = Blocks(*unpack(problem, self.states)[:2])
+        return Trajectory(
+            problem=problem,
+            level=name,
+            settings=settings,
+            alpha=self.steps / self.dim,
+            risk=self.risk,
+            risk_error=self.risk_error,
+            start_risk=self.start_risk,
+            student_overlap=rows[..., :p],
+            cross_overlap=rows[..., p:],
+            readout=self.totals[..., p * n :],
+            block_teacher_overlap=np.repeat(
+                [lane.start.block_teacher_overlap for lane in self.lanes], self.each, axis=0
+            ),
+            end_blocks=Blocks(student, cross),
+            end_readout=readout,
+            start_hash=np.repeat(np.array([lane.start.hash for lane in self.lanes], dtype=object), self.each),
+            endings=self.endings,
+            end_alpha=self.end_steps / self.dim,
+            nfev=self.end_steps * problem.training.batch,
+            blocks=blocks,
+            stop=self.plan.stop,
+        )
+
+
+def threshold(plan: Plan, eye: Eye, lane: Lane) -> tuple[int, bool, float]:
+    """Which observed value to watch (-1: none), whether it must fall, and to which level."""
+    if plan.stop is None:
+        return -1, True, 0.0
+    watched = WATCHED[plan.stop.quantity]
+    return watched, plan.stop.falls, plan.stop.level_for(eye.see(pack(lane.problem, lane.start).state)[0][watched])

@@ -1,0 +1,184 @@
+"""Eight numbers at once: a vector type for compiled code, so that a kernel that reads like scalar code advances eight runs.
+
+`LANES` holds eight float64, `WORDS` eight uint64. Every operation acts on each lane by itself and rounds as IEEE says, so
+what a lane computes does not depend on its neighbours. In memory, slot i of a flat array is [8 i, 8 i + 8).
+"""
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, overload, register_model
+
+WIDTH = 8
+_INDEX = ir.IntType(32)
+
+
+class LaneType(types.Type):
+    def __init__(self, name: str, element: Any, vector: Any) -> None:
+        self.element, self.vector = element, vector
+        super().__init__(name=name)
+
+
+LANES = LaneType("Lanes", types.float64, ir.VectorType(ir.DoubleType(), WIDTH))
+WORDS = LaneType("Words", types.uint64, ir.VectorType(ir.IntType(64), WIDTH))
+
+
+@register_model(LaneType)
+class _Model(models.PrimitiveModel):
+    def __init__(self, manager, lane_type):
+        super().__init__(manager, lane_type, lane_type.vector)
+
+
+def _address(context, builder, signature, arguments, vector):
+    """Of slot `arguments[1]` in the array `arguments[0]`."""
+    data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+    slot = context.cast(builder, arguments[1], signature.args[1], types.int64)
+    at = builder.gep(data, [builder.mul(slot, ir.Constant(ir.IntType(64), WIDTH))])
+    return builder.bitcast(at, vector.as_pointer())
+
+
+@intrinsic
+def load(typingctx, array, slot):
+    kind = LANES if array.dtype == types.float64 else WORDS
+
+    def codegen(context, builder, signature, arguments):
+        return builder.load(_address(context, builder, signature, arguments, kind.vector), align=8)
+
+    return kind(array, slot), codegen
+
+
+@intrinsic
+def store(typingctx, array, slot, value):
+    def codegen(context, builder, signature, arguments):
+        builder.store(arguments[2], _address(context, builder, signature, arguments, value.vector), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, slot, value), codegen
+
+
+@intrinsic
+def fill(typingctx, value):
+    """The same number in every lane."""
+    kind = WORDS if isinstance(value, types.Integer) else LANES
+
+    def codegen(context, builder, signature, arguments):
+        number = context.cast(builder, arguments[0], signature.args[0], kind.element)
+        nothing = ir.Constant(kind.vector, ir.Undefined)
+        one = builder.insert_element(nothing, number, ir.Constant(_INDEX, 0))
+        return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(_INDEX, WIDTH), [0] * WIDTH))
+
+    return kind(value), codegen
+
+
+def _named(name, arity):
+    """A vector instruction of LLVM with `arity` arguments."""
+
+    def codegen(context, builder, signature, arguments):
+        kind = ir.FunctionType(LANES.vector, [LANES.vector] * arity)
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{WIDTH}f64")
+        return builder.call(function, arguments)
+
+    return codegen
+
+
+@intrinsic
+def fma(typingctx, a, b, c):
+    """a b + c, rounded once."""
+    return LANES(LANES, LANES, LANES), _named("fma", 3)
+
+
+@intrinsic
+def root(typingctx, a):
+    return LANES(LANES), _named("sqrt", 1)
+
+
+@intrinsic
+def where_above(typingctx, x, y, a, b):
+    """a where x > y, else b (also where x or y is NaN)."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.select(builder.fcmp_ordered(">", *arguments[:2]), *arguments[2:])
+
+    return LANES(LANES, LANES, LANES, LANES), codegen
+
+
+@intrinsic
+def any_above(typingctx, x, y):
+    """Whether x > y in some lane."""
+
+    def codegen(context, builder, signature, arguments):
+        mask = builder.bitcast(builder.fcmp_ordered(">", *arguments), ir.IntType(WIDTH))
+        return builder.icmp_unsigned("!=", mask, ir.Constant(ir.IntType(WIDTH), 0))
+
+    return types.boolean(LANES, LANES), codegen
+
+
+@intrinsic
+def as_words(typingctx, a):
+    """The bits of eight numbers."""
+    return WORDS(LANES), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], WORDS.vector)
+
+
+@intrinsic
+def as_lanes(typingctx, a):
+    return LANES(WORDS), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], LANES.vector)
+
+
+@intrinsic
+def get(typingctx, a, lane):
+    def codegen(context, builder, signature, arguments):
+        return builder.extract_element(arguments[0], builder.trunc(arguments[1], _INDEX))
+
+    return a.element(a, types.int64), codegen
+
+
+@intrinsic
+def put(typingctx, a, lane, value):
+    """`a` with another value in one lane."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.insert_element(arguments[0], arguments[2], builder.trunc(arguments[1], _INDEX))
+
+    return a(a, types.int64, a.element), codegen
+
+
+def _operator(symbol, instruction, kind):
+    """Give `kind` an operator; a plain number beside it stands for all lanes."""
+
+    @intrinsic
+    def apply(typingctx, a, b):
+        return kind(kind, kind), lambda context, builder, signature, arguments: getattr(builder, instruction)(
+            *arguments
+        )
+
+    plain = types.Float if kind is LANES else types.Integer
+
+    @overload(symbol)
+    def choose(a, b):
+        if a is kind and b is kind:
+            return lambda a, b: apply(a, b)
+        if a is kind and isinstance(b, plain):
+            return lambda a, b: apply(a, fill(b))
+        if b is kind and isinstance(a, plain):
+            return lambda a, b: apply(fill(a), b)
+        return None
+
+
+for _symbol, _float, _word in [
+    (operator.add, "fadd", "add"),
+    (operator.sub, "fsub", "sub"),
+    (operator.mul, "fmul", None),
+    (operator.truediv, "fdiv", None),
+    (operator.xor, None, "xor"),
+    (operator.or_, None, "or_"),
+    (operator.and_, None, "and_"),
+    (operator.lshift, None, "shl"),
+    (operator.rshift, None, "lshr"),
+]:
+    if _float is not None:
+        _operator(_symbol, _float, LANES)
+    if _word is not None:
+        _operator(_symbol, _word, WORDS)

@@ -1,0 +1,208 @@
+"""Inputs that come as rows: an array, a file or an iterator, with the covariance measured from them."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from solvable.problems.inputs import Inputs, Spectrum
+
+ORDERS = ("given", "shuffled", "drawn")
+CHUNK = 2**21  # numbers read at once
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Rows (samples, dim) of inputs: an array, a .npy file (read as it is needed, so it may be larger than memory), a .npz file
+    (with the name of its `array`, if it has several), or an iterator of rows or of stacks of rows.
+
+    `order`: rows in the order "given", "shuffled" anew for each run, or "drawn" with replacement, which never ends. Rows are
+    centred and scaled to a mean squared norm of dim (`prepare=False`: taken as they are). An iterator is seen only once, so
+    its rows are taken as they are, or treated `like` other data that were measured.
+    """
+
+    source: Any
+    order: Literal["given", "shuffled", "drawn"] = "given"
+    prepare: bool = True
+    like: "Data | None" = None
+    array: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise ValueError(f"order: {self.order!r} given, must be one of {', '.join(ORDERS)}")
+        if self.rows is None:
+            if not hasattr(self.source, "__next__"):
+                raise ValueError(
+                    f"data: {type(self.source).__name__} given, must be an array, a file or an iterator of rows"
+                )
+            if self.order != "given":
+                raise ValueError(f"order: {self.order!r} given, but an iterator has only the order it comes in")
+            return
+        if self.rows.ndim != 2 or self.rows.dtype.kind not in "fiub" or not self.rows.size:
+            raise ValueError(
+                f"data: shape {self.rows.shape} of {self.rows.dtype} given, must be numbers (samples, dim)"
+            )
+        if len(self.rows) < 2:
+            raise ValueError("data: one row given, must be at least two")
+
+    @cached_property
+    def rows(self) -> np.ndarray | None:
+        """(samples, dim), or None for an iterator."""
+        if isinstance(self.source, str | Path):
+            return _read(Path(self.source), self.array)
+        if hasattr(self.source, "__next__"):
+            return None
+        try:
+            rows: np.ndarray = np.asanyarray(self.source)
+        except ValueError:
+            raise ValueError("data: must be an array (samples, dim), got rows of different lengths") from None
+        return rows if rows.ndim == 2 else None
+
+    @property
+    def dim(self) -> int | None:
+        return int(self.rows.shape[1]) if self.rows is not None else None if self.like is None else self.like.dim
+
+    @cached_property
+    def measured(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean (dim,) and covariance (dim, dim) of the rows as they are, in one pass."""
+        if self.rows is None:
+            raise ValueError("data: an iterator is seen only once; measure other data and say like=...")
+        shift = np.asarray(self.rows[: min(len(self.rows), 64)], dtype=float).mean(axis=0)
+        total, square = np.zeros(shift.size), np.zeros((shift.size, shift.size))
+        step = max(1, CHUNK // shift.size)
+        for i in range(0, len(self.rows), step):
+            part = np.asarray(self.rows[i : i + step], dtype=float) - shift
+            if not np.isfinite(part).all():
+                raise ValueError(f"data: not finite between rows {i} and {i + len(part)}")
+            total += part.sum(axis=0)
+            square += part.T @ part
+        mean = total / len(self.rows)
+        return shift + mean, square / len(self.rows) - np.outer(mean, mean)
+
+    @cached_property
+    def preparation(self) -> tuple[np.ndarray | None, float]:
+        """Mean that is taken off, and factor that follows."""
+        if self.like is not None:
+            return self.like.preparation
+        if self.rows is None or not self.prepare:
+            return None, 1.0
+        mean, covariance = self.measured
+        variance = float(np.trace(covariance)) / len(mean)
+        if variance <= 0:
+            raise ValueError("data: all rows are equal")
+        return mean, variance**-0.5
+
+    @cached_property
+    def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.like is not None:
+            return self.like._eigen
+        values, vectors = np.linalg.eigh(self.measured[1])
+        return np.maximum(values[::-1], 0.0) * self.preparation[1] ** 2, vectors[:, ::-1]
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """(dim,) of the covariance of the prepared rows, largest first."""
+        return self._eigen[0]
+
+    @property
+    def basis(self) -> np.ndarray:
+        """(dim, dim) eigenvectors as columns."""
+        return self._eigen[1]
+
+    @property
+    def inputs(self) -> Inputs:
+        """Gaussian inputs of the same covariance: what theory and the deterministic limit take in place of the data."""
+        return Inputs(dim=len(self.eigenvalues), spectrum=Spectrum(eigenvalues=tuple(self.eigenvalues.tolist())))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What results depend on: the rows' shape, type and bytes; iterators have none."""
+        if self.rows is None:
+            return "iterator"
+        digest = hashlib.sha256(f"{self.rows.shape}{self.rows.dtype}{self.order}{self.prepare}".encode())
+        step = max(1, CHUNK // self.rows.shape[1])
+        for i in range(0, len(self.rows), step):
+            digest.update(np.ascontiguousarray(self.rows[i : i + step]).tobytes())
+        return digest.hexdigest()
+
+    def reader(self, seed: np.random.SeedSequence) -> "Reader":
+        return Reader(self, seed)
+
+
+class Reader:
+    """Rows for one run, a few at a time."""
+
+    def __init__(self, data: Data, seed: np.random.SeedSequence) -> None:
+        self._data, self._random, self._at = data, np.random.default_rng(seed), 0
+        self._mean, self._factor = data.preparation
+        self._order = self._random.permutation(len(data.rows)) if data.order == "shuffled" else None  # type: ignore[arg-type]
+        self._stacks: Iterator[np.ndarray] = iter(()) if data.rows is not None else _stacks(data.source)
+        self._left = np.empty((0, 0))
+
+    def take(self, count: int) -> np.ndarray:
+        """(up to count, dim); fewer when the rows run out."""
+        part = np.asarray(self._next(count), dtype=float)
+        if self._mean is not None and len(part):
+            part = part - self._mean
+            part *= self._factor
+        return part
+
+    def _next(self, count: int) -> np.ndarray:
+        rows = self._data.rows
+        if rows is None:
+            return self._from_stacks(count)
+        if self._data.order == "drawn":
+            return rows[self._random.integers(0, len(rows), count)]
+        begin, self._at = self._at, min(self._at + count, len(rows))
+        return rows[begin : self._at] if self._order is None else rows[self._order[begin : self._at]]
+
+    def _from_stacks(self, count: int) -> np.ndarray:
+        parts, missing = [], count
+        while missing > 0:
+            if not len(self._left):
+                stack = next(self._stacks, None)
+                if stack is None:
+                    break
+                self._left = stack
+            parts.append(self._left[:missing])
+            self._left = self._left[missing:]
+            missing -= len(parts[-1])
+        return np.concatenate(parts) if parts else np.empty((0, 0))
+
+
+def _stacks(source: Iterator[Any]) -> Iterator[np.ndarray]:
+    dim = None
+    for item in source:
+        stack = np.atleast_2d(np.asarray(item, dtype=float))
+        if stack.ndim != 2 or (dim is not None and stack.shape[1] != dim):
+            raise ValueError(f"data: the iterator gave {np.shape(item)} after rows of {dim} numbers")
+        if not np.isfinite(stack).all():
+            raise ValueError("data: the iterator gave a row that is not finite")
+        dim = stack.shape[1]
+        yield stack
+
+
+def _read(path: Path, name: str | None) -> np.ndarray:
+    if path.suffix not in (".npy", ".npz"):
+        raise ValueError(f"data: {path} given, must end in .npy or .npz")
+    if not path.is_file():
+        raise FileNotFoundError(2, "No such file", str(path))
+    try:
+        if path.suffix == ".npy":
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        with np.load(path, allow_pickle=False) as archive:
+            names = list(archive.files)
+            if name is None and len(names) != 1:
+                raise ValueError(f"array: is missing; {path} holds {', '.join(names) or 'nothing'}")
+            if name is not None and name not in names:
+                raise ValueError(f"array: {name!r} given, {path} holds {', '.join(names)}")
+            rows: np.ndarray = archive[name or names[0]]
+            return rows
+    except (ValueError, EOFError, OSError) as error:
+        if str(error).startswith("array:"):
+            raise
+        raise ValueError(f"data: {path} is not a readable {path.suffix} file of numbers ({error})") from None
