@@ -48,7 +48,11 @@ def run(options: Namespace) -> int:
     file = runfile.read(
         options.file,
         {
-            "level": {"name": options.level},
+            "level": {
+                "name": options.level,
+                "runs": _whole("--runs", options.runs),
+                "seed": _whole("--level-seed", options.level_seed),
+            },
             "run": {"until": _number("--until", options.until), "clock": options.clock},
             "start": {
                 "seed": _whole("--seed", options.seed),
@@ -60,11 +64,11 @@ def run(options: Namespace) -> int:
     )
     if options.output is not None:
         _check_output(Path(options.output))
-    from solvable.macro import Macro
     from solvable.overlaps import start
+    from solvable.results import Ending
     from solvable.results import run as follow
 
-    level = Macro(**{name: getattr(file.level, name) for name in type(file.level).model_fields if name != "name"})
+    level = file.level.level()
     if file.start.seed is None and file.start.student_overlap is None:
         raise ValueError("start.seed: is missing; give it by --seed or in the table [start]")
     if file.run.until is None and file.run.times is None:
@@ -76,9 +80,11 @@ def run(options: Namespace) -> int:
             f"would run {level} on problem {file.problem.hash[:12]} until {table.until or max(table.times or (0,))} ({table.clock})"
         )
         return 0
+    stop = None if table.stop is None else table.stop.threshold()
     trajectory = follow(
-        file.problem, first, level, table.until, times=table.times, clock=table.clock, keep_blocks=table.keep_blocks
-    )
+        file.problem, first, level, table.until,
+        times=table.times, clock=table.clock, stop=stop, keep_blocks=table.keep_blocks,
+    )  # fmt: skip
     if options.output is not None:
         trajectory.save(options.output)
     summary = _summary(trajectory, options.output)
@@ -86,46 +92,67 @@ def run(options: Namespace) -> int:
         print(json.dumps(summary, indent=2))
     else:
         _print_summary(trajectory, summary)
+    if Ending.INTERRUPTED in trajectory.ending:
+        return 130
     return 0 if trajectory.success else 1
 
 
 def _summary(trajectory: Any, output: str | None) -> dict[str, Any]:
-    from solvable.dynamics.moments import field_covariance, moments
-
-    half = float(trajectory.exit_time()[0])
-    try:
-        end = trajectory.last()
-        last = moments(field_covariance(trajectory.problem, end), trajectory.problem, end.readout).risk
-    except ValueError:  # the state of a run that diverged
-        last = float("nan")
+    """Of all runs: times of the first passage and last risks are medians over those that have one."""
+    runs = len(trajectory.risk)
+    half, last = trajectory.exit_time(), np.array([_last_risk(trajectory, i) for i in range(runs)])
+    endings = [ending.name.lower() for ending in trajectory.ending]
     return {
         "problem": trajectory.problem.hash,
         "level": trajectory.level,
+        "runs": runs,
         "clock": trajectory.unit,
         "success": trajectory.success,
-        "ending": trajectory.ending[0].name.lower(),
+        "ending": endings[0]
+        if len(set(endings)) == 1
+        else {name: endings.count(name) for name in sorted(set(endings))},
         "message": trajectory.message,
-        "end_time": float(trajectory.end_time[0]),
-        "risk": {"first": float(trajectory.start_risk[0]), "last": last if np.isfinite(last) else None},
+        "end_time": float(np.median(trajectory.end_time)),
+        "risk": {"first": float(trajectory.start_risk[0]), "last": _median(last)},
         "risk_error": float(np.nanmax(trajectory.risk_error, initial=0.0)),
-        "half_risk_time": half if np.isfinite(half) else None,
+        "half_risk_time": _median(half),
+        "half_risk_runs": int(np.isfinite(half).sum()),
         "plateaus": [plateau._asdict() | {"length": plateau.length} for plateau in trajectory.plateaus()],
-        "nfev": int(trajectory.nfev[0]),
+        "nfev": int(trajectory.nfev.sum()),
         "output": output,
     }
+
+
+def _last_risk(trajectory: Any, run: int) -> float:
+    from solvable.dynamics.moments import field_covariance, moments
+
+    try:
+        end = trajectory.last(run)
+        return moments(field_covariance(trajectory.problem, end), trajectory.problem, end.readout).risk
+    except ValueError:  # the state of a run that diverged
+        return float("nan")
+
+
+def _median(values: np.ndarray) -> float | None:
+    """Of the finite ones."""
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if finite.size else None
 
 
 def _print_summary(trajectory: Any, summary: dict[str, Any]) -> None:
     first, last = summary["risk"]["first"], summary["risk"]["last"]
     print(f"{trajectory.level}: {trajectory.message}")
     ended = f"{last:.6g}" if last is not None else "no finite value"
-    print(f"risk {first:.6g} -> {ended} at {trajectory.clock.label} {summary['end_time']:.6g}")
+    many = " (median)" if summary["runs"] > 1 else ""
+    print(f"risk {first:.6g} -> {ended} at {trajectory.clock.label} {summary['end_time']:.6g}{many}")
     if summary["risk_error"] > 0:
         print(f"error of the risk from averages over nodes: up to {summary['risk_error']:.2g}")
     if summary["half_risk_time"] is not None:
-        print(f"half the first risk at {summary['half_risk_time']:.6g}")
+        of = f" (median of {summary['half_risk_runs']} of {summary['runs']} runs)" if many else ""
+        print(f"half the first risk at {summary['half_risk_time']:.6g}{of}")
     for plateau in summary["plateaus"]:
-        print(f"plateau at risk {plateau['height']:.6g} from {plateau['start']:.6g} to {plateau['end']:.6g}")
+        span = f"from {plateau['start']:.6g} to {plateau['end']:.6g}"
+        print(f"{'first run: ' if many else ''}plateau at risk {plateau['height']:.6g} {span}")
     if summary["output"] is not None:
         print(f"wrote {summary['output']}")
 

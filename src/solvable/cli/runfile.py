@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from solvable.problems import InvalidProblem, Problem
+from solvable.macro import Macro
+from solvable.micro import Micro
+from solvable.problems import Data, InvalidProblem, Problem
 from solvable.problems.model import Array, Matrix, Model, Plain
 from solvable.problems.problem import RUN_TABLES, read_tables
+from solvable.results import Level, Threshold, when
 
 
 class StartTable(Model):
@@ -24,16 +27,67 @@ class StartTable(Model):
 
 
 class LevelTable(Model):
-    """The arguments of a level."""
+    """The arguments of a level; what they may be is the level's own business."""
 
+    @model_validator(mode="after")
+    def _check(self) -> "LevelTable":
+        self.level()
+        return self
+
+    def level(self) -> Level:
+        raise NotImplementedError
+
+    def _given(self, *left_out: str) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.model_fields_set - {"name", *left_out}}
+
+
+class MacroTable(LevelTable):
     name: Literal["macro"] = "macro"
-    rtol: Annotated[float, Plain, Field(ge=1e-14, le=1e-2)] = 1e-8
-    atol: Annotated[float, Plain, Field(ge=0, le=1e-2)] = 1e-14
+    rtol: Annotated[float, Plain] = 1e-8
+    atol: Annotated[float, Plain] = 1e-14
     small_rate: bool = False
-    max_steps: Annotated[int, Plain, Field(gt=0)] = 1_000_000
-    method: Literal["auto", "explicit", "exponential", "closed"] = "auto"
-    nodes: Annotated[int, Plain, Field(ge=16)] = 2**13
-    node_seed: Annotated[int, Plain, Field(ge=0)] = 0
+    max_steps: Annotated[int, Plain] = 1_000_000
+    method: str = "auto"
+    nodes: Annotated[int, Plain] = 2**13
+    node_seed: Annotated[int, Plain] = 0
+
+    def level(self) -> Level:
+        return Macro(**self._given())
+
+
+class MicroTable(LevelTable):
+    """`data` is a .npy or .npz file; the other names of Data follow."""
+
+    name: Literal["micro"] = "micro"
+    runs: Annotated[int, Plain] = 1
+    seed: Annotated[int, Plain] = 0
+    form: str = "auto"
+    data: str | None = None
+    order: str = "given"
+    array: str | None = None
+
+    def level(self) -> Level:
+        given = self._given("data", "order", "array")
+        if self.data is None:
+            for name in self.model_fields_set & {"order", "array"}:
+                raise ValueError(f"{name}: given without data, so nothing would use it")
+            return Micro(**given)
+        return Micro(data=Data(self.data, order=self.order, array=self.array), **given)  # type: ignore[arg-type]
+
+
+LEVELS = ("macro", "micro")
+
+
+class StopTable(Model):
+    """The arguments of `when`."""
+
+    quantity: str = "risk"
+    below: Annotated[float, Plain] | None = None
+    above: Annotated[float, Plain] | None = None
+    relative: bool = False
+
+    def threshold(self) -> Threshold:
+        return when(self.quantity, below=self.below, above=self.above, relative=self.relative)
 
 
 class RunTable(Model):
@@ -41,13 +95,25 @@ class RunTable(Model):
     clock: str = "alpha"
     times: Array | None = None
     keep_blocks: bool = False
+    stop: StopTable | None = None
 
 
 class RunFile(Model):
     problem: Problem
     start: StartTable = Field(default_factory=StartTable)
-    level: LevelTable = Field(default_factory=LevelTable)
+    level: Annotated[MacroTable | MicroTable, Field(discriminator="name")] = Field(default_factory=MacroTable)
     run: RunTable = Field(default_factory=RunTable)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_level(cls, fields: Any) -> Any:
+        level = fields.get("level") if isinstance(fields, dict) else None
+        if not isinstance(level, dict):
+            return fields
+        name = level.get("name", "macro")
+        if name not in LEVELS:
+            raise ValueError(f"level.name: {name!r} given, must be one of {', '.join(LEVELS)}")
+        return {**fields, "level": {**level, "name": name}}
 
 
 def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
@@ -57,8 +123,10 @@ def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
     content: dict[str, Any] = {"problem": problem, **tables}
     for table, options in overrides.items():
         given = {name: value for name, value in options.items() if value is not None}
-        if given and isinstance(content.get(table, {}), dict):
-            content[table] = {**content.get(table, {}), **given}
+        there = content.get(table, {})
+        if given and isinstance(there, dict):
+            other = given.get("name", there.get("name", "macro")) != there.get("name", "macro")
+            content[table] = given if other else {**there, **given}  # another level has other fields
     try:
         return RunFile.from_mapping(content)
     except InvalidProblem as error:
