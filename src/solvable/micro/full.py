@@ -61,6 +61,10 @@ class Walk:
         self.own = own_amplitudes(problem) if layout.is_own(problem) else None
 
     def __call__(self, control: Control, place: int) -> None:
+        with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped
+            self._run(control, place)
+
+    def _run(self, control: Control, place: int) -> None:
         self._prepare()
         last, step = int(self.records.steps[-1]), 0
         stride, began = max(LOOK[0], self.dim // LOOK[1]), time.monotonic()
@@ -88,7 +92,8 @@ class Walk:
         if ending is Ending.STOPPED and output < self.records.steps.size and step == self.records.steps[output]:
             self.records.write(self.runs[0], output, self.overlaps(), self.eye)
         self.records.end(self.runs[0], ending or Ending.FINISHED, step, self.overlaps())
-        control.done[place] = last
+        if ending is not Ending.INTERRUPTED:
+            control.done[place] = last
 
     def _prepare(self) -> None:
         self.eye = Eye(self.lane)
@@ -102,7 +107,7 @@ class Walk:
         self.rows: Rows = (
             GaussianRows(self.problem, self.seed)
             if self.data is None
-            else self.data.reader(child(self.seed, WIDTH + 1))
+            else self.data.reader(child(self.seed, WIDTH + 1), self.dim)
         )
         self.noise = np.random.default_rng(child(self.seed, WIDTH + 2))
         self.work = np.zeros(self.layout.work * WIDTH)

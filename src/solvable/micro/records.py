@@ -39,6 +39,10 @@ class Records:
         dim = problem.inputs.dim
         assert dim is not None
         self.problem, self.lanes, self.each = problem, lanes, each
+        if plan.times[-1] * dim > 2.0**62:
+            raise ValueError(
+                f"until: {plan.times[-1] * dim:.3g} steps, more than can be counted; lower until or inputs.dim"
+            )
         self.steps = np.unique(np.rint(plan.times * dim).astype(np.int64))
         self.dim = dim
         p, n, blocks = problem.student.width, problem.student.width + problem.teacher.width, problem.inputs.blocks

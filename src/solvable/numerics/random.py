@@ -116,7 +116,7 @@ def normals(stream, out, first, count):
 
 @compiled(strict=True)
 def _lane_uniform(stream, lane):
-    """`uniform` for one lane alone."""
+    """A number in (0, 1] from the stream of one lane alone."""
     a, b, c, d = stream[lane], stream[WIDTH + lane], stream[2 * WIDTH + lane], stream[3 * WIDTH + lane]
     t = a + d
     result = ((t << _23) | (t >> _41)) + a
@@ -144,6 +144,8 @@ def chi(stream, x, freedom):
     if any_above(u, sure) or any_above(t * t, fill(0.0625)):
         for lane in range(WIDTH):
             y, chance, cx = get(x, lane), get(u, lane), get(t, lane)
+            if chance <= get(sure, lane) and cx * cx <= 0.0625:
+                continue
             while cx <= -1.0 or (math.log(chance) >= 0.5 * y * y + d * (1.0 - (1.0 + cx) ** 3 + 3.0 * math.log1p(cx))):
                 radius = math.sqrt(-2.0 * math.log(_lane_uniform(stream, lane)))
                 y = radius * math.cos(2.0 * math.pi * _lane_uniform(stream, lane))

@@ -34,6 +34,10 @@ class Data:
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
             raise ValueError(f"order: {self.order!r} given, must be one of {', '.join(ORDERS)}")
+        if self.array is not None and not str(self.source).endswith(".npz"):
+            raise ValueError(f"array: {self.array!r} given, but only an .npz file has names")
+        if self.like is not None and not isinstance(self.like, Data):
+            raise ValueError(f"like: {type(self.like).__name__} given, must be Data")
         if self.rows is None:
             if not hasattr(self.source, "__next__"):
                 raise ValueError(
@@ -48,6 +52,8 @@ class Data:
             )
         if len(self.rows) < 2:
             raise ValueError("data: one row given, must be at least two")
+        if self.like is not None and self.like.dim != self.dim:
+            raise ValueError(f"like: has rows of {self.like.dim} numbers, the data of {self.dim}")
 
     @cached_property
     def rows(self) -> np.ndarray | None:
@@ -60,18 +66,21 @@ class Data:
             rows: np.ndarray = np.asanyarray(self.source)
         except ValueError:
             raise ValueError("data: must be an array (samples, dim), got rows of different lengths") from None
-        return rows if rows.ndim == 2 else None
+        return rows if rows.ndim else None
 
     @property
     def dim(self) -> int | None:
-        return int(self.rows.shape[1]) if self.rows is not None else None if self.like is None else self.like.dim
+        """Numbers in a row; None for an iterator that is not `like` anything."""
+        if self.rows is not None:
+            return int(self.rows.shape[1])
+        return None if self.like is None else self.like.dim
 
     @cached_property
     def measured(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean (dim,) and covariance (dim, dim) of the rows as they are, in one pass."""
         if self.rows is None:
             raise ValueError("data: an iterator is seen only once; measure other data and say like=...")
-        shift = np.asarray(self.rows[: min(len(self.rows), 64)], dtype=float).mean(axis=0)
+        shift = np.nan_to_num(np.asarray(self.rows[0], dtype=float))  # any point near the rows: sums then cancel less
         total, square = np.zeros(shift.size), np.zeros((shift.size, shift.size))
         step = max(1, CHUNK // shift.size)
         for i in range(0, len(self.rows), step):
@@ -123,29 +132,34 @@ class Data:
         """What results depend on: the rows' shape, type and bytes; iterators have none."""
         if self.rows is None:
             return "iterator"
-        digest = hashlib.sha256(f"{self.rows.shape}{self.rows.dtype}{self.order}{self.prepare}".encode())
+        like = None if self.like is None else self.like.fingerprint
+        digest = hashlib.sha256(f"{self.rows.shape}{self.rows.dtype}{self.order}{self.prepare}{like}".encode())
         step = max(1, CHUNK // self.rows.shape[1])
         for i in range(0, len(self.rows), step):
             digest.update(np.ascontiguousarray(self.rows[i : i + step]).tobytes())
         return digest.hexdigest()
 
-    def reader(self, seed: np.random.SeedSequence) -> "Reader":
-        return Reader(self, seed)
+    def reader(self, seed: np.random.SeedSequence, dim: int | None = None) -> "Reader":
+        """Rows for one run, of `dim` numbers each."""
+        return Reader(self, seed, dim)
 
 
 class Reader:
     """Rows for one run, a few at a time."""
 
-    def __init__(self, data: Data, seed: np.random.SeedSequence) -> None:
+    def __init__(self, data: Data, seed: np.random.SeedSequence, dim: int | None = None) -> None:
+        dim = dim or data.dim
         self._data, self._random, self._at = data, np.random.default_rng(seed), 0
         self._mean, self._factor = data.preparation
         self._order = self._random.permutation(len(data.rows)) if data.order == "shuffled" else None  # type: ignore[arg-type]
-        self._stacks: Iterator[np.ndarray] = iter(()) if data.rows is not None else _stacks(data.source)
-        self._left = np.empty((0, 0))
+        self._stacks: Iterator[np.ndarray] = iter(()) if data.rows is not None else _stacks(data.source, dim)
+        self._left = np.empty((0, dim or 0))
 
     def take(self, count: int) -> np.ndarray:
         """(up to count, dim); fewer when the rows run out."""
         part = np.asarray(self._next(count), dtype=float)
+        if not np.isfinite(part).all():
+            raise ValueError("data: a row is not finite")
         if self._mean is not None and len(part):
             part = part - self._mean
             part *= self._factor
@@ -171,17 +185,19 @@ class Reader:
             parts.append(self._left[:missing])
             self._left = self._left[missing:]
             missing -= len(parts[-1])
-        return np.concatenate(parts) if parts else np.empty((0, 0))
+        return np.concatenate(parts) if parts else self._left
 
 
-def _stacks(source: Iterator[Any]) -> Iterator[np.ndarray]:
-    dim = None
+def _stacks(source: Iterator[Any], dim: int | None) -> Iterator[np.ndarray]:
     for item in source:
-        stack = np.atleast_2d(np.asarray(item, dtype=float))
-        if stack.ndim != 2 or (dim is not None and stack.shape[1] != dim):
-            raise ValueError(f"data: the iterator gave {np.shape(item)} after rows of {dim} numbers")
-        if not np.isfinite(stack).all():
-            raise ValueError("data: the iterator gave a row that is not finite")
+        try:
+            stack = np.atleast_2d(np.asarray(item, dtype=float))
+        except (TypeError, ValueError):
+            raise ValueError(f"data: the iterator gave {type(item).__name__}, must be rows of numbers") from None
+        if stack.ndim != 2:
+            raise ValueError(f"data: the iterator gave shape {stack.shape}, must be (dim,) or (samples, dim)")
+        if dim is not None and stack.shape[1] != dim:
+            raise ValueError(f"data: the iterator gave rows of {stack.shape[1]} numbers, must be {dim}")
         dim = stack.shape[1]
         yield stack
 
@@ -192,17 +208,26 @@ def _read(path: Path, name: str | None) -> np.ndarray:
     if not path.is_file():
         raise FileNotFoundError(2, "No such file", str(path))
     try:
-        if path.suffix == ".npy":
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-        with np.load(path, allow_pickle=False) as archive:
-            names = list(archive.files)
-            if name is None and len(names) != 1:
-                raise ValueError(f"array: is missing; {path} holds {', '.join(names) or 'nothing'}")
-            if name is not None and name not in names:
-                raise ValueError(f"array: {name!r} given, {path} holds {', '.join(names)}")
-            rows: np.ndarray = archive[name or names[0]]
-            return rows
-    except (ValueError, EOFError, OSError) as error:
-        if str(error).startswith("array:"):
-            raise
-        raise ValueError(f"data: {path} is not a readable {path.suffix} file of numbers ({error})") from None
+        return np.lib.format.open_memmap(path, mode="r") if path.suffix == ".npy" else _read_archive(path, name)
+    except _NoSuchArray as error:
+        raise ValueError(str(error)) from None
+    except Exception as error:  # what a damaged file makes NumPy raise is of many kinds
+        line = str(error).split("\n")[0]
+        raise ValueError(f"data: {path} is not a readable {path.suffix} file of numbers ({line})") from None
+
+
+class _NoSuchArray(Exception):
+    pass
+
+
+def _read_archive(path: Path, name: str | None) -> np.ndarray:
+    with path.open("rb") as file, np.lib.npyio.NpzFile(file, allow_pickle=False) as archive:
+        names = ", ".join(archive.files) or "nothing"
+        if name is None and len(archive.files) != 1:
+            raise _NoSuchArray(f"array: is missing; {path} holds {names}")
+        if name is not None and name not in archive.files:
+            raise _NoSuchArray(f"array: {name!r} given, {path} holds {names}")
+        rows = archive[name or archive.files[0]]
+        if not isinstance(rows, np.ndarray):
+            raise TypeError("not an array")
+        return rows

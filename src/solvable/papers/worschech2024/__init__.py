@@ -1,0 +1,1 @@
+"""Scaling laws of two-layer networks with power-law data spectra."""

@@ -1,0 +1,333 @@
+"""Micro as a level: seeds, outputs, thresholds, interruptions, forms, and how it tends to the deterministic limit."""
+
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import solvable as sv
+from solvable.micro import reduced
+from solvable.results import Lane, Plan
+
+ERF = sv.Problem(
+    teacher=sv.Teacher(width=2, activation="erf"),
+    student=sv.Student(width=2, activation="erf"),
+    inputs=sv.Inputs(dim=200),
+    training=sv.Training(learning_rate=1.0),
+)
+
+
+def start_of(problem, seed=0):
+    return sv.start(problem, seed=seed)
+
+
+def same(a, b):
+    names = ("risk", "student_overlap", "cross_overlap", "readout", "end_alpha", "endings")
+    return all(np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True) for name in names)
+
+
+@pytest.mark.parametrize("form", ["reduced", "full"])
+def test_bits_do_not_depend_on_threads_neighbours_chunks_or_outputs(form, monkeypatch):
+    start = start_of(ERF)
+    all_runs = sv.run(ERF, start, sv.Micro(runs=11, seed=4, form=form, threads=2), times=[0, 1, 2, 5])
+    assert len(np.unique(all_runs.risk[:, -1])) == 11
+    one_thread = sv.run(ERF, start, sv.Micro(runs=11, seed=4, form=form, threads=1), times=[0, 1, 2, 5])
+    assert same(all_runs, one_thread)
+    fewer = sv.run(ERF, start, sv.Micro(runs=3, seed=4, form=form), times=[0, 1, 2, 5])
+    assert same(all_runs.select(run=[0, 1, 2]), fewer)
+    monkeypatch.setattr(reduced, "CHUNK", 1e-9)  # a few steps at a time
+    assert same(all_runs, sv.run(ERF, start, sv.Micro(runs=11, seed=4, form=form), times=[0, 1, 2, 5]))
+    if form == "reduced":  # full weights look ahead from output to output: equal up to rounding only
+        others = sv.run(ERF, start, sv.Micro(runs=11, seed=4, form=form), times=[0.33, 2, 3.01, 5])
+        assert np.array_equal(others.risk[:, [1, 3]], all_runs.risk[:, [2, 3]])
+    assert not same(all_runs, sv.run(ERF, start, sv.Micro(runs=11, seed=5, form=form), times=[0, 1, 2, 5]))
+
+
+def test_runs_of_a_batch_have_streams_of_their_own():
+    starts = [start_of(ERF, 0), start_of(ERF, 1), start_of(ERF, 0)]
+    batch = sv.run_batch(ERF, starts, sv.Micro(runs=3, seed=4), times=[2], learning_rates=[0.5, 1.0])
+    assert batch.risk.shape == (18, 1)
+    assert len(np.unique(batch.risk)) == 18
+    assert batch.labels["start"].tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2] * 2
+    alone = sv.run(ERF.replace(training__learning_rate=0.5), starts[0], sv.Micro(runs=3, seed=4), times=[2])
+    assert np.array_equal(batch.select(start=0, learning_rate=0.5).risk, alone.risk)
+
+
+def test_seeds_may_be_sequences():
+    start, sequence = start_of(ERF), np.random.SeedSequence(4)
+    assert same(
+        sv.run(ERF, start, sv.Micro(runs=2, seed=sequence), times=[1]),
+        sv.run(ERF, start, sv.Micro(runs=2, seed=4), times=[1]),
+    )
+    child = sv.run(ERF, start, sv.Micro(runs=2, seed=sequence.spawn(1)[0]), times=[1])
+    assert child.settings["seed_path"] == [0]
+    assert not same(child, sv.run(ERF, start, sv.Micro(runs=2, seed=4), times=[1]))
+
+
+def test_outputs_are_at_whole_steps():
+    micro = sv.run(ERF, start_of(ERF), sv.Micro(), times=[0, 0.0049, 0.0051, 0.012, 1])
+    assert (micro.alpha * 200).tolist() == [0, 1, 2, 200]
+    assert micro.risk.shape == (1, 4)
+    assert micro.risk[0, 0] == pytest.approx(sv.run(ERF, start_of(ERF), sv.Macro(), times=[0]).risk[0, 0], rel=1e-12)
+    assert micro.nfev.tolist() == [200]
+
+
+@pytest.mark.parametrize(
+    "level", [sv.Macro(), sv.Micro(runs=3), sv.Micro(runs=2, form="full")], ids=lambda level: str(level)[:30]
+)
+def test_every_level_keeps_the_protocol(level, tmp_path):
+    problem = ERF.replace(inputs__spectrum=sv.Spectrum(eigenvalues=(1.5, 0.5)), training__train_readout=True)
+    start = start_of(problem)
+    result = sv.run(problem, start, level, times=[0, 1, 3], keep_blocks=True)
+    runs = getattr(level, "runs", 1)
+    assert result.success
+    assert result.level == level.name
+    assert result.risk.shape == result.risk_error.shape == (runs, 3)
+    assert result.student_overlap.shape == (runs, 3, 2, 2)
+    assert result.cross_overlap.shape == (runs, 3, 2, 2)
+    assert result.blocks.student.shape == (runs, 3, 2, 2, 2)
+    assert np.allclose(result.blocks.student.sum(axis=2), result.student_overlap, atol=1e-14)
+    assert np.allclose(result.student_overlap[:, 0], start.student_overlap, atol=1e-12)
+    assert np.allclose(result.start_risk, result.risk[:, 0])
+    for i in range(runs):
+        last = result.last(i)
+        assert np.allclose(last.student_overlap, result.student_overlap[i, -1], atol=1e-12)
+        risk = sv.moments(sv.field_covariance(problem, last), problem, last.readout).risk
+        assert risk == pytest.approx(result.risk[i, -1], rel=1e-9)
+        assert np.allclose(result.at(1.0, i).cross_overlap, result.cross_overlap[i, 1], atol=1e-12)
+    result.save(tmp_path / "run.nc")
+    again = sv.Trajectory.load(tmp_path / "run.nc")
+    assert same(result, again)
+    assert again.settings == result.settings
+    assert sv.run(problem, result.last(), level, until=1).success
+    later = sv.run(problem, start, level, times=[0, 1, 3], stop=sv.when("risk", below=0.5, relative=True))
+    assert later.ending[0] in (sv.Ending.FINISHED, sv.Ending.STOPPED)
+
+
+def test_a_threshold_ends_each_run_at_its_first_passage():
+    problem = ERF.replace(inputs__dim=2000)
+    start, half = start_of(problem), sv.when("risk", below=0.5, relative=True)
+    macro = sv.run(problem, start, sv.Macro(), until=60, stop=half)
+    micro = sv.run(problem, start, sv.Micro(runs=20, seed=1), until=60, stop=half)
+    assert micro.success
+    assert all(ending is sv.Ending.STOPPED for ending in micro.ending)
+    times = micro.exit_time()
+    assert len(np.unique(times)) > 10
+    error = times.std(ddof=1) / np.sqrt(20)
+    assert abs(times.mean() - macro.exit_time()[0]) < 4 * error + 0.1 * macro.exit_time()[0]
+    for i in range(20):
+        reached = np.isfinite(micro.risk[i])
+        assert (micro.risk[i, reached][:-1] > 0.5 * micro.start_risk[i]).all()
+        assert (micro.time[reached] <= times[i]).all()
+        last = micro.last(i)
+        risk = sv.moments(sv.field_covariance(problem, last), problem, last.readout).risk
+        assert 0.49 * micro.start_risk[i] < risk <= 0.5 * micro.start_risk[i]
+    other = sv.run(problem, start, sv.Micro(runs=20, seed=1), times=[60], stop=half)
+    assert np.array_equal(other.end_alpha, micro.end_alpha)  # whatever the outputs
+
+
+@pytest.mark.parametrize("form", ["reduced", "full"])
+def test_a_threshold_on_overlaps_and_one_passed_already(form):
+    start = start_of(ERF)
+    stop = sv.when("cross_overlap", above=0.3)
+    micro = sv.run(ERF, start, sv.Micro(runs=5, form=form), until=100, stop=stop)
+    assert all(ending is sv.Ending.STOPPED for ending in micro.ending)
+    assert all(0.3 <= np.abs(micro.last(i).cross_overlap).max() < 0.45 for i in range(5))
+    at_once = sv.run(ERF, start, sv.Micro(runs=2, form=form), until=1, stop=sv.when("risk", below=10.0))
+    assert at_once.end_alpha.tolist() == [0, 0]
+    assert at_once.ending == [sv.Ending.STOPPED] * 2
+
+
+def test_a_threshold_where_the_risk_has_no_closed_form():
+    problem = ERF.replace(student__activation="tanh", inputs__dim=400)
+    stop = sv.when("risk", below=0.7, relative=True)
+    micro = sv.run(problem, start_of(problem), sv.Micro(runs=3), times=[0, 20], stop=stop)
+    assert all(ending is sv.Ending.STOPPED for ending in micro.ending)
+    macro = sv.run(problem, start_of(problem), sv.Macro(), until=20, stop=stop)
+    assert np.abs(micro.end_alpha - macro.end_alpha).max() < 0.5 * macro.end_alpha[0]
+
+
+def test_functions_of_your_own():
+    """As built-in ones, given as functions: the same streams, so the same runs up to rounding."""
+    own = sv.Activation("my tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
+    product = sv.Target("product", 2, lambda u: u[:, 0] * u[:, 1])
+    built_in = ERF.replace(
+        student__activation="tanh", teacher__target="product", inputs__dim=50, training__train_readout=True,
+        training__label_noise=0.1, training__loss="log-cosh",
+    )  # fmt: skip
+    mine = built_in.replace(student__activation=own, teacher__target=product)
+    for form in ("reduced", "full"):
+        for batch in (1, 3, 40):
+            a, b = (
+                sv.run(one.replace(training__batch=batch), start_of(one), sv.Micro(runs=2, form=form), times=[0.6])
+                for one in (built_in, mine)
+            )
+            assert np.allclose(a.student_overlap, b.student_overlap, rtol=1e-10, atol=1e-12)
+            assert np.allclose(a.readout, b.readout, rtol=1e-10)
+
+
+def test_big_batches_of_full_weights_are_batches():
+    """Forty samples to a step: against the reduced process, in mean and spread."""
+    problem = ERF.replace(training__batch=40, training__label_noise=1.0, training__learning_rate=4.0, inputs__dim=50)
+    runs = [
+        sv.run(problem, start_of(problem), sv.Micro(runs=200, form=form), times=[4]) for form in ("full", "reduced")
+    ]
+    a, b = (one.cross_overlap.reshape(200, -1) for one in runs)
+    z = (a.mean(axis=0) - b.mean(axis=0)) / np.sqrt((a.var(axis=0) + b.var(axis=0)) / 200)
+    assert np.abs(z).max() < 4
+    assert np.abs(np.log(a.std(axis=0) / b.std(axis=0))).max() < 4 / np.sqrt(2 * 200) * np.sqrt(2)
+
+
+def test_runs_that_diverge_are_told():
+    problem = ERF.replace(student__activation="quadratic", teacher__activation="quadratic", training__learning_rate=3.0)
+    for form in ("reduced", "full"):
+        micro = sv.run(problem, start_of(problem), sv.Micro(runs=4, form=form), until=50)
+        assert all(ending is sv.Ending.DIVERGED for ending in micro.ending)
+        assert (micro.end_alpha < 10).all()
+        assert np.isnan(micro.risk[:, -1]).all()
+        assert not micro.success
+        assert "lower the learning rate" in micro.message
+
+
+class Interrupted:
+    """Presses Ctrl-C at a report of progress."""
+
+    def __init__(self, after):
+        self.after, self.reports = after, []
+
+    def __call__(self, done, total):
+        self.reports.append((done, total))
+        if len(self.reports) == self.after:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("form", ["reduced", "full"])
+def test_ctrl_c_returns_what_was_done(form):
+    problem = ERF.replace(inputs__dim=10_000)
+    level, press = sv.Micro(runs=20, form=form, threads=2), Interrupted(4)
+    began = time.monotonic()
+    stopped = level.solve([Lane(problem, start_of(problem))], Plan(np.linspace(0, 10_000, 2001), report=press))
+    assert time.monotonic() - began < 30
+    assert sv.Ending.INTERRUPTED in stopped.ending
+    assert "interrupted" in stopped.message
+    done, total = press.reports[-1]
+    assert 0 < done < total == 20 * 1e8
+    reached = np.isfinite(stopped.risk[0])
+    assert reached[0]
+    assert not reached[-1]
+    whole = sv.run(problem, start_of(problem), replace(level, runs=1), times=stopped.time[reached][:2])
+    assert np.allclose(whole.risk[0], stopped.risk[0, reached][:2], rtol=1e-9)
+    if form == "reduced":
+        assert np.array_equal(whole.risk[0], stopped.risk[0, reached][:2])
+
+
+def test_ctrl_c_in_a_terminal(tmp_path):
+    file, out = tmp_path / "long.toml", tmp_path / "out.nc"
+    file.write_text(
+        "[teacher]\nwidth=1\n[student]\nwidth=2\n[inputs]\ndim=100000\n[training]\nlearning_rate=0.1\n[start]\nseed=0\n"
+        "[level]\nname='micro'\nruns=4\n[run]\nuntil=100000\n"
+    )
+    script = """if True:
+        import contextlib, sys
+        from solvable.cli.main import main
+        from solvable.results import running
+        running.meter = lambda show: contextlib.nullcontext(lambda done, total: done and print("going", flush=True))
+        sys.exit(main(sys.argv[1:]))
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-c", script, "run", str(file), "--output", str(out)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert child.stdout.readline() == "going\n"
+    child.send_signal(signal.SIGINT)
+    output, error = child.communicate(timeout=60)
+    assert child.returncode == 130, error
+    assert "4 of 4 runs: was interrupted" in output
+    assert "Traceback" not in error
+    saved = sv.Trajectory.load(out)
+    assert saved.ending == [sv.Ending.INTERRUPTED] * 4
+    assert (saved.end_alpha > 0).all()
+
+
+def test_single_runs_spread_as_one_over_root_dim_and_their_mean_comes_nearer():
+    """Spread around the limit as N^(-1/2), the difference of the mean faster; fitted over a factor of 64 in N."""
+    dims, spreads, gaps = [100, 800, 6400], [], []
+    limit = None
+    for dim in dims:
+        problem = ERF.replace(inputs__dim=dim)
+        start = sv.start(problem, student_overlap=np.eye(2), cross_overlap=[[0.2, 0.1], [-0.1, 0.3]])
+        limit = sv.run(problem, start, sv.Macro(), times=[5]).student_overlap[0, 0]
+        micro = sv.run(problem, start, sv.Micro(runs=400 * 800 // dim if dim < 800 else 400, seed=2), times=[5])
+        found = micro.student_overlap[:, 0]
+        spreads.append(np.sqrt(np.mean((found - limit) ** 2)))
+        error = found.std(axis=0, ddof=1) / np.sqrt(len(found))
+        gaps.append((np.abs(found.mean(axis=0) - limit) - 4 * error).max())
+    slope = np.polyfit(np.log(dims), np.log(spreads), 1)[0]
+    assert slope == pytest.approx(-0.5, abs=0.05)
+    assert (np.array(gaps) < 1 / np.array(dims)).all()
+
+
+@pytest.mark.parametrize("eta", [0.1, 0.6])
+def test_fluctuations_on_the_plateau(eta):
+    """Students without any overlap with the teachers: dim x variance of the cross overlaps, against its equation
+    dV/dalpha = 2 g V + 16 h^2 q k(q) along the norms' own path, for six students and three teachers."""
+    p, p_star, runs, dim, until = 6, 3, 160, 4000, 4 / eta
+    problem = sv.convention("bocchi2026").problem(p=p, p_star=p_star, eta=eta).replace(inputs__dim=dim)
+    start = sv.start(problem, student_overlap=np.eye(p))
+    micro = sv.run(problem, start, sv.Micro(runs=runs, seed=3), times=[until])
+    h, S, c = eta / p, 1 + 2 / p_star, (p + 4) / (p + 2)
+    q, V, steps = 1.0, 0.0, 20_000
+    for _ in range(steps):
+        sigma = q * (p + 2) / p
+        k = (
+            (p_star + 2) * (p_star + 4) / p_star**2
+            - 2 * (p_star + 2) / p_star * sigma
+            + q**2 * (p + 2) * (p + 4) / p**2
+        )
+        slope_V = 8 * h * (S - sigma) * V + 16 * h**2 * q * k
+        slope_q = 8 * h * q * (1 - sigma) + 16 * h**2 * q * (S - 2 * sigma + c * sigma**2)
+        q, V = q + slope_q * until / steps, V + slope_V * until / steps
+    entries = dim * micro.cross_overlap[:, 0].reshape(runs, -1) ** 2
+    found, error = entries.mean(), entries.mean(axis=1).std(ddof=1) / np.sqrt(runs)
+    assert error < 0.05 * V
+    assert abs(found - V) < 4 * error
+    assert micro.student_overlap[:, 0].mean(axis=0)[0, 0] == pytest.approx(q, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("level", "problem", "text"),
+    [
+        ({"runs": 0}, {}, "runs: 0 given, must be a whole number, at least 1"),
+        ({"runs": True}, {}, "runs: True given"),
+        ({"seed": -1}, {}, "seed: -1 given"),
+        ({"threads": 0}, {}, "threads: 0 given"),
+        ({"form": "half"}, {}, "form: 'half' given, must be one of auto, reduced, full"),
+        ({"data": [[1.0]]}, {}, r"data: list given, must be Data"),
+        ({}, {"inputs__dim": None}, "inputs.dim: infinite, but Micro simulates a finite one"),
+        ({"form": "full"}, {"inputs__dim": 10**12}, "too many for full weights; the form 'reduced' takes any dim"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_told(level, problem, text):
+    changed = ERF.replace(**problem)
+    start = sv.start(changed, student_overlap=np.eye(2))
+    with pytest.raises(ValueError, match=text):
+        sv.run(changed, start, sv.Micro(**level), until=1)
+
+
+def test_starts_that_no_weights_have_are_refused():
+    problem = ERF.replace(inputs__dim=3)
+    start = sv.start(problem, student_overlap=np.eye(2), cross_overlap=0.1 * np.eye(2))
+    for form in ("reduced", "full"):
+        with pytest.raises(sv.InvalidStart, match="span 4 directions in a block of 3 dimensions"):
+            sv.run(problem, start, sv.Micro(form=form), until=1)
+
+
+def test_steps_beyond_counting_are_refused():
+    problem = ERF.replace(inputs__dim=10**15)
+    with pytest.raises(ValueError, match="steps, more than can be counted"):
+        sv.run(problem, start_of(problem), sv.Micro(), until=1e6)

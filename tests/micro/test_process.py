@@ -1,0 +1,210 @@
+"""The reduced process as a machine: the same inputs through both forms, long runs, singular overlaps, any dim."""
+
+import numpy as np
+import pytest
+
+import solvable as sv
+from solvable.micro import kernel, layout
+from solvable.micro.ahead import look_ahead
+from solvable.numerics.lanes import WIDTH
+
+TWO = sv.Spectrum(eigenvalues=(1.6, 0.4), weights=(1, 2))
+
+
+def problem_of(**changes):
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, overlap="sampled"),
+        student=sv.Student(width=3),
+        inputs=sv.Inputs(dim=60),
+        training=sv.Training(learning_rate=0.05),
+    )
+    return problem.replace(**changes)
+
+
+def weights_of(problem, seed=1):
+    random, N = np.random.default_rng(seed), problem.inputs.dim
+    W = random.standard_normal((problem.student.width, N))
+    if problem.student.norm == "sphere":
+        W *= np.sqrt(N) / np.linalg.norm(W, axis=1, keepdims=True)
+    return W, random.standard_normal((problem.teacher.width, N))
+
+
+class Driven:
+    """The reduced process fed with the coordinates of given inputs, in all lanes alike."""
+
+    def __init__(self, problem, start):
+        self.layout = layout.layout(problem)
+        self.ints, self.floats = self.layout.ints, self.layout.floats
+        self.state = layout.lanes([layout.coordinates(problem, start)])
+        self.work = np.zeros(self.layout.work * WIDTH)
+        self.tables = layout.rate_tables([problem])
+        self.p, self.q = problem.student.width, problem.teacher.width
+
+    def blocks(self):
+        """C, L and B of every block, of the first lane."""
+        table, values = self.ints[layout.TABLE :].reshape(-1, layout.ROW), self.state[::WIDTH]
+        for row in table:
+            rank = row[layout.RANK]
+            C = values[row[layout.C] :][: self.p * rank].reshape(self.p, rank)
+            B = values[row[layout.B] :][: self.q * rank].reshape(self.q, rank)
+            L, at = np.zeros((self.p, self.p)), row[layout.L]
+            for j in range(self.p):
+                L[j:, j] = values[at : at + self.p - j]
+                at += self.p - j
+            yield row, C, L, B
+
+    def step(self, number, inputs, noise, W, W_star):
+        """`inputs` are the parts of x in each block, before the scale sqrt(lambda)."""
+        slots = self.work.reshape(-1, WIDTH)
+        N = W.shape[1]
+        at = 0
+        for b, (row, C, L, B) in enumerate(self.blocks()):
+            x = inputs[b]
+            part = slice(at, at + x.size)
+            at += x.size
+            z = np.linalg.solve(B, W_star[:, part] @ x / np.sqrt(N))
+            g = np.linalg.solve(L, W[:, part] @ x / np.sqrt(N) - C @ z)
+            first = row[layout.DRAWS]
+            slots[first : first + z.size + g.size] = np.concatenate([z, g])[:, None]
+            slots[self.ints[layout.OUTSIDES] + b] = np.sqrt(x @ x - z @ z - g @ g)
+        if self.ints[layout.NOISY]:
+            slots[self.ints[layout.NORMALS] - 1] = noise
+        kernel.set_rates(self.ints, self.floats, self.tables, float(number), self.work)
+        kernel.fields(self.ints, self.floats, self.state, self.work)
+        kernel.amplitudes(self.ints, self.floats, self.state, self.work)
+        kernel.learn(self.ints, self.floats, self.state, self.work)
+
+    def overlaps(self, size):
+        y = np.empty((WIDTH, size))
+        kernel.all_overlaps(self.ints, self.state, y)
+        assert (y == y[0]).all()
+        return y[0]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"inputs__spectrum": TWO, "training__label_noise": 0.3, "training__weight_decay": 0.5},
+        {"student__norm": "sphere", "training__train_readout": True, "inputs__spectrum": TWO},
+        {"student__activation": "erf", "teacher__activation": "erf", "training__learning_rate": 1.0},
+        {"student__activation": "relu", "teacher__activation": "relu", "training__learning_rate": 0.5},
+    ],
+    ids=["plain", "blocks", "sphere", "erf", "relu"],
+)
+def test_the_same_inputs_through_both_forms_give_the_same_overlaps(changes):
+    """Weights updated as the definition says, the reduced process, and the form that looks ahead, over 2000 steps."""
+    problem = problem_of(**changes)
+    W, W_star = weights_of(problem)
+    start = sv.Weights(W, W_star).overlaps(problem)
+    driven, N = Driven(problem, start), problem.inputs.dim
+    sizes, roots = problem.inputs.block_sizes, np.sqrt(problem.inputs.eigenvalues)
+    random, training = np.random.default_rng(5), problem.training
+    a, c = np.array(start.readout), training.loss_factor
+    steps, block = 2000, 20
+    V, ahead_state, X, noises = np.vstack([W, W_star]), driven.state.copy(), [], []
+    for number in range(steps):
+        parts = [random.standard_normal(size) for size in sizes]
+        noise = random.standard_normal()
+        x = np.concatenate([root * part for root, part in zip(roots, parts, strict=True)])
+        driven.step(number, parts, noise, W, W_star)
+        h, u = W @ x / np.sqrt(N), W_star @ x / np.sqrt(N)
+        unit = problem.student.unit
+        error = problem.teacher.labels(u[None])[0] + np.sqrt(training.label_noise) * noise - a @ unit.function(h)
+        W = W * (1 - training.learning_rate * training.weight_decay / N)
+        W = W + training.learning_rate / np.sqrt(N) * np.outer(2 * c * a * unit.derivative(h) * error, x)
+        if problem.student.norm == "sphere":
+            W = W * (np.sqrt(N) / np.linalg.norm(W, axis=1, keepdims=True))
+        if training.train_readout:
+            a = a + training.learning_rate / N * 2 * c * unit.function(h) * error
+        X.append(x)
+        noises.append(noise)
+        if len(X) == block:
+            advance_ahead(problem, V, ahead_state, np.array(X), np.array(noises), number + 1 - block)
+            X, noises = [], []
+    expected = np.concatenate([sv.measure(problem, W, W_star).stacked[:, : driven.p].ravel(), a])
+    assert np.abs(driven.overlaps(expected.size) - expected).max() < 1e-11
+    assert np.abs(V[: driven.p] - W).max() < 1e-9
+    assert np.abs(ahead_state[driven.ints[layout.READOUT] * WIDTH :: WIDTH] - a).max() < 1e-11
+    assert not np.allclose(
+        expected[: start.stacked[:, : driven.p].size], start.stacked[:, : driven.p].ravel(), atol=0.01
+    )
+
+
+def advance_ahead(problem, V, state, X, noise, step):
+    """A block of the full-weight form on given inputs; the readout is in `state`."""
+    form = layout.layout(problem.replace(inputs__spectrum=None))
+    full, p, N = np.zeros(form.slots * WIDTH), problem.student.width, problem.inputs.dim
+    full[form.ints[layout.READOUT] * WIDTH :] = state[-p * WIDTH :]
+    W = V[:p]
+    sigma, phi = np.empty(p), np.empty((p, len(X)))
+    look_ahead(
+        kernel.amplitudes, form.ints, form.floats, layout.rate_tables([problem]), full, np.zeros(form.work * WIDTH), step,
+        X @ V.T / np.sqrt(N), X @ X.T / np.sqrt(N), noise, (W**2).sum(axis=1), sigma, phi,
+    )  # fmt: skip
+    state[-p * WIDTH :] = full[form.ints[layout.READOUT] * WIDTH :]
+    W *= sigma[:, None]
+    W += phi @ X
+
+
+def test_wide_students_stay_at_a_solution():
+    """Six students that solve the task exactly: their overlaps have rank three, and nothing moves them, for 3 10^5 steps."""
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=3),
+        student=sv.Student(width=6),
+        inputs=sv.Inputs(dim=1000),
+        training=sv.Training(learning_rate=0.3),
+    )
+    frame = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 3)))[0]
+    start = sv.start(problem, student_overlap=2 * frame @ frame.T, cross_overlap=np.sqrt(2) * frame)
+    micro = sv.run(problem, start, sv.Micro(runs=3), until=300)
+    assert micro.success
+    assert np.abs(micro.student_overlap[:, -1] - start.student_overlap).max() < 1e-9
+    assert micro.risk.max() < 1e-14
+
+
+def test_learning_goes_on_where_overlaps_become_singular():
+    """From a random start to late times, where the surplus eigenvalues of the overlaps die: the risk follows the closed form of
+    the tail at its noise level, and overlaps keep inside the cone."""
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2),
+        student=sv.Student(width=4),
+        inputs=sv.Inputs(dim=100),
+        training=sv.Training(learning_rate=0.1),
+    )
+    micro = sv.run(problem, sv.start(problem, seed=0), sv.Micro(runs=8), until=4000)
+    late = sv.theory.late_risk(problem, 4000).value
+    assert micro.success
+    assert late / 2 < np.median(micro.risk[:, -1]) < 2 * late
+    for run in range(8):
+        state = micro.last(run)
+        assert np.linalg.eigvalsh(state.stacked[0])[0] > -1e-13
+    equal = problem.replace(student__width=2)
+    assert sv.run(equal, sv.start(equal, seed=0), sv.Micro(runs=8), until=1500).risk[:, -1].max() < 1e-15
+
+
+@pytest.mark.slow
+def test_a_hundred_million_steps():
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=3),
+        student=sv.Student(width=6),
+        inputs=sv.Inputs(dim=1000),
+        training=sv.Training(learning_rate=0.1),
+    )
+    micro = sv.run(problem, sv.start(problem, seed=0), sv.Micro(runs=16), until=1e5)
+    assert micro.success
+    late = sv.theory.late_risk(problem, 1e5).value
+    assert late / 2 < np.median(micro.risk[:, -1]) < 2 * late
+
+
+@pytest.mark.parametrize("dim", [10**9, 10**15])
+def test_dimensions_that_no_vector_has(dim):
+    """A few thousand steps at any dim: at 10^9 overlaps move by less than a step's size."""
+    problem = problem_of(inputs__dim=dim, teacher__overlap="orthonormal")
+    start = sv.start(problem, seed=0)
+    micro = sv.run(problem, start, sv.Micro(runs=2), until=4000, clock="steps")
+    macro = sv.run(problem, start, sv.Macro(), until=4000, clock="steps")
+    assert micro.nfev.tolist() == [4000, 4000]
+    moved = np.abs(micro.student_overlap[:, -1] - start.student_overlap).max()
+    assert 0 < moved < 1e3 / dim * 4000
+    assert np.abs(micro.risk[:, -1] - macro.risk[:, -1]).max() < 1e4 / dim * np.sqrt(4000) + 1e-14
