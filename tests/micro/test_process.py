@@ -139,7 +139,7 @@ def advance_ahead(problem, V, state, X, noise, step):
     W = V[:p]
     sigma, phi = np.empty(p), np.empty((p, len(X)))
     look_ahead(
-        kernel.amplitudes, form.ints, form.floats, layout.rate_tables([problem]), full, np.zeros(form.work * WIDTH), step,
+        form.ints, form.floats, layout.rate_tables([problem]), full, np.zeros(form.work * WIDTH), step,
         X @ V.T / np.sqrt(N), X @ X.T / np.sqrt(N), noise, (W**2).sum(axis=1), sigma, phi,
     )  # fmt: skip
     state[-p * WIDTH :] = full[form.ints[layout.READOUT] * WIDTH :]

@@ -3,10 +3,10 @@
 import math
 
 import numpy as np
-from numba import float64, int64, types, void
+from numba import float64, int64, void
 
 from solvable.micro import layout
-from solvable.micro.kernel import AMPLITUDE, set_rates
+from solvable.micro.kernel import amplitudes, set_rates
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.random import normals
@@ -21,12 +21,12 @@ def fill_rows(stream, out, rows, slots):
 
 @compiled(
     void(
-        types.FunctionType(AMPLITUDE), int64[::1], float64[::1], float64[:, :, :, ::1], float64[::1], float64[::1],
+        int64[::1], float64[::1], float64[:, :, :, ::1], float64[::1], float64[::1],
         int64, float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[:, ::1],
     ),
     strict=True,
 )  # fmt: skip
-def look_ahead(amplitudes, ints, floats, tables, state, work, step, H, G, noise, norms, sigma, phi):
+def look_ahead(ints, floats, tables, state, work, step, H, G, noise, norms, sigma, phi):
     """Fill sigma (p,) and phi (p, m) for m samples, whole batches, from `step` on. H (m, n), G = X X^T / sqrt(dim) (m, m);
     norms (p,) are the students' squared ones, kept on the sphere only. Everything sits in the first of eight lanes."""
     p, q, batch = ints[layout.STUDENTS], ints[layout.TEACHERS], ints[layout.BATCH]

@@ -6,8 +6,7 @@ H = X V^T / sqrt(dim) and X X^T, two matrix products, and the weights are touche
 
 import math
 import time
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -59,6 +58,7 @@ class Walk:
         self.layout = layout.layout(bare)
         self.tables = layout.rate_tables([problem])
         self.own = own_amplitudes(problem) if layout.is_own(problem) else None
+        self.look_ahead = look_ahead if self.own is None else kernel.in_python(look_ahead, self.own)
 
     def __call__(self, control: Control, place: int) -> None:
         with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped
@@ -141,11 +141,10 @@ class Walk:
         H /= root
         G /= root
         W = self.V[: self.p]
-        norms = np.einsum("ki,ki->k", W, W)
+        norms = np.einsum("ki,ki->k", W, W) if self.layout.ints[layout.SPHERE] else np.zeros(self.p)
         sigma, phi = np.empty(self.p), np.empty((self.p, len(X)))
-        function: Callable[..., Any] = look_ahead if self.own is None else look_ahead.py_func
-        function(
-            self.own or kernel.amplitudes, self.layout.ints, self.layout.floats, self.tables, self.state, self.work,
+        self.look_ahead(
+            self.layout.ints, self.layout.floats, self.tables, self.state, self.work,
             step, H, G, self._noise(len(X)), norms, sigma, phi,
         )  # fmt: skip
         if (sigma != 1.0).any():

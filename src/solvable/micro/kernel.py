@@ -11,9 +11,12 @@ become singular, which a Cholesky factor of them does not. All values are eight 
 """
 
 import math
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
 
 import numpy as np
-from numba import boolean, float64, int64, types, uint64, void
+from numba import boolean, float64, int64, uint64
 
 from solvable.dynamics.equations import OBSERVED, observe
 from solvable.micro.layout import (
@@ -73,7 +76,6 @@ from solvable.numerics.random import chi, normals
 LINEAR, QUADRATIC, ERF, RELU = UNITS["linear"], UNITS["quadratic"], UNITS["erf"], UNITS["relu"]
 TINY = 1e-300
 GOING, PASSED, LOST = 0, 1, 2  # what has become of a run
-AMPLITUDE = void(int64[::1], float64[::1], float64[::1], float64[::1])
 
 
 @compiled(strict=True)
@@ -149,7 +151,7 @@ def unit(kind, floats, at, degree, x):
     return value, slope
 
 
-@compiled(AMPLITUDE, strict=True)
+@compiled(strict=True)
 def amplitudes(ints, floats, state, work):
     """F of every student, and what pushes the readouts."""
     p, q = ints[STUDENTS], ints[TEACHERS]
@@ -478,7 +480,6 @@ def look(ints, state, step, bound, watched, falls, levels, inspect, values, scra
 
 @compiled(
     int64(
-        types.FunctionType(AMPLITUDE),
         int64[::1], float64[::1], float64[:, :, :, ::1], uint64[::1], float64[::1], float64[::1],
         int64, int64, int64, float64, int64, boolean, float64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1],
         int64[::1], int64[::1], float64[:, ::1],
@@ -486,11 +487,11 @@ def look(ints, state, step, bound, watched, falls, levels, inspect, values, scra
     strict=True,
 )  # fmt: skip
 def follow(
-    amplitudes, ints, floats, tables, stream, state, work,
+    ints, floats, tables, stream, state, work,
     begin, end, stride, bound, watched, falls, levels, inspect, values, scratch, fate, when, ends,
 ):  # fmt: skip
     """Take the steps begin..end, with a look at every multiple of `stride`; return the step it came to, an earlier one if no
-    run goes on. `amplitudes` may be Python, then so is this (`follow.py_func`)."""
+    run goes on."""
     for step in range(begin, end):
         if step == begin or ints[VARYING]:
             set_rates(ints, floats, tables, float(step), work)
@@ -514,6 +515,11 @@ def follow(
             if going == 0:
                 return step + 1
     return end
+
+
+def in_python(kernel: Any, own_amplitudes: Callable[..., None]) -> Callable[..., Any]:
+    """A kernel as plain Python, with other amplitudes: those that compiled code cannot compute."""
+    return FunctionType(kernel.py_func.__code__, {**kernel.py_func.__globals__, "amplitudes": own_amplitudes})
 
 
 @compiled(strict=True)

@@ -9,7 +9,7 @@ from solvable.micro import full, layout, reduced
 from solvable.micro.ensemble import run_jobs
 from solvable.micro.records import Records
 from solvable.numerics.random import child, seed_sequence
-from solvable.overlaps import gram_factor
+from solvable.overlaps import embed
 from solvable.problems import Data
 from solvable.results import Lane, Plan, Trajectory
 
@@ -82,8 +82,8 @@ class Micro:
         if dim * (problem.student.width + problem.teacher.width) > MOST_WEIGHTS:
             raise ValueError(f"inputs.dim: {dim} given, too many for full weights; the form 'reduced' takes any dim")
         for lane in lanes:
-            for size, gram in zip(problem.inputs.block_sizes, lane.start.stacked, strict=True):
-                gram_factor(gram, min(len(gram), int(size)))
+            if lane.weights is None:
+                embed(lane.problem, lane.start, 0)  # refuses them too
         if self.data is not None:
             self._check_data(self.data, lanes, dim)
 

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,9 @@ class Group:
         self.work = np.zeros(self.layout.work * WIDTH)
         self.tables = layout.rate_tables([lane.problem for lane in lanes])
         self.layout.ints[layout.VARYING] = self.tables.shape[2] > 1
-        self.own = own_amplitudes(problem) if layout.is_own(problem) else None
+        self.follow: Callable[..., int] = kernel.follow
+        if layout.is_own(problem):
+            self.follow = kernel.in_python(kernel.follow, own_amplitudes(problem))
 
     def __call__(self, control: Control, place: int) -> None:
         self._prepare()
@@ -75,10 +76,9 @@ class Group:
     def _advance(self, begin: int, end: int) -> int:
         if self.slow:
             end = min(end, (begin // self.stride + 1) * self.stride)
-        function: Callable[..., Any] = kernel.follow if self.own is None else kernel.follow.py_func
         came = int(
-            function(
-                self.own or kernel.amplitudes, self.layout.ints, self.layout.floats, self.tables, self.stream, self.state,
+            self.follow(
+                self.layout.ints, self.layout.floats, self.tables, self.stream, self.state,
                 self.work, begin, end, self.stride, self.bound, -1 if self.slow else self.watched, self.falls, self.levels,
                 self.inspect, self.values, self.scratch, self.fate, self.when, self.ends,
             )

@@ -36,28 +36,33 @@ class Weights:
 
 def embed(problem: Problem, start: Overlaps, seed: Any, basis: np.ndarray | None = None) -> Weights:
     """Weights with the given overlaps, in directions drawn at random within each block."""
-    dim = problem.inputs.dim
+    dim, p, sizes = problem.inputs.dim, problem.student.width, problem.inputs.block_sizes
     assert dim is not None
-    random, p = np.random.default_rng(seed), problem.student.width
-    parts = []
-    for size, gram in zip(problem.inputs.block_sizes, start.stacked, strict=True):
-        factor = gram_factor(gram, min(len(gram), int(size)))
-        frame = np.linalg.qr(random.standard_normal((int(size), factor.shape[1])))[0]
-        parts.append(np.sqrt(dim) * factor @ frame.T)
-    rows = np.concatenate(parts, axis=1)
+    random, ends = np.random.default_rng(seed), np.cumsum(sizes)
+    rows = np.empty((start.stacked.shape[1], dim))
+    for size in np.unique(sizes):  # all blocks of one size at once
+        chosen = np.flatnonzero(sizes == size)
+        factors = gram_factor(start.stacked[chosen], min(len(rows), int(size)))
+        frames = np.linalg.qr(random.standard_normal((chosen.size, int(size), factors.shape[2])))[0]
+        parts = np.sqrt(dim) * factors @ frames.transpose(0, 2, 1)
+        places = (ends[chosen] - size)[:, None] + np.arange(size)
+        rows[:, places.ravel()] = parts.transpose(1, 0, 2).reshape(len(rows), -1)
     rows = rows if basis is None else rows @ basis.T
     return Weights(rows[:p], rows[p:], start.readout, basis)
 
 
 def gram_factor(gram: np.ndarray, columns: int) -> np.ndarray:
-    """F with F F^T = gram in so many columns; negative eigenvalues of the size of rounding are taken as zero."""
+    """F (..., n, columns) with F F^T = gram (..., n, n); negative eigenvalues of the size of rounding are taken as zero."""
     values, vectors = np.linalg.eigh(gram)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    if values[columns:].size and values[columns] > 1e-9 * max(values[0], 1e-300):
+    values, vectors = values[..., ::-1], vectors[..., ::-1]
+    lost = values[..., columns:] > 1e-9 * np.maximum(values[..., :1], 1e-300)
+    if lost.any():
+        most = columns + int(lost.sum(axis=-1).max())
         raise InvalidStart(
-            f"start: the units span {int((values > 1e-9 * values[0]).sum())} directions in a block of {columns} dimensions; "
-            f"no weights have these overlaps, raise inputs.dim or draw the start at this dim"
+            f"start: the units span {most} directions in a block of {columns} dimensions; no weights have these overlaps, "
+            f"raise inputs.dim or draw the start at this dim"
         )
-    factor = np.zeros((len(gram), columns))
-    factor[:, : values.size] = vectors[:, :columns] * np.sqrt(np.maximum(values[:columns], 0.0))
+    factor = np.zeros((*gram.shape[:-1], columns))
+    kept = values[..., None, :columns]
+    factor[..., : kept.shape[-1]] = vectors[..., :columns] * np.sqrt(np.maximum(kept, 0.0))
     return factor

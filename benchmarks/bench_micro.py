@@ -1,0 +1,159 @@
+"""Finite-size SGD: CPU time per sample of the reduced process against full weights, at any width and dim, all in one run.
+
+`plain` is the loop that papers ship, NumPy and one sample at a time; `compiled` is the same loop in Numba, one thread.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one core for everyone, and no threads that spin in others' time
+
+import numpy as np
+from common import interleaved
+from numba import njit
+
+import solvable as sv
+from solvable.micro.full import AHEAD, GaussianRows
+
+RATE = 0.01
+
+
+def problem_of(p, q, dim):
+    return sv.convention("bocchi2026").problem(p=p, p_star=q, eta=RATE).replace(inputs__dim=dim)
+
+
+def reduced(p, q, dim, steps):
+    """Eight runs, one core."""
+    problem = problem_of(p, q, dim)
+    start, level = sv.start(problem, seed=0), sv.Micro(runs=8, form="reduced", threads=1)
+    return lambda: sv.run(problem, start, level, times=[steps], clock="steps"), 8 * steps
+
+
+def plain(p, q, dim, steps):
+    random = np.random.default_rng(0)
+    W, teacher = random.standard_normal((p, dim)), random.standard_normal((q, dim))
+
+    def call():
+        for _ in range(steps):
+            x = random.standard_normal(dim)
+            h = W @ x / np.sqrt(dim)
+            error = np.mean((teacher @ x / np.sqrt(dim)) ** 2) - np.mean(h**2)
+            W.__iadd__(np.outer(4 * RATE / p * error * h, x) / np.sqrt(dim))
+
+    return call, steps
+
+
+@njit(fastmath=True)
+def _loop(W, teacher, steps, random, x):
+    p, dim = W.shape
+    root = np.sqrt(dim)
+    h = np.empty(p)
+    for _ in range(steps):
+        for i in range(dim):
+            x[i] = random.standard_normal()
+        error = 0.0
+        for m in range(len(teacher)):
+            u = 0.0
+            for i in range(dim):
+                u += teacher[m, i] * x[i]
+            error += u * u / dim / len(teacher)
+        for k in range(p):
+            total = 0.0
+            for i in range(dim):
+                total += W[k, i] * x[i]
+            h[k] = total / root
+            error -= h[k] * h[k] / p
+        for k in range(p):
+            f = 4 * RATE / p * error * h[k] / root
+            for i in range(dim):
+                W[k, i] += f * x[i]
+
+
+def compiled(p, q, dim, steps):
+    random = np.random.default_rng(0)
+    W, teacher, x = random.standard_normal((p, dim)), random.standard_normal((q, dim)), np.empty(dim)
+    return lambda: _loop(W, teacher, steps, random, x), steps
+
+
+def full(p, q, dim, steps):
+    problem = problem_of(p, q, dim)
+    start, level = sv.start(problem, seed=0), sv.Micro(form="full")
+    return lambda: sv.run(problem, start, level, times=[steps], clock="steps"), steps
+
+
+def drawing(dim, steps):
+    """What the Gaussian inputs of `full` cost by themselves."""
+    rows = GaussianRows(problem_of(6, 3, dim), np.random.SeedSequence(0))
+
+    def call():
+        for _ in range(steps // AHEAD):
+            rows.take(AHEAD)
+
+    return call, steps // AHEAD * AHEAD
+
+
+def reading(path, count):
+    """What rows cost to read and prepare."""
+    data = sv.Data(path)
+    data.preparation  # noqa: B018  (measured once, like the basis below)
+
+    def call():
+        reader = data.reader(np.random.SeedSequence(0))
+        while len(reader.take(AHEAD)):
+            pass
+
+    return call, count
+
+
+def streaming(path, p, q, count):
+    data = sv.Data(path)
+    problem = problem_of(p, q, data.dim).replace(inputs__spectrum=data.inputs.spectrum, teacher__overlap="sampled")
+    start = sv.start(problem, seed=0)
+    return lambda: sv.run(problem, start, sv.Micro(data=data), times=[count], clock="steps"), count
+
+
+def measure(title, contestants, ours, repeats=5):
+    """Contestants are pairs of a call and the number of its samples."""
+    seconds = interleaved({name: call for name, (call, _) in contestants.items()}, repeats)
+    each = {name: seconds[name] / contestants[name][1] * 1e9 for name in contestants}
+    print(f"\n{title}")
+    for name, nanoseconds in sorted(each.items(), key=lambda item: item[1]):
+        ratio = "" if name == ours else f"   {nanoseconds / each[ours]:9.2f} x {ours}"
+        print(f"  {name:45s} {nanoseconds:12.1f} ns per sample{ratio}")
+
+
+if __name__ == "__main__":
+    measure(
+        "six students, three teachers, dim 10^4",
+        {
+            "reduced": reduced(6, 3, 10**4, 100_000),
+            "full weights, compiled loop": compiled(6, 3, 10**4, 300),
+            "full weights, plain NumPy": plain(6, 3, 10**4, 200),
+            "full weights, ours": full(6, 3, 10**4, 1000),
+        },
+        "reduced",
+    )
+    measure(
+        "any dim",
+        {f"dim 10^{n}": reduced(6, 3, 10**n, 100_000) for n in (3, 4, 6, 9)},
+        "dim 10^3",
+    )
+    measure(
+        "any width, three teachers, dim 10^4",
+        {f"width {p}": reduced(p, 3, 10**4, 1_000_000 // p + 10_000) for p in (1, 6, 20, 50)},
+        "width 6",
+    )
+    measure(
+        "full weights against their inputs alone, dim 10^4, drawn",
+        {"drawing alone": drawing(10**4, 1024), "learning on them": full(6, 3, 10**4, 1024)},
+        "drawing alone",
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rows.npy"
+        np.save(file, np.random.default_rng(0).standard_normal((4096, 1024)))
+        measure(
+            "full weights against their inputs alone, dim 1024, read from a file (not counting its measured covariance)",
+            {"reading alone": reading(file, 4096), "learning on them": streaming(file, 6, 3, 4096)},
+            "reading alone",
+        )
