@@ -23,7 +23,7 @@ $(READY): requirements.txt pyproject.toml
 	@touch $@
 
 demo: setup
-	$(BIN)/solvable figure bocchi2026/3 --quick --output figures
+	$(BIN)/solvable figure bocchi2026/1 --quick --output figures
 
 lint: setup
 	$(BIN)/ruff check .
@@ -32,7 +32,7 @@ lint: setup
 
 # one process compiles and fills the cache before several run at once
 test: lint
-	$(BIN)/python -c "import solvable; solvable.Macro"
+	$(BIN)/python -c "import solvable; solvable.Macro, solvable.Micro"
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-slow: setup
