@@ -5,8 +5,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from solvable.macro import Macro
-from solvable.micro import Micro
 from solvable.problems import Data, InvalidProblem, Problem
 from solvable.problems.model import Array, Matrix, Model, Plain
 from solvable.problems.problem import RUN_TABLES, read_tables
@@ -52,6 +50,8 @@ class MacroTable(LevelTable):
     node_seed: Annotated[int, Plain] = 0
 
     def level(self) -> Level:
+        from solvable.macro import Macro
+
         return Macro(**self._given())
 
 
@@ -67,6 +67,8 @@ class MicroTable(LevelTable):
     array: str | None = None
 
     def level(self) -> Level:
+        from solvable.micro import Micro
+
         given = self._given("data", "order", "array")
         if self.data is None:
             for name in self.model_fields_set & {"order", "array"}:

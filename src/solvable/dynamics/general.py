@@ -79,6 +79,15 @@ def pairs_of(problem: Problem, C: np.ndarray, nodes: int) -> Pairs | None:
     return quadrature_pairs([student.unit] * student.width + [teacher.unit] * teacher.width, C, nodes)
 
 
+def risk_on_nodes(C: np.ndarray, problem: Problem, readout: np.ndarray, rule: Rule) -> float:
+    """The risk alone, for any unit and target."""
+    p, n = problem.student.width, len(C)
+    values, vectors = np.linalg.eigh(C)
+    z = rule.points[:, :n] @ (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    error = problem.teacher.labels(z[:, p:]) - problem.student.unit.function(z[:, :p]) @ readout
+    return problem.training.loss_factor * float(rule.weights @ error**2)
+
+
 def general_moments(C: np.ndarray, problem: Problem, readout: np.ndarray, rule: Rule, *, noise: bool = True) -> Moments:
     """Moments on the nodes of `rule`; without `noise`, S is left at zero where everything else is closed."""
     p, c = problem.student.width, problem.training.loss_factor

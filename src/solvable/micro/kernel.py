@@ -78,7 +78,7 @@ TINY = 1e-300
 GOING, PASSED, LOST = 0, 1, 2  # what has become of a run
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def draw(ints, stream, work):
     """Coordinates of one input, and the noise of its label."""
     normals(stream, work, 0, ints[NORMALS])
@@ -92,7 +92,7 @@ def draw(ints, stream, work):
             at -= 1
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def fields(ints, floats, state, work):
     """Fields of students and teachers."""
     p, q = ints[STUDENTS], ints[TEACHERS]
@@ -118,7 +118,7 @@ def fields(ints, floats, state, work):
             store(work, u + m, total * scale if b == 0 else fma(total, scale, load(work, u + m)))
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def _polynomial(floats, at, degree, x):
     """Value and slope."""
     value, slope = fill(floats[at + degree]), fill(0.0)
@@ -128,7 +128,7 @@ def _polynomial(floats, at, degree, x):
     return value, slope
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def unit(kind, floats, at, degree, x):
     """Value and slope of an activation."""
     if kind == QUADRATIC:
@@ -151,7 +151,7 @@ def unit(kind, floats, at, degree, x):
     return value, slope
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def amplitudes(ints, floats, state, work):
     """F of every student, and what pushes the readouts."""
     p, q = ints[STUDENTS], ints[TEACHERS]
@@ -181,7 +181,7 @@ def amplitudes(ints, floats, state, work):
         store(work, ints[PUSHES] + k, load(work, ints[PUSHES] + k) * push)
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def _shrink(ints, floats, state, work):
     """Weight decay, on the old weights."""
     factor = 1.0 - load(work, ints[RATE]) * floats[DECAY]
@@ -191,18 +191,19 @@ def _shrink(ints, floats, state, work):
             store(state, i, load(state, i) * factor)
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def _turn(p, state, at, work, g, s, f, scale, v):
     """[L | 0] += scale f (g, s)^T, then lower triangular again: turn the frame until the whole update lies in the extra column v,
     add it there, and fold that column in."""
-    tau, column = s, at + p * (p + 1) // 2
+    tau, square, column = s, s * s, at + p * (p + 1) // 2
     for j in range(p - 1, -1, -1):
         column -= p - j
         gj = load(work, g + j)
-        square = fma(gj, gj, tau * tau)
-        inverse = 1.0 / root(square)
+        square = fma(gj, gj, square)
+        length = root(square)
+        inverse = 1.0 / length
         cosine, sine = tau * inverse, gj * inverse
-        tau = square * inverse
+        tau = length
         first = load(state, column)
         store(state, column, cosine * first)
         store(work, v + j, sine * first)
@@ -228,7 +229,7 @@ def _turn(p, state, at, work, g, s, f, scale, v):
         column += p - j
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def learn(ints, floats, state, work):
     """One step on one sample whose draws, fields and amplitudes are in `work`."""
     p = ints[STUDENTS]
@@ -249,7 +250,7 @@ def learn(ints, floats, state, work):
     _finish(ints, state, work, ints[PUSHES], 1.0)
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def _finish(ints, state, work, pushes, weight):
     """Back to the sphere, and the readout."""
     p = ints[STUDENTS]

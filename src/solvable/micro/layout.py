@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solvable.dynamics.packing import segments_of
-from solvable.numerics.lanes import WIDTH
+from solvable.numerics.lanes import WIDTH, slots
 from solvable.overlaps import Overlaps, gram_factor
 from solvable.problems import Hermite, Problem, Target
 from solvable.problems.networks import Network
@@ -154,7 +154,9 @@ def _triangle(gram: np.ndarray) -> np.ndarray:
 
 def lanes(states: list[np.ndarray]) -> np.ndarray:
     """States of up to eight runs as flat slots; lanes without a run repeat the first."""
-    return np.stack([states[i] if i < len(states) else states[0] for i in range(WIDTH)], axis=1).ravel()
+    result = slots(len(states[0]))
+    result[:] = np.stack([states[i] if i < len(states) else states[0] for i in range(WIDTH)], axis=1).ravel()
+    return result
 
 
 def rate_tables(problems: list[Problem]) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from solvable.micro import kernel, layout
 from solvable.micro.ensemble import Control
 from solvable.micro.records import Eye, Records, threshold
-from solvable.numerics.lanes import WIDTH
+from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
 from solvable.problems import Problem
 from solvable.results import Ending, Lane
@@ -31,7 +31,7 @@ class Group:
         self.layout = layout.layout(problem)
         self.state = layout.lanes([layout.coordinates(lane.problem, lane.start) for lane in lanes])
         self.stream = streams(seeds)
-        self.work = np.zeros(self.layout.work * WIDTH)
+        self.work = slots(self.layout.work)
         self.tables = layout.rate_tables([lane.problem for lane in lanes])
         self.layout.ints[layout.VARYING] = self.tables.shape[2] > 1
         self.follow: Callable[..., int] = kernel.follow

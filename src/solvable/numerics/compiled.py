@@ -16,9 +16,13 @@ from numba import config, njit
 REORDER = {"contract", "reassoc", "nsz", "arcp"}
 
 
-def compiled(signature: Any = None, *, strict: bool = False) -> Callable[[Callable[..., Any]], Any]:
+def compiled(
+    signature: Any = None, *, strict: bool = False, inline: bool = False
+) -> Callable[[Callable[..., Any]], Any]:
+    """`inline` puts the machine code into whatever calls it, however long: for what runs once per sample."""
     fastmath: Any = False if strict else REORDER
     options: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True, "fastmath": fastmath}
+    options |= {"forceinline": True} if inline else {}
     return njit(**options) if signature is None else njit(signature, **options)
 
 

@@ -7,6 +7,7 @@ what a lane computes does not depend on its neighbours. In memory, slot i of a f
 import operator
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -14,6 +15,13 @@ from numba.extending import intrinsic, models, overload, register_model
 
 WIDTH = 8
 _INDEX = ir.IntType(32)
+
+
+def slots(count: int) -> np.ndarray:
+    """Zeros for so many slots, each on a cache line of its own."""
+    room = np.zeros((count + 1) * WIDTH)
+    begin = -room.ctypes.data // room.itemsize % WIDTH
+    return room[begin : begin + count * WIDTH]
 
 
 class LaneType(types.Type):

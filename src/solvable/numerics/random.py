@@ -54,7 +54,7 @@ def streams(seeds: list[np.random.SeedSequence]) -> np.ndarray:
     return np.stack([words[i] if i < len(words) else words[0] for i in range(WIDTH)], axis=1).ravel()
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def word(stream):
     """Eight random words."""
     a, b, c, d = load(stream, 0), load(stream, 1), load(stream, 2), load(stream, 3)
@@ -72,7 +72,7 @@ def word(stream):
     return result
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def _horner(coefficients, x):
     total = fill(coefficients[-1])
     for i in range(len(coefficients) - 2, -1, -1):
@@ -80,7 +80,7 @@ def _horner(coefficients, x):
     return total
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def _minus_log(u):
     """-log u for u in (0, 1]."""
     bits = as_words(u)
@@ -93,13 +93,13 @@ def _minus_log(u):
     return fma(exponent, fill(-_LN2), 0.0 - s * _horner(_LOG, s * s))
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def uniform(stream):
     """Eight numbers in (0, 1]."""
     return 2.0 - as_lanes((word(stream) >> _12) | _ONE)
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def normals(stream, out, first, count):
     """Fill slots [first, first + count) of `out` with normal numbers; draws an even number of them."""
     for i in range(0, count, 2):
@@ -114,7 +114,7 @@ def normals(stream, out, first, count):
             store(out, first + i + 1, as_lanes(as_words(where_above(swap, zero, s, c)) ^ sign))
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def _lane_uniform(stream, lane):
     """A number in (0, 1] from the stream of one lane alone."""
     a, b, c, d = stream[lane], stream[WIDTH + lane], stream[2 * WIDTH + lane], stream[3 * WIDTH + lane]
@@ -130,7 +130,7 @@ def _lane_uniform(stream, lane):
     return 2.0**-53 * (float(result >> _11) + 1.0)
 
 
-@compiled(strict=True)
+@compiled(strict=True, inline=True)
 def chi(stream, x, freedom):
     """Eight numbers of the chi distribution, of at least two degrees of freedom, from normal numbers x.
 
