@@ -32,7 +32,7 @@ lint: setup
 
 # one process compiles and fills the cache before several run at once
 test: lint
-	$(BIN)/python -c "import solvable; solvable.Macro, solvable.Micro"
+	$(BIN)/python tests/warm_up.py
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-slow: setup

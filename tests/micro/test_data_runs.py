@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from solvable.overlaps import embed
 from solvable.papers.worschech2024.photographs import patches
 
 DIM = 40
@@ -82,6 +83,38 @@ def test_weights_in_the_coordinates_of_the_data():
         W = W + 0.5 / np.sqrt(DIM) * np.outer(2 * c * 0.5 * unit.derivative(h) * error, x)
     assert np.allclose(a.student_overlap[0, 0], W @ W.T / DIM, atol=1e-10)
     assert np.allclose(a.cross_overlap[0, 0], W @ W_star.T / DIM, atol=1e-10)
+
+
+def test_the_risk_is_that_of_the_rows():
+    """Rows with heavy tails: the risk is the mean squared error on them, far from that of Gaussian inputs with their covariance."""
+    random = np.random.default_rng(0)
+    rows = random.standard_normal((6000, DIM)) * random.standard_t(2.2, (6000, 1))
+    data = sv.Data(rows, order="drawn")
+    problem = problem_for(
+        data, teacher__activation="quadratic", student__activation="quadratic", training__learning_rate=1e-4
+    )
+    start = sv.Weights(
+        *(np.random.default_rng(s).standard_normal((n, DIM)) for s, n in ((1, 2), (2, 1))), basis=data.basis
+    )
+    micro = sv.run(problem, start, sv.Micro(data=data), times=[0, 0.1])
+    X = data.prepared(rows)
+    z = X @ np.vstack([start.student, start.teacher]).T / np.sqrt(DIM)
+    truth = np.mean((z[:, 2] ** 2 - 0.5 * (z[:, 0] ** 2 + z[:, 1] ** 2)) ** 2)
+    assert abs(micro.risk[0, 0] - truth) < 4 * micro.risk_error[0, 0]
+    assert micro.start_risk[0] == micro.risk[0, 0]
+    gaussian = sv.run(problem, start, sv.Macro(), times=[0]).risk[0, 0]
+    assert abs(gaussian - truth) > 0.5 * truth
+
+
+def test_directions_of_embedded_overlaps_are_random():
+    data = sv.Data(gaussian_rows(100))
+    problem = problem_for(data)
+    start = sv.start(problem, seed=0)
+    first, second = (embed(problem, start, seed) for seed in range(2))
+    for weights in (first, second):
+        assert np.allclose(weights.overlaps(problem).stacked, start.stacked, atol=1e-12)
+        assert 8 <= (weights.student[0] > 0).sum() <= DIM - 8  # in a fair coin's 4 standard deviations
+    assert not np.array_equal(first.student, second.student)
 
 
 def test_shuffled_rows_differ_between_runs_and_last_as_long_as_they_are():

@@ -38,8 +38,8 @@ def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
         TEACHER_READOUT: problem.teacher.readout_values,
         TEACHER_FIELDS: np.tensordot(inputs.eigenvalues, T, axes=1),
         TEACHER_BLOCKS: T,
-        RATES: segments_of(training.schedule, breaks),
-        READOUT_RATES: segments_of(training.readout_schedule, breaks),
+        RATES: _segments(training.schedule, breaks),
+        READOUT_RATES: _segments(training.readout_schedule, breaks),
     }
     head = np.array([training.loss_factor, training.label_noise, training.weight_decay, training.batch])
     ints = np.empty(14, dtype=np.int64)
@@ -68,7 +68,7 @@ def unpack(problem: Problem, states: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return rows[..., :p], rows[..., p:], states[..., blocks * p * (p + q) :]
 
 
-def segments_of(schedule: Schedule, breaks: np.ndarray) -> np.ndarray:
+def _segments(schedule: Schedule, breaks: np.ndarray) -> np.ndarray:
     """(len(breaks) + 1, 3): start, rate and slope of the schedule in each segment between the breaks."""
     starts = np.concatenate([[0.0], breaks])
     index = np.searchsorted(schedule.segments[:, 0], starts, side="right") - 1

@@ -6,7 +6,8 @@ import numpy as np
 from numba import float64, int64, void
 
 from solvable.micro import layout
-from solvable.micro.kernel import amplitudes, set_rates
+from solvable.micro.process import set_rates
+from solvable.micro.sample import amplitudes
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.random import normals

@@ -36,6 +36,7 @@ def run_jobs(jobs: Sequence[Job], totals: Sequence[float], threads: int | None, 
                 if control.stopped:
                     raise
                 control.stopped = True
+                pending = {one for one in pending if not one.cancel()}  # those not begun never begin
     finally:
         control.stopped = True
         for one in pending:

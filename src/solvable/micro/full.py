@@ -10,11 +10,13 @@ from typing import Protocol
 
 import numpy as np
 
-from solvable.micro import kernel, layout
+from solvable.dynamics.equations import RISK
+from solvable.micro import layout, process
 from solvable.micro.ahead import fill_rows, look_ahead
 from solvable.micro.ensemble import Control
-from solvable.micro.records import Eye, Records, threshold
-from solvable.micro.reduced import BOUND, CHUNK, own_amplitudes
+from solvable.micro.records import Eye, Records
+from solvable.micro.reduced import CHUNK, own_amplitudes
+from solvable.micro.sample import amplitudes
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.random import child, streams
 from solvable.overlaps import Weights, embed
@@ -22,6 +24,7 @@ from solvable.problems import Data, Problem
 from solvable.results import Ending, Lane
 
 AHEAD = 32  # samples in a block
+SAMPLE = 4096  # rows on which the risk is measured, at most
 LOOK = 16, 20  # steps between looks at least, and looks per unit of alpha at most
 
 
@@ -46,63 +49,93 @@ class GaussianRows:
         return rows if self._roots is None else rows * self._roots
 
 
+class Sample:
+    """Rows on which the risk of data is measured: all of them, or so many drawn once."""
+
+    def __init__(self, data: Data, seed: np.random.SeedSequence) -> None:
+        rows = data.rows
+        assert rows is not None
+        chosen = np.arange(len(rows))
+        if len(rows) > SAMPLE:
+            chosen = np.sort(np.random.default_rng(seed).choice(len(rows), SAMPLE, replace=False))
+        self.part = len(chosen) / len(rows)
+        self.rows = data.prepared(rows[chosen])
+
+    def risk(self, problem: Problem, V: np.ndarray, readout: np.ndarray) -> tuple[float, float]:
+        """With its standard error, which vanishes when no row is left out."""
+        p, z = problem.student.width, self.rows @ V.T / math.sqrt(V.shape[1])
+        error = problem.teacher.labels(z[:, p:]) - problem.student.unit.function(z[:, :p]) @ readout
+        losses = problem.training.loss_factor * error**2
+        return float(losses.mean()), float(losses.std() * math.sqrt((1 - self.part) / len(losses)))
+
+
 class Walk:
     """One run."""
 
-    def __init__(self, lane: Lane, run: int, seed: np.random.SeedSequence, records: Records, data: Data | None) -> None:
+    def __init__(
+        self,
+        lane: Lane,
+        run: int,
+        seed: np.random.SeedSequence,
+        records: Records,
+        data: Data | None,
+        sample: "Sample | None",
+    ) -> None:
         problem = lane.problem
-        self.lane, self.runs, self.records, self.data = lane, [run], records, data
+        self.lane, self.runs, self.records, self.data, self.sample = lane, [run], records, data, sample
         self.problem, self.dim, self.batch = problem, records.dim, problem.training.batch
         self.seed = seed
         bare = problem.replace(inputs__spectrum=None)
         self.layout = layout.layout(bare)
         self.tables = layout.rate_tables([problem])
         self.own = own_amplitudes(problem) if layout.is_own(problem) else None
-        self.look_ahead = look_ahead if self.own is None else kernel.in_python(look_ahead, self.own)
+        self.look_ahead = look_ahead if self.own is None else process.in_python(look_ahead, self.own)
 
     def __call__(self, control: Control, place: int) -> None:
-        with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped
-            self._run(control, place)
+        if control.stopped:
+            return
+        try:
+            with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped
+                self._run(control, place)
+        finally:
+            for name in ("V", "rows"):  # runs that are over need no memory
+                self.__dict__.pop(name, None)
 
     def _run(self, control: Control, place: int) -> None:
         self._prepare()
-        last, step = int(self.records.steps[-1]), 0
+        outputs, step, output = self.records.steps, 0, 0
         stride, began = max(LOOK[0], self.dim // LOOK[1]), time.monotonic()
-        ending = self._look()
-        output = 0
-        while ending is None:
-            if output < self.records.steps.size and step == self.records.steps[output]:
-                self.records.write(self.runs[0], output, self.overlaps(), self.eye)
+        ending = self._look(watch=True)
+        while True:
+            if output < outputs.size and step == outputs[output]:
+                if self._size() <= self.eye.bound:
+                    self.records.write(self.runs[0], output, *self._seen())
                 output += 1
-            if step == last:
+            if ending is None and step == outputs[-1]:
                 ending = Ending.FINISHED
+            if ending is None and control.stopped:
+                ending = Ending.INTERRUPTED
+            if ending is not None:
                 break
             if time.monotonic() - began > CHUNK:
                 began, control.done[place] = time.monotonic(), step
-                if control.stopped:
-                    ending = Ending.INTERRUPTED
-                    break
-            goal = min(int(self.records.steps[output]), (step // stride + 1) * stride)
-            came = self._advance(step, goal)
+            came = self._advance(step, min(int(outputs[output]), (step // stride + 1) * stride))
             if came == step:
                 ending = Ending.EXHAUSTED
-            elif came % stride == 0 or came == last:
-                ending = self._look()
+            elif came % stride == 0 or came == outputs[-1]:
+                ending = self._look(watch=came % stride == 0)
             step = came
-        if ending is Ending.STOPPED and output < self.records.steps.size and step == self.records.steps[output]:
-            self.records.write(self.runs[0], output, self.overlaps(), self.eye)
-        self.records.end(self.runs[0], ending or Ending.FINISHED, step, self.overlaps())
-        if ending is not Ending.INTERRUPTED:
-            control.done[place] = last
+        self.records.end(self.runs[0], ending, step, self.overlaps())
+        control.done[place] = step if ending is Ending.INTERRUPTED else outputs[-1]
 
     def _prepare(self) -> None:
-        self.eye = Eye(self.lane)
-        self.watched, self.falls, self.level = threshold(self.records.plan, self.eye, self.lane)
+        self.eye = Eye(self.lane, self.records.plan)
         basis = None if self.data is None else self.data.basis if self._has_basis() else None
         weights = self.lane.weights
         if weights is None:
             weights = embed(self.problem, self.lane.start, child(self.seed, WIDTH), basis)
-        self.basis, self.V = basis, np.ascontiguousarray(self._coordinates(weights, basis))
+        self.basis: np.ndarray | None = basis
+        self.V = np.ascontiguousarray(self._coordinates(weights, basis))
         self.p = self.problem.student.width
         self.rows: Rows = (
             GaussianRows(self.problem, self.seed)
@@ -114,7 +147,11 @@ class Walk:
         self.state = np.zeros(self.layout.slots * WIDTH)
         self.readout = self.state[self.layout.ints[layout.READOUT] * WIDTH :: WIDTH]
         self.readout[:] = self.lane.start.readout
-        self.bound = BOUND * max(1.0, float(np.trace(self.lane.start.student_overlap)))
+        if self.sample is not None:
+            self.records.start_risk[self.runs[0]] = first = self._seen()[1][RISK]
+            stop = self.records.plan.stop
+            if stop is not None and self.eye.watched == RISK:
+                self.eye.level = stop.level_for(first)
 
     def _has_basis(self) -> bool:
         return self.data is not None and (self.data.rows is not None or self.data.like is not None)
@@ -157,8 +194,8 @@ class Walk:
 
     def _big_batch(self, step: int) -> int:
         """One step on a batch too large to look ahead, in pieces; 0 if the rows run out before its end."""
-        ints, amplitudes = self.layout.ints, self.own or kernel.amplitudes
-        kernel.set_rates(ints, self.layout.floats, self.tables, float(step), self.work)
+        ints, push = self.layout.ints, self.own or amplitudes
+        process.set_rates(ints, self.layout.floats, self.tables, float(step), self.work)
         slots = self.work.reshape(-1, WIDTH)
         gradient, pushed, left = np.zeros((self.p, self.dim)), np.zeros(self.p), self.batch
         while left:
@@ -175,7 +212,7 @@ class Walk:
                 slots[ints[layout.TEACHER_FIELDS] :][: len(part) - self.p, :count] = part[self.p :]
                 slots[ints[layout.NORMALS] - 1, :count] = noise[i : i + count]
                 self.state.reshape(-1, WIDTH)[:] = self.state[::WIDTH, None]
-                amplitudes(ints, self.layout.floats, self.state, self.work)
+                push(ints, self.layout.floats, self.state, self.work)
                 F[i : i + count] = slots[ints[layout.AMPLITUDES] :][: self.p, :count].T
                 pushed += slots[ints[layout.PUSHES] :][: self.p, :count].sum(axis=1)
             gradient += F.T @ X
@@ -201,13 +238,23 @@ class Walk:
             blocks = np.array([part[: self.p] @ part.T for part in np.split(rows, np.cumsum(sizes)[:-1], axis=1)])
         return np.concatenate([blocks.ravel() / self.dim, self.readout])
 
-    def _look(self) -> Ending | None:
-        """How the run ends here, if it does."""
+    def _seen(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """The state, risk and largest cross overlap, and the error of the risk: on rows where there are data."""
+        y = self.overlaps()
+        seen, error = self.eye.see(y)
+        if self.sample is not None:
+            seen[RISK], error = self.sample.risk(self.problem, self.V, self.readout)
+        return y, seen, error
+
+    def _size(self) -> float:
+        """Sum of the students' squared norms."""
         W = self.V[: self.p]
-        if not np.einsum("ki,ki->", W, W) / self.dim <= self.bound:
+        return float(np.einsum("ki,ki->", W, W)) / self.dim
+
+    def _look(self, *, watch: bool) -> Ending | None:
+        """How the run ends here, if it does."""
+        if not self._size() <= self.eye.bound:
             return Ending.DIVERGED
-        if self.watched >= 0:
-            found = self.eye.see(self.overlaps())[0][self.watched]
-            if (found <= self.level) if self.falls else (found >= self.level):
-                return Ending.STOPPED
+        if watch and self.eye.watched >= 0 and self.eye.passed(self._seen()[1]):
+            return Ending.STOPPED
         return None

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvable.dynamics.packing import segments_of
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.overlaps import Overlaps, gram_factor
 from solvable.problems import Hermite, Problem, Target
@@ -160,8 +159,13 @@ def lanes(states: list[np.ndarray]) -> np.ndarray:
 
 
 def rate_tables(problems: list[Problem]) -> np.ndarray:
-    """(2, lane, segment, 3) courses of the learning and of the readout rate: begin, rate and slope of each segment."""
+    """(2, lane, segment, 3) courses of the learning and of the readout rate: begin, rate and slope of each segment. Lanes with
+    fewer segments than others have some that never begin."""
     chosen = [problems[i] if i < len(problems) else problems[0] for i in range(WIDTH)]
     schedules = [[one.training.schedule for one in chosen], [one.training.readout_schedule for one in chosen]]
-    breaks = np.unique(np.concatenate([one.segments[1:, 0] for row in schedules for one in row]))
-    return np.array([[segments_of(one, breaks) for one in row] for row in schedules])
+    most = max(len(one.segments) for row in schedules for one in row)
+    tables = np.full((2, WIDTH, most, 3), np.inf)
+    for table, row in zip(tables, schedules, strict=True):
+        for lane, schedule in zip(table, row, strict=True):
+            lane[: len(schedule.segments)] = schedule.segments
+    return tables

@@ -1,5 +1,6 @@
 """Finite-size SGD as a level."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,11 +10,13 @@ from solvable.micro import full, layout, reduced
 from solvable.micro.ensemble import run_jobs
 from solvable.micro.records import Records
 from solvable.numerics.random import child, seed_sequence
+from solvable.numerics.threads import one_blas_thread
 from solvable.overlaps import embed
 from solvable.problems import Data
 from solvable.results import Lane, Plan, Trajectory
 
 FORMS = ("auto", "reduced", "full")
+MOST_DIM = 10**12
 MOST_WEIGHTS = 10**9  # numbers that full weights may take
 
 
@@ -23,8 +26,9 @@ class Micro:
 
     The `form` "reduced" follows the overlaps as the exact Markov chain that they are for Gaussian inputs: a step costs the same
     at any dim, and its law is that of full weights. "full" follows all weights: for inputs that come as `data`, or as a check.
-    "auto" is reduced unless there are data. Run number i from start number j draws from the stream at (j, i) of the tree of
-    seeds, so its bits depend neither on the other runs nor on `threads` (None: all cores).
+    "auto" is reduced unless there are data. A run's stream follows from the seed, the problem, the start and the run's number, so
+    it depends neither on the other runs nor on `threads` (None: all cores). With data the risk is measured on rows, at most 4096
+    of them; with an iterator alone it is that of Gaussian inputs with the problem's spectrum.
 
     Outputs are at the nearest whole steps. A threshold to stop at is looked at every 16 steps, or 1000 times per unit of
     alpha if that is less often (20 times for full weights, and for the risk where it has no closed form).
@@ -47,6 +51,7 @@ class Micro:
                 continue
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{field}: {value!r} given, must be a whole number, at least {least}")
+            object.__setattr__(self, field, int(value))
         if self.form not in FORMS:
             raise ValueError(f"form: {self.form!r} given, must be one of {', '.join(FORMS)}")
         if self.data is not None and not isinstance(self.data, Data):
@@ -59,7 +64,7 @@ class Micro:
         seed = seed_sequence(self.seed)
         return {
             "runs": self.runs,
-            "seed": seed.entropy,
+            "seed": np.asarray(seed.entropy).tolist() if not isinstance(seed.entropy, int) else seed.entropy,
             "seed_path": list(seed.spawn_key),
             "form": "full" if self._is_full else "reduced",
             "data": None if self.data is None else self.data.fingerprint,
@@ -75,6 +80,10 @@ class Micro:
         dim = problem.inputs.dim
         if dim is None:
             raise ValueError("inputs.dim: infinite, but Micro simulates a finite one; give it, or use Macro")
+        if dim > MOST_DIM:
+            raise ValueError(
+                f"inputs.dim: {dim} given, must be at most 10^12 here: steps of 1/dim would drown in rounding"
+            )
         if not self._is_full:
             for lane in lanes:
                 layout.coordinates(lane.problem, lane.start)  # refuses overlaps that no weights have
@@ -102,15 +111,31 @@ class Micro:
         records = Records(lanes, plan, self.runs)
         self._check_rows(records)
         flat = [lane for lane in lanes for _ in range(self.runs)]
-        seeds = [child(self.seed, lane, run) for lane in range(len(lanes)) for run in range(self.runs)]
-        jobs: list[Any]
-        if self._is_full:
-            jobs = [full.Walk(lane, i, seeds[i], records, self.data) for i, lane in enumerate(flat)]
-        else:
-            jobs = reduced.groups(flat, seeds, records)
+        seeds = [self._seed(lane, run) for lane in lanes for run in range(self.runs)]
         steps = float(records.steps[-1])
-        run_jobs(jobs, [steps * len(job.runs) for job in jobs], self.threads, plan.report)
+        if not self._is_full:
+            groups = reduced.groups(flat, seeds, records)
+            run_jobs(groups, [steps * len(group.runs) for group in groups], self.threads, plan.report)
+            return records.trajectory(self.name, self.settings())
+        sample = self._sample()
+        walks = [full.Walk(lane, i, seeds[i], records, self.data, sample) for i, lane in enumerate(flat)]
+        with one_blas_thread():  # each of our threads has a product of its own to compute
+            run_jobs(walks, [steps] * len(walks), self.threads, plan.report)
         return records.trajectory(self.name, self.settings())
+
+    def _seed(self, lane: Lane, run: int) -> np.random.SeedSequence:
+        """From what the run is, not from what runs beside it."""
+        content = hashlib.sha256(f"{lane.problem.hash} {lane.start.hash}".encode()).digest()
+        return child(self.seed, int(self._is_full), *np.frombuffer(content[:16], dtype="<u4").tolist(), run)
+
+    def _sample(self) -> full.Sample | None:
+        """Rows to measure the risk on. An iterator has none to spare: then the risk is that of Gaussian inputs."""
+        data = self.data if self.data is None or self.data.rows is not None else self.data.like
+        if data is None or data.rows is None:
+            return None
+        if data.prepare:
+            data.basis  # noqa: B018  (once, before many threads ask for it)
+        return full.Sample(data, child(self.seed, 2))
 
     def _check_rows(self, records: Records) -> None:
         """Say at once that the rows will not last."""

@@ -9,18 +9,29 @@ from solvable.dynamics.packing import pack, unpack
 from solvable.dynamics.system import observers
 from solvable.results import Blocks, Ending, Lane, Plan, Trajectory
 
+BOUND = 1e4  # squared norms beyond this multiple of the first ones have diverged
 NODES = 2**12  # for risks without closed form: their error is far below that of sampling runs
 
 
 class Eye:
-    """Looks at a state for risk and largest cross overlap. One for each thread."""
+    """Looks at the states of a lane: risk and largest cross overlap, whether the threshold is passed. One for each thread.
+    `watched` is which of the two has a threshold (-1: none), `falls` in which direction, `level` where."""
 
-    def __init__(self, lane: Lane) -> None:
-        problem = lane.problem
+    def __init__(self, lane: Lane, plan: Plan) -> None:
+        problem = lane.problem.replace(
+            training__learning_rate=1.0, training__readout_rate=None
+        )  # rates are not looked at
         self.packed = pack(problem, lane.start)
         self.scratch = workspace(problem.student.width, problem.teacher.width)
         self._observers = observers(problem, NODES)
         self.compiled = self._observers[0] is observe
+        self.bound = BOUND * max(
+            1.0, *(float(np.trace(one)) for one in (lane.start.student_overlap, lane.start.teacher_overlap))
+        )
+        self.watched, self.falls, self.level = -1, True, 0.0
+        if plan.stop is not None:
+            self.watched, self.falls = WATCHED[plan.stop.quantity], plan.stop.falls
+            self.level = plan.stop.level_for(self.see(self.packed.state)[0][self.watched])
 
     def see(self, y: np.ndarray) -> tuple[np.ndarray, float]:
         """Risk and largest cross overlap, and the error of the risk."""
@@ -28,6 +39,11 @@ class Eye:
         for look, row in zip(self._observers, found, strict=True):
             look(y, self.packed.ints, self.packed.floats, self.scratch, row)
         return found[0], abs(float(found[0, RISK]) - float(found[-1, RISK])) if len(found) > 1 else 0.0
+
+    def passed(self, seen: np.ndarray) -> bool:
+        if self.watched < 0:
+            return False
+        return bool(seen[self.watched] <= self.level if self.falls else seen[self.watched] >= self.level)
 
 
 class Records:
@@ -38,6 +54,8 @@ class Records:
         dim = problem.inputs.dim
         assert dim is not None
         self.problem, self.lanes, self.each = problem, lanes, each
+        if plan.times[-1] > 0 and round(plan.times[-1] * dim) == 0:
+            raise ValueError(f"until: {plan.times[-1]:g} is less than half a step of 1/dim = {1 / dim:g}")
         if plan.times[-1] * dim > 2.0**62:
             raise ValueError(
                 f"until: {plan.times[-1] * dim:.3g} steps, more than can be counted; lower until or inputs.dim"
@@ -50,19 +68,15 @@ class Records:
         self.totals = np.full((runs, times, p * n + p), np.nan)
         size = blocks * p * n + p
         self.states = np.full((runs, times, size), np.nan) if plan.keep_blocks else None
-        self.ends = np.stack([pack(lane.problem, lane.start).state for lane in lanes for _ in range(each)])
-        self.start_risk = np.repeat(
-            [Eye(lane).see(pack(lane.problem, lane.start).state)[0][RISK] for lane in lanes], each
-        )
+        eyes = [Eye(lane, plan) for lane in lanes]
+        self.ends = np.repeat([eye.packed.state for eye in eyes], each, axis=0)
+        self.start_risk = np.repeat([eye.see(eye.packed.state)[0][RISK] for eye in eyes], each)
         self.endings = np.full(runs, Ending.INTERRUPTED)
         self.end_steps = np.zeros(runs, dtype=np.int64)
 
-    def write(self, run: int, output: int, y: np.ndarray, eye: Eye) -> None:
-        """Output number `output` of a run; left NaN where the state is not finite."""
+    def write(self, run: int, output: int, y: np.ndarray, seen: np.ndarray, error: float) -> None:
+        """Output number `output` of a run, with what was seen of it."""
         p = self.problem.student.width
-        seen, error = eye.see(y)
-        if not np.isfinite(seen).all():
-            return
         self.risk[run, output], self.risk_error[run, output] = seen[RISK], error
         self.totals[run, output, :-p] = y[:-p].reshape(self.problem.inputs.blocks, -1).sum(axis=0)
         self.totals[run, output, -p:] = y[-p:]
@@ -70,9 +84,7 @@ class Records:
             self.states[run, output] = y
 
     def end(self, run: int, ending: Ending, step: int, y: np.ndarray) -> None:
-        self.endings[run], self.end_steps[run] = ending, step
-        if np.isfinite(y).all():
-            self.ends[run] = y
+        self.endings[run], self.end_steps[run], self.ends[run] = ending, step, y
 
     def trajectory(self, name: str, settings: dict[str, Any]) -> Trajectory:
         problem = self.problem
@@ -105,11 +117,3 @@ class Records:
             blocks=blocks,
             stop=self.plan.stop,
         )
-
-
-def threshold(plan: Plan, eye: Eye, lane: Lane) -> tuple[int, bool, float]:
-    """Which observed value to watch (-1: none), whether it must fall, and to which level."""
-    if plan.stop is None:
-        return -1, True, 0.0
-    watched = WATCHED[plan.stop.quantity]
-    return watched, plan.stop.falls, plan.stop.level_for(eye.see(pack(lane.problem, lane.start).state)[0][watched])

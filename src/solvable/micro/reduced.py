@@ -5,42 +5,50 @@ from collections.abc import Callable
 
 import numpy as np
 
-from solvable.micro import kernel, layout
+from solvable.micro import layout, process
 from solvable.micro.ensemble import Control
-from solvable.micro.records import Eye, Records, threshold
+from solvable.micro.records import Eye, Records
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
 from solvable.problems import Problem
 from solvable.results import Ending, Lane
 
-BOUND = 1e8  # squared norms beyond this multiple of the first have diverged
 LOOK = 16, 1000  # look for thresholds every so many steps at least, and so many times per unit of alpha at most
 SLOW_LOOK = 16, 20  # where the risk has no closed form
 CHUNK = 0.05  # seconds between glances at the clock
-FATES = {kernel.PASSED: Ending.STOPPED, kernel.LOST: Ending.DIVERGED}
+FATES = {process.PASSED: Ending.STOPPED, process.LOST: Ending.DIVERGED}
 
 
 class Group:
     """Up to eight runs of problems that differ in their rates and starts only. `runs` are their numbers in the records."""
 
     def __init__(
-        self, lanes: list[Lane], runs: list[int], seeds: list[np.random.SeedSequence], records: Records
+        self,
+        lanes: list[Lane],
+        states: list[np.ndarray],
+        runs: list[int],
+        seeds: list[np.random.SeedSequence],
+        records: Records,
     ) -> None:
         problem = lanes[0].problem
         self.lanes, self.runs, self.records = lanes, runs, records
         self.layout = layout.layout(problem)
-        self.state = layout.lanes([layout.coordinates(lane.problem, lane.start) for lane in lanes])
+        self.state = layout.lanes(states)
         self.stream = streams(seeds)
         self.work = slots(self.layout.work)
         self.tables = layout.rate_tables([lane.problem for lane in lanes])
         self.layout.ints[layout.VARYING] = self.tables.shape[2] > 1
-        self.follow: Callable[..., int] = kernel.follow
+        self.follow: Callable[..., int] = process.follow
         if layout.is_own(problem):
-            self.follow = kernel.in_python(kernel.follow, own_amplitudes(problem))
+            self.follow = process.in_python(process.follow, own_amplitudes(problem))
 
     def __call__(self, control: Control, place: int) -> None:
+        with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped
+            self._run(control, place)
+
+    def _run(self, control: Control, place: int) -> None:
         self._prepare()
-        step, speed = 0, 1e4
+        step, speed = 0, 1 / CHUNK
         going = self._look(0)
         for output, end in enumerate(self.records.steps):
             while step < end and going:
@@ -50,7 +58,7 @@ class Group:
                 began, goal = time.monotonic(), min(int(end), step + max(1, int(speed * CHUNK)))
                 came = self._advance(step, goal)
                 speed = min(max((came - step) / max(time.monotonic() - began, 1e-9), 0.5 * speed), 10 * speed)
-                step, going = came, bool((self.fate == kernel.GOING).any())
+                step, going = came, bool((self.fate == process.GOING).any())
                 control.done[place] = step * len(self.runs)
             self._write(output, int(end))
         self._look(step, final=True)
@@ -60,18 +68,18 @@ class Group:
     def _prepare(self) -> None:
         """What only the thread that runs needs."""
         count = len(self.runs)
-        self.eyes = [Eye(lane) for lane in self.lanes]
-        self.inspect, self.scratch = self.eyes[0].packed.ints, self.eyes[0].scratch
+        known = {id(lane): Eye(lane, self.records.plan) for lane in self.lanes}
+        self.eyes = [known[id(lane)] for lane in self.lanes]
+        first = self.eyes[0]
+        self.inspect, self.scratch = first.packed.ints, first.scratch
         self.values = np.stack([eye.packed.floats for eye in self.eyes])
         self.fate, self.when = np.zeros((2, count), dtype=np.int64)
         self.ends = np.stack([eye.packed.state for eye in self.eyes])
-        asked = [threshold(self.records.plan, eye, lane) for eye, lane in zip(self.eyes, self.lanes, strict=True)]
-        self.watched, self.falls = asked[0][:2]
-        self.levels = np.array([level for _, _, level in asked])
-        self.slow = self.watched >= 0 and not self.eyes[0].compiled
+        self.levels, self.bounds = np.array([[eye.level, eye.bound] for eye in self.eyes]).T.copy()
+        self.slow = first.watched >= 0 and not first.compiled
+        self.watched, self.falls = -1 if self.slow else first.watched, first.falls
         least, often = SLOW_LOOK if self.slow else LOOK
         self.stride = max(least, self.records.dim // often)
-        self.bound = BOUND * max(1.0, *(float(np.trace(lane.start.student_overlap)) for lane in self.lanes))
 
     def _advance(self, begin: int, end: int) -> int:
         if self.slow:
@@ -79,7 +87,7 @@ class Group:
         came = int(
             self.follow(
                 self.layout.ints, self.layout.floats, self.tables, self.stream, self.state,
-                self.work, begin, end, self.stride, self.bound, -1 if self.slow else self.watched, self.falls, self.levels,
+                self.work, begin, end, self.stride, self.bounds, self.watched, self.falls, self.levels,
                 self.inspect, self.values, self.scratch, self.fate, self.when, self.ends,
             )
         )  # fmt: skip
@@ -89,46 +97,44 @@ class Group:
 
     def _look(self, step: int, *, final: bool = False) -> bool:
         """See who diverged, and at the first step who is past the threshold already."""
-        watched = -1 if final or self.slow else self.watched
-        kernel.look(
-            self.layout.ints, self.state, step, self.bound, watched, self.falls, self.levels,
+        process.look(
+            self.layout.ints, self.state, step, self.bounds, -1 if final else self.watched, self.falls, self.levels,
             self.inspect, self.values, self.scratch, self.fate, self.when, self.ends,
         )  # fmt: skip
         if self.slow and not final:
             self._look_slowly(step)
-        return bool((self.fate == kernel.GOING).any())
+        return bool((self.fate == process.GOING).any())
 
     def _look_slowly(self, step: int) -> None:
         ys = self._overlaps()
         for i, eye in enumerate(self.eyes):
-            if self.fate[i] == kernel.GOING:
-                found = eye.see(ys[i])[0][self.watched]
-                if (found <= self.levels[i]) if self.falls else (found >= self.levels[i]):
-                    self.fate[i], self.when[i], self.ends[i] = kernel.PASSED, step, ys[i]
+            if self.fate[i] == process.GOING and eye.passed(eye.see(ys[i])[0]):
+                self.fate[i], self.when[i], self.ends[i] = process.PASSED, step, ys[i]
 
     def _overlaps(self) -> np.ndarray:
         ys = np.empty_like(self.ends)
-        kernel.all_overlaps(self.layout.ints, self.state, ys)
+        process.all_overlaps(self.layout.ints, self.state, ys)
         return ys
 
     def _write(self, output: int, step: int) -> None:
         """Outputs of the runs that came to this step."""
         ys = self._overlaps()
-        for i, run in enumerate(self.runs):
-            if self.fate[i] == kernel.GOING or self.when[i] == step:
-                self.records.write(run, output, ys[i] if self.fate[i] == kernel.GOING else self.ends[i], self.eyes[i])
+        for i, (run, eye) in enumerate(zip(self.runs, self.eyes, strict=True)):
+            there = self.fate[i] == process.GOING or (self.fate[i] == process.PASSED and self.when[i] == step)
+            if there and np.abs(ys[i]).max() <= eye.bound:
+                self.records.write(run, output, ys[i], *eye.see(ys[i]))
 
     def _close(self, ending: Ending, step: int) -> None:
         ys = self._overlaps()
         for i, run in enumerate(self.runs):
-            if self.fate[i] == kernel.GOING:
+            if self.fate[i] == process.GOING:
                 self.records.end(run, ending, step, ys[i])
             else:
                 self.records.end(run, FATES[int(self.fate[i])], int(self.when[i]), self.ends[i])
 
 
 def own_amplitudes(problem: Problem) -> Callable[..., None]:
-    """`kernel.amplitudes` for functions of the user's own, in Python."""
+    """`process.amplitudes` for functions of the user's own, in Python."""
     p, q, training = problem.student.width, problem.teacher.width, problem.training
     unit, labels = problem.student.unit, problem.teacher.labels
 
@@ -149,7 +155,9 @@ def own_amplitudes(problem: Problem) -> Callable[..., None]:
 
 def groups(lanes: list[Lane], seeds: list[np.random.SeedSequence], records: Records) -> list[Group]:
     """One lane for each run, in groups of eight; a run's stream and arithmetic do not depend on its group."""
+    known = {id(lane): layout.coordinates(lane.problem, lane.start) for lane in lanes}
+    states = [known[id(lane)] for lane in lanes]
+    parts = [slice(i, min(i + WIDTH, len(lanes))) for i in range(0, len(lanes), WIDTH)]
     return [
-        Group(lanes[i : i + WIDTH], list(range(i, min(i + WIDTH, len(lanes)))), seeds[i : i + WIDTH], records)
-        for i in range(0, len(lanes), WIDTH)
+        Group(lanes[part], states[part], list(range(part.start, part.stop)), seeds[part], records) for part in parts
     ]

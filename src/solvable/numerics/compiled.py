@@ -1,8 +1,8 @@
 """How this library compiles: one decorator, so that every kernel is cached, frees the interpreter lock and follows IEEE infinities.
 
 Sums may be reordered and fused (that is what lets them run in vector registers), but NaN and infinity keep their meaning:
-divergence is detected by them. `strict` kernels keep the order as written: the same bits wherever they run. Give an explicit
-signature to whatever is handed over as a function value.
+divergence is detected by them. `strict` kernels keep the order as written: the same bits whatever runs beside them. Give an
+explicit signature to whatever is handed over as a function value.
 """
 
 import contextlib

@@ -2,11 +2,20 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import lru_cache
+from typing import Any
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Within it, matrix products use the thread that asks for them and no other."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="blas")
 
 
 def cores() -> int:
-    return len(os.sched_getaffinity(0))
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @lru_cache(maxsize=4)
@@ -14,4 +23,5 @@ def pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads)
 
 
-os.register_at_fork(after_in_child=pool.cache_clear)  # threads do not survive a fork
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.cache_clear)  # threads do not survive a fork

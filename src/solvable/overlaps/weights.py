@@ -25,13 +25,31 @@ class Weights:
         for name in ("student", "teacher", "readout", "basis"):
             value = getattr(self, name)
             if value is not None:
-                array = as_array(value)
-                if not np.isfinite(array).all():
-                    raise InvalidStart(f"{name}: must be finite")
-                object.__setattr__(self, name, array)
+                object.__setattr__(self, name, _checked(name, value))
+        if self.student.shape[1] != self.teacher.shape[1]:
+            raise InvalidStart(
+                f"teacher: rows of {self.teacher.shape[1]} numbers given, must be {self.student.shape[1]} as the students'"
+            )
+
+    def __repr__(self) -> str:
+        return f"Weights({len(self.student)} students, {len(self.teacher)} teachers, dim {self.student.shape[1]})"
 
     def overlaps(self, problem: Problem) -> Overlaps:
         return measure(problem, self.student, self.teacher, self.readout, self.basis)
+
+
+def _checked(name: str, value: Any) -> np.ndarray:
+    shape = "(p,)" if name == "readout" else "(dim, dim)" if name == "basis" else "(units, dim)"
+    try:
+        array = as_array(value)
+    except (TypeError, ValueError):
+        raise InvalidStart(f"{name}: {type(value).__name__} given, must be an array {shape} of numbers") from None
+    if np.iscomplexobj(value) or array.ndim != (1 if name == "readout" else 2):
+        kind = "complex numbers" if np.iscomplexobj(value) else f"shape {array.shape}"
+        raise InvalidStart(f"{name}: {kind} given, must be real numbers {shape}")
+    if not np.isfinite(array).all():
+        raise InvalidStart(f"{name}: must be finite")
+    return array
 
 
 def embed(problem: Problem, start: Overlaps, seed: Any, basis: np.ndarray | None = None) -> Weights:
@@ -43,8 +61,9 @@ def embed(problem: Problem, start: Overlaps, seed: Any, basis: np.ndarray | None
     for size in np.unique(sizes):  # all blocks of one size at once
         chosen = np.flatnonzero(sizes == size)
         factors = gram_factor(start.stacked[chosen], min(len(rows), int(size)))
-        frames = np.linalg.qr(random.standard_normal((chosen.size, int(size), factors.shape[2])))[0]
-        parts = np.sqrt(dim) * factors @ frames.transpose(0, 2, 1)
+        frames, upper = np.linalg.qr(random.standard_normal((chosen.size, int(size), factors.shape[2])))
+        signs = np.where(np.diagonal(upper, axis1=1, axis2=2) < 0, -1.0, 1.0)  # without them, QR favours directions
+        parts = np.sqrt(dim) * factors @ (frames * signs[:, None]).transpose(0, 2, 1)
         places = (ends[chosen] - size)[:, None] + np.arange(size)
         rows[:, places.ravel()] = parts.transpose(1, 0, 2).reshape(len(rows), -1)
     rows = rows if basis is None else rows @ basis.T

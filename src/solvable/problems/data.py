@@ -88,9 +88,13 @@ class Data:
             if not np.isfinite(part).all():
                 raise ValueError(f"data: not finite between rows {i} and {i + len(part)}")
             total += part.sum(axis=0)
-            square += part.T @ part
+            with np.errstate(over="ignore", invalid="ignore"):
+                square += part.T @ part
         mean = total / len(self.rows)
-        return shift + mean, square / len(self.rows) - np.outer(mean, mean)
+        covariance = square / len(self.rows) - np.outer(mean, mean)
+        if not np.isfinite(covariance).all():
+            raise ValueError("data: numbers too large to square")
+        return shift + mean, covariance
 
     @cached_property
     def preparation(self) -> tuple[np.ndarray | None, float]:
@@ -104,6 +108,17 @@ class Data:
         if variance <= 0:
             raise ValueError("data: all rows are equal")
         return mean, variance**-0.5
+
+    def prepared(self, rows: np.ndarray) -> np.ndarray:
+        """Rows as learning sees them: centred and scaled."""
+        mean, factor = self.preparation
+        part = np.asarray(rows, dtype=float)
+        if not np.isfinite(part).all():
+            raise ValueError("data: a row is not finite")
+        if mean is not None and len(part):
+            part = part - mean
+            part *= factor
+        return part
 
     @cached_property
     def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
@@ -139,6 +154,10 @@ class Data:
             digest.update(np.ascontiguousarray(self.rows[i : i + step]).tobytes())
         return digest.hexdigest()
 
+    def __repr__(self) -> str:
+        what = "an iterator" if self.rows is None else f"{len(self.rows)} rows"
+        return f"Data({what} of {self.dim or '?'} numbers, order={self.order!r})"
+
     def reader(self, seed: np.random.SeedSequence, dim: int | None = None) -> "Reader":
         """Rows for one run, of `dim` numbers each."""
         return Reader(self, seed, dim)
@@ -150,20 +169,13 @@ class Reader:
     def __init__(self, data: Data, seed: np.random.SeedSequence, dim: int | None = None) -> None:
         dim = dim or data.dim
         self._data, self._random, self._at = data, np.random.default_rng(seed), 0
-        self._mean, self._factor = data.preparation
         self._order = self._random.permutation(len(data.rows)) if data.order == "shuffled" else None  # type: ignore[arg-type]
         self._stacks: Iterator[np.ndarray] = iter(()) if data.rows is not None else _stacks(data.source, dim)
         self._left = np.empty((0, dim or 0))
 
     def take(self, count: int) -> np.ndarray:
         """(up to count, dim); fewer when the rows run out."""
-        part = np.asarray(self._next(count), dtype=float)
-        if not np.isfinite(part).all():
-            raise ValueError("data: a row is not finite")
-        if self._mean is not None and len(part):
-            part = part - self._mean
-            part *= self._factor
-        return part
+        return self._data.prepared(self._next(count))
 
     def _next(self, count: int) -> np.ndarray:
         rows = self._data.rows

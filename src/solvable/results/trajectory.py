@@ -23,7 +23,7 @@ AVERAGED = ("risk", "student_overlap", "cross_overlap", "readout")
 
 
 class Mean(NamedTuple):
-    """Mean and standard error over `runs` runs; `left_out` more diverged and do not enter."""
+    """Mean and standard error over `runs` runs; `left_out` more diverged or were interrupted and do not enter."""
 
     mean: np.ndarray
     standard_error: np.ndarray
@@ -129,6 +129,8 @@ class Trajectory:
 
     def last(self, run: int = 0) -> Overlaps:
         """The state in which a run ended."""
+        if not np.isfinite(self.end_blocks.student[run]).all():
+            raise ValueError(f"last: run {run} has no finite last state ({self.ending[run].text})")
         return repaired(
             self.end_blocks.student[run],
             self.end_blocks.cross[run],
@@ -158,14 +160,19 @@ class Trajectory:
         )  # fmt: skip
 
     def mean(self, name: str = "risk") -> Mean:
-        """Average of an array over the runs that did not diverge, at the times that all of them reached (else NaN: the
-        runs still going when others have stopped are no fair sample). Runs at several rates are not averaged."""
+        """Average of an array over the runs that did not diverge (nor were interrupted, if some were not), at the times that
+        all of them reached (else NaN: the runs still going when others have stopped are no fair sample). Runs at several
+        rates are not averaged."""
         if name not in AVERAGED:
             raise ValueError(f"mean: {name!r} given, must be one of {', '.join(AVERAGED)}")
         for label, values in self.labels.items():
             if label != "start" and len(np.unique(values)) > 1:
                 raise ValueError(f"mean: the runs differ in {label}; choose by select({label}=...) first")
         kept = self.endings != Ending.DIVERGED
+        if (
+            self.endings[kept] != Ending.INTERRUPTED
+        ).any():  # some came to the end: the others end at random, not by what they did
+            kept &= self.endings != Ending.INTERRUPTED
         values = getattr(self, name)[kept]
         reached = np.isfinite(self.risk[kept]).all(axis=0) & kept.any()
         count = int(kept.sum())
@@ -176,9 +183,13 @@ class Trajectory:
                 error[reached] = values[:, reached].std(axis=0, ddof=1) / np.sqrt(count)
         return Mean(mean, error, count, len(kept) - count)
 
-    def exit_time(self, below: float = 0.5, *, relative: bool = True) -> np.ndarray:
+    def exit_time(self, below: float | None = None, *, relative: bool = True) -> np.ndarray:
         """(run,) first time the risk falls to `below` (relative: times its first value), NaN where it does not. Exact for
-        runs that stopped at this very threshold; else read between outputs by a straight line in log risk."""
+        runs that stopped at this very threshold; else read between outputs by a straight line in log risk. Without `below`:
+        the threshold of `stop`, whatever it watches, or half the first risk if there was none."""
+        if below is None and self.stop is not None:
+            return np.where(self.endings == Ending.STOPPED, self.end_time, np.nan)
+        below = 0.5 if below is None else below
         exact = self.stop is not None and self.stop == Threshold("risk", below, True, relative)
         levels = below * self.start_risk if relative else np.full(len(self.risk), below)
         pairs = zip(self.risk, levels, strict=True)

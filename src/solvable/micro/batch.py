@@ -1,0 +1,130 @@
+"""Steps on a batch of samples. What lies outside the frames is drawn once for the whole batch."""
+
+from solvable.micro import layout as lay
+from solvable.micro.sample import TINY, finish, rotation, shrink
+from solvable.numerics.compiled import compiled
+from solvable.numerics.lanes import fill, fma, load, root, store, where_above
+from solvable.numerics.random import chi, normals
+
+
+@compiled(strict=True)
+def clear_sums(ints, work):
+    for i in range(ints[lay.SUMS], ints[lay.TRIANGLE]):
+        store(work, i, fill(0.0))
+
+
+@compiled(strict=True)
+def collect(ints, work):
+    """Add one sample of a batch to the sums. What lies outside is not drawn: of all the samples' amplitudes only a triangular
+    factor R of sum F F^T matters for it."""
+    p = ints[lay.STUDENTS]
+    for b in range(ints[lay.BLOCKS]):
+        row = lay.TABLE + b * lay.ROW
+        rank, z, at = ints[row + lay.RANK], ints[row + lay.DRAWS], ints[row + lay.SUM]
+        width = rank + (p if ints[row + lay.FREEDOM] > 0 else 0)
+        for k in range(p):
+            f = load(work, ints[lay.AMPLITUDES] + k)
+            for i in range(width):
+                slot = at + k * width + i
+                store(work, slot, fma(f, load(work, z + i), load(work, slot)))
+    for k in range(p):
+        slot = ints[lay.PUSH_SUMS] + k
+        store(work, slot, load(work, slot) + load(work, ints[lay.PUSHES] + k))
+    f = ints[lay.AMPLITUDES]
+    for j in range(p):
+        at = ints[lay.FACTOR] + j * p
+        cosine, sine, length = rotation(load(work, at + j), load(work, f + j))
+        store(work, at + j, length)
+        for k in range(j + 1, p):
+            x, y = load(work, at + k), load(work, f + k)
+            store(work, at + k, fma(cosine, x, sine * y))
+            store(work, f + k, fma(cosine, y, 0.0 - sine * x))
+
+
+@compiled(strict=True)
+def learn_batch(ints, floats, stream, state, work):
+    """One step on a whole batch: outside the frames, R^T times the triangle of Bartlett (1933) has the law of the update."""
+    p = ints[lay.STUDENTS]
+    if floats[lay.DECAY] > 0.0:
+        shrink(ints, floats, state, work)
+    rate = load(work, ints[lay.RATE]) * (1.0 / ints[lay.BATCH])
+    for b in range(ints[lay.BLOCKS]):
+        row = lay.TABLE + b * lay.ROW
+        rank, freedom, at = ints[row + lay.RANK], ints[row + lay.FREEDOM], ints[row + lay.SUM]
+        width = rank + (p if freedom > 0 else 0)
+        scale = rate * floats[ints[lay.ROOTS] + b]
+        for k in range(p):
+            for i in range(rank):
+                slot = ints[row + lay.C] + k * rank + i
+                store(state, slot, fma(scale, load(work, at + k * width + i), load(state, slot)))
+        if freedom > 0:
+            _draw_triangle(p, stream, work, ints[lay.TRIANGLE], freedom)
+            _widen(
+                p,
+                state,
+                ints[row + lay.L],
+                work,
+                at + rank,
+                width,
+                ints[lay.FACTOR],
+                ints[lay.TRIANGLE],
+                ints[lay.WIDE],
+                scale,
+            )
+            _fold(p, state, ints[row + lay.L], work, ints[lay.WIDE])
+    finish(ints, state, work, ints[lay.PUSH_SUMS], 1.0 / ints[lay.BATCH])
+
+
+@compiled(strict=True)
+def _draw_triangle(p, stream, work, at, freedom):
+    """(p, p) lower triangle: chi of falling freedom on the diagonal, normal below."""
+    normals(stream, work, at, p * p)
+    for i in range(p):
+        store(work, at + i * p + i, chi(stream, load(work, at + i * p + i), float(freedom - i)))
+
+
+@compiled(strict=True)
+def _widen(p, state, triangle, work, sums, width, factor, outside, wide, scale):
+    """(p, 2 p) = [lay.L + scale sums | scale R^T T]."""
+    for k in range(p):
+        at = triangle + k
+        for j in range(p):
+            total = load(work, sums + k * width + j) * scale
+            if j <= k:
+                total = total + load(state, at)
+                at += p - 1 - j
+            store(work, wide + k * 2 * p + j, total)
+        for j in range(p):
+            total = fill(0.0)
+            for i in range(j, p):
+                if i <= k:  # R is upper triangular
+                    total = fma(load(work, factor + i * p + k), load(work, outside + i * p + j), total)
+            store(work, wide + k * 2 * p + p + j, total * scale)
+
+
+@compiled(strict=True)
+def _fold(p, state, triangle, work, wide):
+    """Turn the frame by reflections until the wide matrix is lower triangular."""
+    n = 2 * p
+    for k in range(p):
+        at = wide + k * n
+        square = fill(0.0)
+        for i in range(k, n):
+            square = fma(load(work, at + i), load(work, at + i), square)
+        length, head = root(square), load(work, at + k)
+        end = where_above(head, fill(0.0), 0.0 - length, length)
+        store(work, at + k, head - end)
+        size = where_above(head, fill(0.0), head, 0.0 - head)
+        weight = where_above(square, fill(TINY), 1.0 / fma(length, size, square), fill(0.0))
+        for m in range(k + 1, p):
+            other, total = wide + m * n, fill(0.0)
+            for i in range(k, n):
+                total = fma(load(work, at + i), load(work, other + i), total)
+            total = total * weight
+            for i in range(k, n):
+                store(work, other + i, fma(0.0 - total, load(work, at + i), load(work, other + i)))
+        store(work, at + k, end)
+        slot = triangle + k
+        for j in range(k + 1):
+            store(state, slot, load(work, at + j))
+            slot += p - 1 - j

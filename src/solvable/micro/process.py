@@ -1,0 +1,150 @@
+"""Many steps of the reduced process, with a look at the runs from time to time."""
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numba import boolean, float64, int64, uint64
+
+from solvable.dynamics.equations import OBSERVED, observe
+from solvable.micro import layout as lay
+from solvable.micro.batch import clear_sums, collect, learn_batch
+from solvable.micro.sample import amplitudes, draw, fields, learn
+from solvable.numerics.compiled import compiled
+from solvable.numerics.lanes import WIDTH
+
+GOING, PASSED, LOST = 0, 1, 2  # what has become of a run
+
+
+@compiled(strict=True)
+def set_rates(ints, floats, tables, step, work):
+    """Rates of a step over dim, for each lane."""
+    time = step / floats[lay.DIM]
+    for which in range(2):
+        slot = (ints[lay.RATE] if which == 0 else ints[lay.READOUT_RATE]) * WIDTH
+        for lane in range(WIDTH):
+            i = tables.shape[2] - 1
+            while i > 0 and tables[which, lane, i, 0] > time:
+                i -= 1
+            begin, rate, slope = tables[which, lane, i]
+            work[slot + lane] = (rate + slope * (time - begin)) / floats[lay.DIM]
+
+
+@compiled(strict=True)
+def overlaps(ints, state, lane, y):
+    """Student rows of every block's overlaps and the readout of one lane, as `dynamics.packing` has them."""
+    p, q = ints[lay.STUDENTS], ints[lay.TEACHERS]
+    n = p + q
+    for b in range(ints[lay.BLOCKS]):
+        row = lay.TABLE + b * lay.ROW
+        rank, triangle = ints[row + lay.RANK], ints[row + lay.L]
+        for k in range(p):
+            at = (b * p + k) * n
+            mine = ints[row + lay.C] + k * rank
+            for m in range(p):
+                total, other = 0.0, ints[row + lay.C] + m * rank
+                for i in range(rank):
+                    total += state[(mine + i) * WIDTH + lane] * state[(other + i) * WIDTH + lane]
+                if ints[row + lay.FREEDOM] > 0:
+                    column = triangle
+                    for j in range(min(k, m) + 1):
+                        total += state[(column + k - j) * WIDTH + lane] * state[(column + m - j) * WIDTH + lane]
+                        column += p - j
+                y[at + m] = total
+            for m in range(q):
+                total, other = 0.0, ints[row + lay.B] + m * rank
+                for i in range(rank):
+                    total += state[(mine + i) * WIDTH + lane] * state[(other + i) * WIDTH + lane]
+                y[at + p + m] = total
+    for k in range(p):
+        y[ints[lay.BLOCKS] * p * n + k] = state[(ints[lay.READOUT] + k) * WIDTH + lane]
+
+
+@compiled(strict=True)
+def _size(ints, state, lane):
+    """Sum of the squares of all students' coordinates."""
+    total = 0.0
+    for b in range(ints[lay.BLOCKS]):
+        row = lay.TABLE + b * lay.ROW
+        for i in range(ints[row + lay.C], ints[row + lay.B]):
+            total += state[i * WIDTH + lane] ** 2
+    return total
+
+
+@compiled(strict=True)
+def passed(value, level, falls):
+    return value <= level if falls else value >= level
+
+
+@compiled(strict=True)
+def look(ints, state, step, bounds, watched, falls, levels, inspect, values, scratch, fate, when, ends):
+    """See which runs have diverged or passed their threshold (watched -1: none) and keep their states. How many go on."""
+    going, observed = 0, np.empty(OBSERVED)
+    for lane in range(fate.size):
+        if fate[lane] != GOING:
+            continue
+        if not _size(ints, state, lane) <= bounds[lane]:
+            fate[lane] = LOST
+        elif watched >= 0:
+            overlaps(ints, state, lane, ends[lane])
+            observe(ends[lane], inspect, values[lane], scratch, observed)
+            if passed(observed[watched], levels[lane], falls):
+                fate[lane] = PASSED
+        if fate[lane] == GOING:
+            going += 1
+        else:
+            when[lane] = step
+            overlaps(ints, state, lane, ends[lane])
+    return going
+
+
+@compiled(
+    int64(
+        int64[::1], float64[::1], float64[:, :, :, ::1], uint64[::1], float64[::1], float64[::1],
+        int64, int64, int64, float64[::1], int64, boolean, float64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1],
+        int64[::1], int64[::1], float64[:, ::1],
+    ),
+    strict=True,
+)  # fmt: skip
+def follow(
+    ints, floats, tables, stream, state, work,
+    begin, end, stride, bounds, watched, falls, levels, inspect, values, scratch, fate, when, ends,
+):  # fmt: skip
+    """Take the steps begin..end, with a look at every multiple of `stride`; return the step it came to, an earlier one if no
+    run goes on."""
+    for step in range(begin, end):
+        if step == begin or ints[lay.VARYING]:
+            set_rates(ints, floats, tables, float(step), work)
+        if ints[lay.BATCH] == 1:
+            draw(ints, stream, work)
+            fields(ints, floats, state, work)
+            amplitudes(ints, floats, state, work)
+            learn(ints, floats, state, work)
+        else:
+            clear_sums(ints, work)
+            for _ in range(ints[lay.BATCH]):
+                draw(ints, stream, work)
+                fields(ints, floats, state, work)
+                amplitudes(ints, floats, state, work)
+                collect(ints, work)
+            learn_batch(ints, floats, stream, state, work)
+        if (step + 1) % stride == 0:
+            going = look(
+                ints, state, step + 1, bounds, watched, falls, levels, inspect, values, scratch, fate, when, ends
+            )
+            if going == 0:
+                return step + 1
+    return end
+
+
+def in_python(kernel: Any, own_amplitudes: Callable[..., None]) -> Callable[..., Any]:
+    """A kernel as plain Python, with other amplitudes: those that compiled code cannot compute."""
+    return FunctionType(kernel.py_func.__code__, {**kernel.py_func.__globals__, "amplitudes": own_amplitudes})
+
+
+@compiled(strict=True)
+def all_overlaps(ints, state, y):
+    """(lane, size) overlaps of the first lanes."""
+    for lane in range(len(y)):
+        overlaps(ints, state, lane, y[lane])

@@ -1,0 +1,13 @@
+"""Compile every kernel once, before several processes want them: one tiny run of each level and form."""
+
+import solvable as sv
+
+problem = sv.Problem(
+    teacher=sv.Teacher(width=1),
+    student=sv.Student(width=1),
+    inputs=sv.Inputs(dim=40),
+    training=sv.Training(learning_rate=0.01),
+)
+start = sv.start(problem, seed=0)
+for level in (sv.Macro(), sv.Micro(), sv.Micro(form="full")):
+    sv.run(problem, start, level, until=1, stop=sv.when("risk", below=1e-9))
