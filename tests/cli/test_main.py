@@ -70,6 +70,32 @@ def test_json_problem_files(tmp_path, capsys) -> None:
     capsys.readouterr()
 
 
+def test_micro_from_the_command_line(file, capsys) -> None:
+    assert main(["run", file, "--level", "micro", "--runs", "3", "--level-seed", "5", "--until", "5", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["level"], summary["runs"], summary["nfev"]) == ("micro", 3, 15_000)
+    text = Path(file).read_text() + "stop = { quantity = 'risk', below = 0.99, relative = true }\n"
+    Path(file).write_text(text)
+    assert main(["run", file, "--level", "micro", "--runs", "2"]) == 0
+    assert "2 of 2 runs: reached the threshold" in capsys.readouterr().out
+
+
+def test_inputs_measured_from_data(tmp_path, capsys) -> None:
+    import numpy as np
+
+    rows = np.random.default_rng(0).standard_normal((500, 40)) * np.linspace(0.5, 2, 40)
+    np.save(tmp_path / "rows.npy", rows)
+    path = tmp_path / "data.toml"
+    path.write_text(
+        "[teacher]\nwidth=1\noverlap='sampled'\n[student]\nwidth=2\n[training]\nlearning_rate=0.05\n[start]\nseed=0\n"
+        f"[level]\nname='micro'\ndata='{tmp_path / 'rows.npy'}'\norder='drawn'\nruns=2\n[run]\nuntil=3\n"
+    )
+    assert main(["run", str(path), "--output", str(tmp_path / "run.nc")]) == 0
+    assert "2 of 2 runs: reached the end" in capsys.readouterr().out
+    saved = sv.Trajectory.load(tmp_path / "run.nc")
+    assert saved.problem.inputs == sv.Data(rows).inputs
+
+
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.toml")))
 def test_examples_run(name, capsys) -> None:
     assert sv.Problem.load(EXAMPLES / name).student.width > 1
@@ -107,6 +133,19 @@ def test_examples_run(name, capsys) -> None:
         ("until = 100->", [], "run.until: is missing; give it by --until or in the table [run]"),
         ("width = 2->width = ", [], "not valid TOML"),
         ("dim = 1000->dim = 1000\nspectrum = 3", [], "inputs.spectrum: 3 given, must be"),
+        ("", ["--runs", "4"], "--runs: macro has none; say --level micro"),
+        ("", ["--level", "micro", "--runs", "0"], "level.runs: 0 given, must be a whole number, at least 1"),
+        (
+            "[run]->[level]\nname = 'macro'\nruns = 3\n[run]",
+            [],
+            "level.runs: is not a field here, must be one of atol, max_steps",
+        ),
+        ("[run]->[level]\nname = 'nano'\n[run]", [], "level.name: 'nano' given, must be one of macro, micro"),
+        ("[run]->[level]\nrtol = 1.0\n[run]", [], "level.rtol: 1.0 given, must be between 1e-14 and 0.01"),
+        ("[run]->[level]\nname = 'micro'\norder = 'drawn'\n[run]", [], "level.order: given without data"),
+        ("[run]->[level]\nname = 'micro'\ndata = 'none.npy'\n[run]", [], "none.npy: No such file"),
+        ("until = 100->until = 100\nstop = 0.5", [], "run.stop: 0.5 given, must be a Stop table"),
+        ("until = 100->until = 100\nstop = { below = 0.5, above = 1.0 }", [], "when: give either below or above"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(file, change, options, message, capsys) -> None:

@@ -100,7 +100,8 @@ def run(options: Namespace) -> int:
 def _summary(trajectory: Any, output: str | None) -> dict[str, Any]:
     """Of all runs: times of the first passage and last risks are medians over those that have one."""
     runs = len(trajectory.risk)
-    half, last = trajectory.exit_time(), np.array([_last_risk(trajectory, i) for i in range(runs)])
+    begun = np.flatnonzero(trajectory.end_alpha > 0) if (trajectory.end_alpha > 0).any() else np.arange(runs)
+    half, last = trajectory.exit_time(0.5), np.array([_last_risk(trajectory, int(i)) for i in begun])
     endings = [ending.name.lower() for ending in trajectory.ending]
     return {
         "problem": trajectory.problem.hash,
@@ -112,7 +113,7 @@ def _summary(trajectory: Any, output: str | None) -> dict[str, Any]:
         if len(set(endings)) == 1
         else {name: endings.count(name) for name in sorted(set(endings))},
         "message": trajectory.message,
-        "end_time": float(np.median(trajectory.end_time)),
+        "end_time": float(np.median(trajectory.end_time[begun])),
         "risk": {"first": float(trajectory.start_risk[0]), "last": _median(last)},
         "risk_error": float(np.nanmax(trajectory.risk_error, initial=0.0)),
         "half_risk_time": _median(half),
@@ -146,7 +147,7 @@ def _print_summary(trajectory: Any, summary: dict[str, Any]) -> None:
     many = " (median)" if summary["runs"] > 1 else ""
     print(f"risk {first:.6g} -> {ended} at {trajectory.clock.label} {summary['end_time']:.6g}{many}")
     if summary["risk_error"] > 0:
-        print(f"error of the risk from averages over nodes: up to {summary['risk_error']:.2g}")
+        print(f"error of the risk, of averages over nodes or rows: up to {summary['risk_error']:.2g}")
     if summary["half_risk_time"] is not None:
         of = f" (median of {summary['half_risk_runs']} of {summary['runs']} runs)" if many else ""
         print(f"half the first risk at {summary['half_risk_time']:.6g}{of}")

@@ -78,6 +78,7 @@ class MicroTable(LevelTable):
 
 
 LEVELS = ("macro", "micro")
+OPTIONS = {"runs": "runs", "seed": "level-seed"}  # on the command line
 
 
 class StopTable(Model):
@@ -129,9 +130,23 @@ def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
         if given and isinstance(there, dict):
             other = given.get("name", there.get("name", "macro")) != there.get("name", "macro")
             content[table] = given if other else {**there, **given}  # another level has other fields
+    level = content.get("level", {})
+    if isinstance(level, dict):
+        if level.get("name", "macro") == "macro":
+            for option in ("runs", "seed"):
+                if overrides.get("level", {}).get(option) is not None:
+                    raise ValueError(f"--{OPTIONS[option]}: macro has none; say --level micro")
+        if isinstance(level.get("data"), str) and "inputs" not in problem:
+            content["problem"] = {**problem, "inputs": _measured(level)}
     try:
         return RunFile.from_mapping(content)
     except InvalidProblem as error:
         known = ", ".join([*Problem.model_fields, *RUN_TABLES])
         lines = [line.removeprefix("problem.").replace("level, problem, run, start", known) for line in error.problems]
         raise InvalidProblem(lines) from None
+
+
+def _measured(level: dict[str, Any]) -> dict[str, Any]:
+    """The table [inputs] of data, where the file has none."""
+    inputs = Data(level["data"], array=level.get("array")).inputs
+    return {"dim": inputs.dim, "spectrum": {"eigenvalues": inputs.eigenvalues.tolist()}}

@@ -43,7 +43,7 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
             text = message[field.end() :] if field else message
         else:
             if kind == "model_type":
-                message = f"a {item['ctx']['class_name']}"
+                message = f"a {item['ctx']['class_name']}".replace("Table", " table")
             message = _WORDS.get(kind, message.removeprefix("Input should be ").removeprefix("a valid "))
             text = f"{_short(given)} given, must be {message}"
         if where in lines and text not in lines[where]:
