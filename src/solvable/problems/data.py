@@ -168,6 +168,7 @@ class Reader:
 
     def __init__(self, data: Data, seed: np.random.SeedSequence, dim: int | None = None) -> None:
         dim = dim or data.dim
+        data.preparation  # noqa: B018  (measure, and find mistakes, before the first row is needed)
         self._data, self._random, self._at = data, np.random.default_rng(seed), 0
         self._order = self._random.permutation(len(data.rows)) if data.order == "shuffled" else None  # type: ignore[arg-type]
         self._stacks: Iterator[np.ndarray] = iter(()) if data.rows is not None else _stacks(data.source, dim)
