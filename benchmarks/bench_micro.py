@@ -93,6 +93,16 @@ def drawing(dim, steps):
     return call, steps // AHEAD * AHEAD
 
 
+def drawing_by_numpy(dim, steps):
+    random = np.random.default_rng(0)
+
+    def call():
+        for _ in range(steps // AHEAD):
+            random.standard_normal((AHEAD, dim))
+
+    return call, steps // AHEAD * AHEAD
+
+
 def reading(path, count):
     """What rows cost to read and prepare."""
     data = sv.Data(path)
@@ -108,6 +118,7 @@ def reading(path, count):
 
 def streaming(path, p, q, count):
     data = sv.Data(path)
+    data.basis  # noqa: B018
     problem = problem_of(p, q, data.dim).replace(inputs__spectrum=data.inputs.spectrum, teacher__overlap="sampled")
     start = sv.start(problem, seed=0)
     return lambda: sv.run(problem, start, sv.Micro(data=data), times=[count], clock="steps"), count
@@ -146,14 +157,18 @@ if __name__ == "__main__":
     )
     measure(
         "full weights against their inputs alone, dim 10^4, drawn",
-        {"drawing alone": drawing(10**4, 1024), "learning on them": full(6, 3, 10**4, 1024)},
+        {
+            "drawing alone": drawing(10**4, 4096),
+            "drawing alone, NumPy": drawing_by_numpy(10**4, 4096),
+            "learning on them": full(6, 3, 10**4, 4096),
+        },
         "drawing alone",
     )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.npy"
-        np.save(file, np.random.default_rng(0).standard_normal((4096, 1024)))
+        np.save(file, np.random.default_rng(0).standard_normal((16384, 1024)))
         measure(
             "full weights against their inputs alone, dim 1024, read from a file (not counting its measured covariance)",
-            {"reading alone": reading(file, 4096), "learning on them": streaming(file, 6, 3, 4096)},
+            {"reading alone": reading(file, 16384), "learning on them": streaming(file, 6, 3, 16384)},
             "reading alone",
         )
