@@ -2,10 +2,25 @@
 
 from solvable.theory.available import Available, available
 from solvable.theory.counting import degrees_of_freedom, solution_dimension
+from solvable.theory.plateau import Plateau, escape_time, norm_learning, optimal_rate, plateau, plateau_limit
 from solvable.theory.prediction import NotApplicable, Prediction
 from solvable.theory.solutions import late_distance, late_risk, nearest_solution, rate_limit
 
 __all__ = [
-    "Available", "NotApplicable", "Prediction", "available", "degrees_of_freedom", "late_distance", "late_risk",
-    "nearest_solution", "rate_limit", "solution_dimension",
+    "Available",
+    "NotApplicable",
+    "Plateau",
+    "Prediction",
+    "available",
+    "degrees_of_freedom",
+    "escape_time",
+    "late_distance",
+    "late_risk",
+    "nearest_solution",
+    "norm_learning",
+    "optimal_rate",
+    "plateau",
+    "plateau_limit",
+    "rate_limit",
+    "solution_dimension",
 ]  # fmt: skip

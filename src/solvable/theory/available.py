@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from solvable.problems import Problem
-from solvable.theory import counting, solutions
+from solvable.theory import counting, plateau, solutions
 from solvable.theory.prediction import NotApplicable
 
 
@@ -25,6 +25,11 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "degrees_of_freedom": ("degrees_of_freedom(problem)", counting.check_degrees_of_freedom),
     "solution_dimension": ("solution_dimension(problem)", counting.check_solution_dimension),
     "nearest_solution": ("nearest_solution(problem, start)", solutions.check_nearest_solution),
+    "norm_learning": ("norm_learning(problem, alpha)", lambda problem: plateau.norm_learning(problem, 1.0)),
+    "plateau": ("plateau(problem)", plateau.plateau),
+    "escape_time": ("escape_time(problem, start)", plateau.plateau),
+    "optimal_rate": ("optimal_rate(problem)", plateau.optimal_rate),
+    "plateau_limit": ("plateau_limit(problem)", plateau.plateau_limit),
     "rate_limit": ("rate_limit(problem)", solutions.rate_limit),
     "late_risk": ("late_risk(problem, alpha)", lambda problem: solutions.late_risk(problem, 1.0)),
     "late_distance": ("late_distance(problem, alpha)", lambda problem: solutions.late_distance(problem, 1.0)),

@@ -1,0 +1,155 @@
+"""The plateau of quadratic networks: how students first learn their norm, wait without knowing the teachers, and escape.
+
+Orthonormal teachers; students with overlap q times the identity and small cross overlaps. In units of the rate h = c eta / p per
+student, with S = 1 + 2/p*, b = (p + 4)/(p + 2) and s = q (p + 2)/p, per unit of alpha and at any rate (from bocchi2026, (6), with
+the corrected order rate^2):
+
+    ds/dalpha = s [8 h (1 - s) + 16 h^2 (S - 2 s + b s^2)] = 16 h^2 b s (s - s_low) (s - s_high)
+    d log |R| / dalpha = 4 h (S - s)
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from solvable.overlaps import Overlaps, check_start
+from solvable.problems import InvalidProblem, Problem, convention
+from solvable.theory.prediction import NotApplicable, Prediction
+
+_START = ("teacher orthonormal", "students orthogonal, of equal norm", "cross overlaps small", "dim infinite")
+
+
+class Plateau(NamedTuple):
+    """`norm` q of every student, `risk`, and per unit of alpha the `growth` rate of cross overlaps and the rate at which overlaps
+    between students decay (`decay`; to first order in the rate)."""
+
+    norm: float
+    risk: float
+    growth: float
+    decay: float
+
+
+class _Constants(NamedTuple):
+    p: int
+    q: int
+    h: float
+    S: float
+    b: float
+
+
+def _constants(problem: Problem) -> _Constants:
+    try:
+        convention("bocchi2026").require(problem)
+    except InvalidProblem as error:
+        raise NotApplicable(str(error)) from None
+    if problem.teacher.overlap != "orthonormal":
+        raise NotApplicable("teacher.overlap: is not 'orthonormal'")
+    rate, (p, q) = problem.training.learning_rate, (problem.student.width, problem.teacher.width)
+    if not isinstance(rate, float):
+        raise NotApplicable("training.learning_rate: is a schedule, not constant")
+    return _Constants(p, q, problem.training.loss_factor * rate / p, 1 + 2 / q, (p + 4) / (p + 2))
+
+
+def _roots(constants: _Constants) -> tuple[float, float]:
+    """s_low and s_high: where students wait, and beyond which their norm diverges."""
+    _, _, h, S, b = constants
+    inner = (1 + 4 * h) ** 2 - 8 * h * b * (1 + 2 * h * S)
+    if inner < 0:
+        raise NotApplicable(
+            "training.learning_rate: so large that there is no plateau: norms diverge before anything is learned"
+        )
+    low = 2 * (1 + 2 * h * S) / (1 + 4 * h + math.sqrt(inner))  # the stable form of the lower root
+    return low, (1 + 2 * h * S) / (2 * h * b * low)
+
+
+def norm_learning(problem: Problem, alpha: float | np.ndarray, norm: float = 1.0) -> Prediction:
+    """Norm q of every student at small rates, from `norm` on: 1/q = (1 + 2/p) + (1/q0 - 1 - 2/p) exp(-8 t/p), t = c rate alpha
+    (bocchi2026, (10)); it relaxes to p/(p + 2)."""
+    p, _, h, _, _ = _constants(problem)
+    left = (1 / norm - 1 - 2 / p) * np.exp(-8 * h * np.asarray(alpha, dtype=float))
+    return Prediction(1 / (1 + 2 / p + left), (*_START, "small rate"), "bocchi2026, (10)")
+
+
+def plateau(problem: Problem) -> Prediction:
+    """Where students wait before they know the teachers, at any rate; to first order norm p/(p + 2), risk c (2/p* + 2/(p + 2)),
+    growth 8 c rate/(p p*), decay 16 c rate/(p (p + 2)) (bocchi2026, 4.1; (11) has the sign of the decay wrong)."""
+    constants = _constants(problem)
+    p, q, h, S, _ = constants
+    s = _roots(constants)[0]
+    norm = s * p / (p + 2)
+    risk = problem.training.loss_factor * ((1 - norm) ** 2 + 2 * (1 / q + norm**2 / p))
+    return Prediction(
+        Plateau(norm, risk, 4 * h * (S - s), 16 * h / (p + 2)), _START, "fixed point of the norm at this rate"
+    )
+
+
+def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5) -> Prediction:
+    """Time alpha at which the risk has fallen by the fraction `drop` of its plateau, if cross overlaps kept growing as they do
+    while they are small: |R|^2 = |R_0|^2 exp(2 growth alpha + 2 Lambda). Norm learning enters by
+
+        Lambda = log[ (s_low / s_0) (s_high - s_0)/(s_high - s_low) ] / (4 h b s_high)
+
+    which is 1/2 log(q/q_0) at small rates (bocchi2026, (13), leaves it out: docs/ERRATA.md B4)."""
+    constants = _constants(problem)
+    p, _, h, _, b = constants
+    check_start(problem, start)
+    if not 0 < drop < 1:
+        raise ValueError(f"drop: {drop} given, must be between 0 and 1")
+    waiting, (low, high) = plateau(problem).value, _roots(constants)
+    if waiting.growth <= 0:
+        raise NotApplicable("training.learning_rate: so large that cross overlaps do not grow on the plateau")
+    Q, size = start.student_overlap, float(np.sum(start.cross_overlap**2))
+    if size == 0:
+        raise NotApplicable("cross_overlap: is zero at the start, so the deterministic limit never escapes")
+    first = float(np.trace(Q)) / p * (p + 2) / p
+    if first >= high:
+        raise NotApplicable("student_overlap: so large that norms diverge at this rate")
+    factor = math.log(low / first * (high - first) / (high - low)) / (4 * h * b * high)
+    response = _response(constants, waiting.norm, waiting.growth)
+    reach = drop * waiting.risk / problem.training.loss_factor / response
+    alpha = (0.5 * math.log(reach / size) - factor) / waiting.growth
+    caveats = []
+    if np.abs(Q - Q[0, 0] * np.eye(p)).max() > 1e-9 * Q[0, 0]:
+        caveats.append("students are not orthogonal of equal norm: their mean norm is used")
+    if size > 0.01 * reach:
+        caveats.append("cross overlaps are not small against those at the escape")
+    return Prediction(
+        alpha, (*_START, "linear growth up to the escape"), "linearised plateau, any rate", tuple(caveats)
+    )
+
+
+def optimal_rate(problem: Problem) -> Prediction:
+    """Learning rate at which cross overlaps grow fastest on the plateau: the limit of vanishing first overlaps of the rate that
+    escapes soonest (bocchi2026, 4.1, holds that no formula exists: docs/ERRATA.md B15)."""
+    p, q, _, S, b = _constants(problem)
+    a = b * (S + 1) - 2
+    s = (S * (b - 1) + math.sqrt(S**2 * (b - 1) ** 2 + a * S * (S - 1))) / a
+    rate = p * (s - 1) / (2 * (S - 2 * s + b * s**2)) / problem.training.loss_factor
+    limit = p * q / (4 * (q + 2)) / problem.training.loss_factor
+    caveats = (f"beyond the rate {limit:.6g} at which zero error is unstable",) if rate > limit else ()
+    return Prediction(rate, (*_START, "cross overlaps vanishing at the start"), "extremum of the growth", caveats)
+
+
+def plateau_limit(problem: Problem) -> Prediction:
+    """Learning rate beyond which the plateau is not escaped: cross overlaps stop growing at
+    p p* (p + 2)/(2 c (p* + 2) (p + p* + 4)), unless the plateau has ceased to exist before (a double root of the norm's fixed
+    points), where norms diverge."""
+    p, _, _, S, b = _constants(problem)
+    h = (S - 1) / (2 * S * (b * S - 1))
+    source = "zero of the growth"
+    if (1 + 4 * h) / (4 * h * b) < S:  # s = S is the upper root there: the plateau has merged with it at a smaller rate
+        h = (math.sqrt((b - 1) ** 2 + b * S - 1) - (b - 1)) / (4 * (b * S - 1))
+        source = "end of the plateau"
+    return Prediction(p * h / problem.training.loss_factor, _START, source)
+
+
+def _response(constants: _Constants, norm: float, growth: float) -> float:
+    """Fall of the mean squared error per |R|^2 early in the escape: 4/(p p*), and at finite rates also through the norms, which
+    follow |R|^2 and on which the risk depends to first order there."""
+    p, q, h, S, b = constants
+    s = norm * (p + 2) / p
+    slope = 2 / p * (s - 1)  # of the risk in tr Q
+    stiffness = 8 * h * (1 - 2 * s) + 16 * h**2 * (S - 4 * s + 3 * b * s**2)  # of the norm around its fixed point
+    push = 16 * h / q + 16 * h**2 * (4 * (1 - 2 * norm) / q + 8 / q**2 - 16 * norm / (p * q))  # of |R|^2 on tr Q
+    return 4 / (p * q) - slope * push / (2 * growth - stiffness)

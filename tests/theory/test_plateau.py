@@ -1,0 +1,152 @@
+"""The plateau's closed forms against the integrated equations, at small and large rates."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+import solvable as sv
+
+
+def problem_of(p, q, eta, **changes):
+    return sv.convention("bocchi2026").problem(p=p, p_star=q, eta=eta).replace(**changes)
+
+
+def waiting(problem, norm=1.0, cross=0.0):
+    p, q = problem.student.width, problem.teacher.width
+    frame = np.linalg.qr(np.random.default_rng(0).standard_normal((p, q)))[0] if p >= q else np.eye(p, q)
+    return sv.start(problem, student_overlap=norm * np.eye(p), cross_overlap=cross * frame)
+
+
+@pytest.mark.parametrize(("p", "q", "norm"), [(6, 3, 1.0), (3, 3, 0.2), (2, 5, 3.0)])
+def test_norms_are_learned_as_stated(p, q, norm) -> None:
+    problem = problem_of(p, q, 0.01)
+    run = sv.run(problem, waiting(problem, norm), sv.Macro(small_rate=True), until=600)
+    expected = sv.theory.norm_learning(problem, run.alpha, norm).value
+    assert run.student_overlap[0, :, 0, 0] == pytest.approx(expected, rel=1e-7)
+    assert expected[-1] == pytest.approx(p / (p + 2), rel=1e-2)
+
+
+@pytest.mark.parametrize(("p", "q", "eta"), [(6, 3, 0.01), (6, 3, 0.6), (3, 3, 0.3), (12, 2, 1.0), (2, 4, 0.2)])
+def test_the_plateau_at_any_rate(p, q, eta) -> None:
+    """Norm, risk and growth where students without any cross overlap come to rest; growth from tiny ones."""
+    problem = problem_of(p, q, eta, training__loss_factor=0.5, training__learning_rate=2 * eta)
+    plateau = sv.theory.plateau(problem).value
+    run = sv.run(problem, waiting(problem), sv.Macro(), until=200 / eta)
+    assert run.student_overlap[0, -1, 0, 0] == pytest.approx(plateau.norm, rel=1e-9)
+    assert run.risk[0, -1] == pytest.approx(plateau.risk, rel=1e-9)
+    tiny = sv.run(problem, waiting(problem, plateau.norm, 1e-8), sv.Macro(rtol=1e-10), times=[0, 1 / eta, 2 / eta])
+    sizes = np.linalg.norm(tiny.cross_overlap[0], axis=(1, 2))
+    assert np.log(sizes[2] / sizes[1]) * eta == pytest.approx(plateau.growth, rel=1e-6)
+
+
+def test_to_first_order_the_plateau_is_the_printed_one() -> None:
+    plateau = sv.theory.plateau(problem_of(6, 3, 1e-6)).value
+    assert plateau.norm == pytest.approx(6 / 8, rel=1e-5)
+    assert plateau.risk == pytest.approx(2 / 3 + 2 / 8, rel=1e-5)
+    assert plateau.growth == pytest.approx(8e-6 / 18, rel=1e-5)
+    assert plateau.decay == pytest.approx(16e-6 / 48, rel=1e-5)
+
+
+def test_students_overlaps_decay_at_the_stated_rate() -> None:
+    problem = problem_of(4, 2, 1e-3)
+    Q = 4 / 6 * np.eye(4)
+    Q[0, 1] = Q[1, 0] = 1e-5
+    run = sv.run(problem, sv.start(problem, student_overlap=Q), sv.Macro(small_rate=True), times=[0, 1000])
+    fall = np.log(run.student_overlap[0, 0, 0, 1] / run.student_overlap[0, 1, 0, 1]) / 1000
+    assert fall == pytest.approx(sv.theory.plateau(problem).value.decay, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "eta", "norm"), [(6, 3, 0.01, 1.0), (6, 3, 0.5, 1.0), (3, 3, 0.2, 0.1), (10, 2, 1.0, 2.0)]
+)
+def test_the_escape_with_and_without_norm_learning(p, q, eta, norm) -> None:
+    """docs/ERRATA.md B4: early in the escape (a drop of 0.3 %, from overlaps of 1e-6) the risk falls when the formula says, to
+    a hundredth of an e-folding; leaving out norm learning misses it by |log(s_low/s_0)|/2 or so."""
+    problem = problem_of(p, q, eta)
+    start, plateau = waiting(problem, norm, 1e-6), sv.theory.plateau(problem).value
+    predicted = sv.theory.escape_time(problem, start, drop=0.003).value
+    stop = sv.when("risk", below=0.997 * plateau.risk)
+    after = sv.run(problem, start, sv.Macro(rtol=1e-10), times=[0.5 * predicted]).last()
+    run = sv.run(problem, after, sv.Macro(rtol=1e-10), until=2 * predicted, stop=stop)
+    found = 0.5 * predicted + run.end_alpha[0]
+    assert abs(found - predicted) * plateau.growth < 0.01
+    naive = np.log(np.sqrt(0.003 * plateau.risk * p * q / 4) / (1e-6 * np.sqrt(min(p, q)))) / plateau.growth
+    assert abs(found - naive) * plateau.growth > 0.1
+
+
+def test_the_rate_that_escapes_soonest_has_a_closed_form() -> None:
+    """docs/ERRATA.md B15: the extremum of the growth, found numerically, and the limit of the time of half risk."""
+    for p, q in [(3, 3), (6, 3), (12, 3), (5, 1), (3, 8)]:
+        predicted = sv.theory.optimal_rate(problem_of(p, q, 0.1)).value
+
+        def slowness(rate, p=p, q=q):
+            return -sv.theory.plateau(problem_of(p, q, rate)).value.growth
+
+        best = minimize_scalar(
+            slowness, bounds=(0.2 * predicted, 1.3 * predicted), method="bounded", options={"xatol": 1e-9}
+        )
+        assert best.x == pytest.approx(predicted, rel=1e-4)
+    rates = sv.theory.optimal_rate(problem_of(3, 3, 0.1)).value * np.array([0.9, 1.0, 1.1])
+    problem = problem_of(3, 3, 0.1)
+    start = waiting(problem, cross=1e-12)
+    stop = sv.when("risk", below=0.5, relative=True)
+    times = sv.run_batch(problem, start, sv.Macro(), until=1000, learning_rates=rates, stop=stop).exit_time()
+    assert times[1] == times.min()
+
+
+@pytest.mark.parametrize(("p", "expected"), [(3, 0.295), (4, 0.428), (6, 0.723), (12, 1.724), (30, 5.04)])
+def test_optimal_rates_of_three_teachers(p, expected) -> None:
+    assert sv.theory.optimal_rate(problem_of(p, 3, 0.1)).value == pytest.approx(expected, rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "source"),
+    [
+        (6, 3, "zero of the growth"),
+        (3, 3, "zero of the growth"),
+        (4, 1, "end of the plateau"),
+        (2, 1, "end of the plateau"),
+    ],
+)
+def test_the_plateau_is_not_escaped_beyond_the_limit(p, q, source) -> None:
+    """Just below cross overlaps grow; just above they shrink, or there is no plateau and students without them diverge."""
+    limit = sv.theory.plateau_limit(problem_of(p, q, 0.1))
+    assert limit.source == source
+    assert sv.theory.plateau(problem_of(p, q, 0.99 * limit.value)).value.growth > 0
+    beyond = problem_of(p, q, 1.01 * limit.value)
+    if limit.source == "zero of the growth":
+        assert sv.theory.plateau(beyond).value.growth < 0
+        with pytest.raises(sv.theory.NotApplicable, match="do not grow"):
+            sv.theory.escape_time(beyond, waiting(beyond, cross=1e-3))
+    else:
+        with pytest.raises(sv.theory.NotApplicable, match="there is no plateau"):
+            sv.theory.plateau(beyond)
+        assert sv.run(beyond, waiting(beyond), sv.Macro(), until=1000).ending == [sv.Ending.DIVERGED]
+
+
+def test_the_limits_meet_at_equal_widths() -> None:
+    equal = problem_of(3, 3, 0.1)
+    assert sv.theory.plateau_limit(equal).value == pytest.approx(sv.theory.rate_limit(equal).value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "call", "message"),
+    [
+        ({"teacher__overlap": 2 * np.eye(3)}, lambda problem: sv.theory.plateau(problem), "is not 'orthonormal'"),
+        ({"training__label_noise": 0.1}, lambda problem: sv.theory.optimal_rate(problem), "label_noise: is not 0"),
+        ({"training__learning_rate": 50.0}, lambda problem: sv.theory.plateau(problem), "there is no plateau"),
+        ({}, lambda problem: sv.theory.escape_time(problem, waiting(problem)), "never escapes"),
+        ({}, lambda problem: sv.theory.escape_time(problem, waiting(problem, 1e4, 1e-3)), "norms diverge"),
+    ],
+)
+def test_where_there_is_no_plateau(quadratic, changes, call, message) -> None:
+    with pytest.raises(sv.theory.NotApplicable, match=message):
+        call(quadratic.replace(**changes))
+
+
+def test_caveats(quadratic) -> None:
+    start = sv.start(quadratic, seed=0)
+    assert "not orthogonal" in sv.theory.escape_time(quadratic, start).caveats[0]
+    assert "unstable" in sv.theory.optimal_rate(quadratic.replace(student__width=100)).caveats[0]
+    with pytest.raises(ValueError, match=r"drop: 2 given"):
+        sv.theory.escape_time(quadratic, start, drop=2)
