@@ -6,6 +6,7 @@ from solvable.papers.figure import PaperFigure
 
 _MODULES = {
     "bocchi2026/1": "solvable.papers.bocchi2026.agreement",
+    "bocchi2026/2": "solvable.papers.bocchi2026.optimum",
     "bocchi2026/3": "solvable.papers.bocchi2026.selection",
     "bocchi2026/4": "solvable.papers.bocchi2026.conservation",
     "bocchi2026/5": "solvable.papers.bocchi2026.expressivity",
