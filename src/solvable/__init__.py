@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from solvable import checks, plot, theory
+    from solvable import checks, landscape, plot, theory
     from solvable.dynamics.moments import Moments, field_covariance, moments
     from solvable.gaussian.units import Activation
     from solvable.macro import Macro
@@ -45,7 +45,7 @@ _HOMES = {
     "solvable.macro": ("Macro",),
     "solvable.micro": ("Micro",),
 }  # fmt: skip
-_ROOMS = ("checks", "plot", "theory")
+_ROOMS = ("checks", "landscape", "plot", "theory")
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -53,7 +53,7 @@ __all__ = [
     "Overlaps", "PowerLaw", "Problem",
     "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
     "field_covariance",
-    "measure", "moments", "plot", "run", "run_batch", "start", "theory", "when",
+    "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "theory", "when",
 ]  # fmt: skip
 
 

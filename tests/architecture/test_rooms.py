@@ -20,7 +20,7 @@ PUBLIC = {
     "Overlaps", "PowerLaw", "Problem",
     "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
     "field_covariance",
-    "measure", "moments", "plot", "run", "run_batch", "start", "theory", "when",
+    "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "theory", "when",
 }  # fmt: skip
 
 

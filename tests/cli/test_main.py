@@ -70,6 +70,19 @@ def test_json_problem_files(tmp_path, capsys) -> None:
     capsys.readouterr()
 
 
+def test_landscape(file, tmp_path, capsys) -> None:
+    assert main(["landscape", str(EXAMPLES / "quadratic.toml")]) == 0
+    out = capsys.readouterr().out
+    assert "minimum" in out
+    assert "0.916667" in out
+    assert main(["landscape", str(EXAMPLES / "quadratic.toml"), "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)
+    assert {"outside", "inside", "risk", "spectrum", "index", "flat", "tangent", "kind"} == points[0].keys()
+    assert points[-1]["risk"] == 0
+    assert main(["landscape", str(EXAMPLES / "power_law.toml")]) == 2
+    assert "critical_points: " in capsys.readouterr().err
+
+
 def test_micro_from_the_command_line(file, capsys) -> None:
     assert main(["run", file, "--level", "micro", "--runs", "3", "--level-seed", "5", "--until", "5", "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)

@@ -228,6 +228,32 @@ def _with_progress(chosen: list[Any]) -> Iterator[Any]:
             progress.advance(task)
 
 
+def landscape(options: Namespace) -> int:
+    from dataclasses import asdict
+
+    from solvable.landscape import critical_points
+    from solvable.problems import Problem
+
+    points = critical_points(Problem.load(options.file))
+    if options.json:
+        print(json.dumps([asdict(point) | {"kind": point.kind} for point in points], indent=2))
+        return 0
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    names = ["outside", "inside", "kind", "risk", "index", "flat"]
+    for name in names:
+        table.add_column(name, justify="left" if name == "kind" else "right", no_wrap=True)
+    table.add_column("eigenvalues (times)")
+    for point in points:
+        spectrum = ", ".join(f"{value:.4g} ({count})" for value, count in point.spectrum)
+        cells = (point.outside, point.inside, point.kind, f"{point.risk:.6g}", point.index, point.flat, spectrum)
+        table.add_row(*map(str, cells))
+    Console().print(table)
+    return 0
+
+
 def completion(options: Namespace) -> int:
     import shtab
 
@@ -308,5 +334,6 @@ COMMANDS = {
     "figure": figure,
     "reproduce": reproduce,
     "claims": claims,
+    "landscape": landscape,
     "completion": completion,
 }

@@ -65,6 +65,14 @@ def parser() -> argparse.ArgumentParser:
     claims.add_argument("--full", action="store_true", help="at full size instead of the quick form")
     claims.add_argument("--json", action="store_true", help="print them as JSON")
 
+    landscape = command(
+        "landscape",
+        "list the critical points of the population risk of a problem",
+        "Quadratic units and an orthonormal teacher. Eigenvalues are of the Hessian by the weights over sqrt(dim).",
+    )
+    landscape.add_argument("file", help="problem.toml or problem.json")
+    landscape.add_argument("--json", action="store_true", help="print them as JSON")
+
     completion = command(
         "completion",
         "print a completion script for a shell",

@@ -1,0 +1,94 @@
+"""Population risk of quadratic networks as a function of the weights, with slopes and curvature.
+
+Weights are scaled by 1/sqrt(dim): U (p, N) of students and U* of teachers, with norms of order one. With readouts a, a* and
+D = sum_l a*_l u*_l u*_l^T - sum_k a_k u_k u_k^T, tau = tr D, the risk is c (tau^2 + 2 tr D^2) for isotropic inputs (bocchi2026,
+(23) to (25)). Products never form N x N matrices.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from solvable.overlaps import Weights, as_array
+from solvable.problems import Problem
+
+MOST = 6000  # weights in all, for a dense Hessian
+
+
+class _Point(NamedTuple):
+    """Students U and teachers U* as rows, their readouts, the loss factor, and tau."""
+
+    U: np.ndarray
+    teachers: np.ndarray
+    a: np.ndarray
+    a_star: np.ndarray
+    c: float
+    tau: float
+
+    def D(self, x: np.ndarray) -> np.ndarray:
+        """x D for rows x."""
+        return (x @ self.teachers.T * self.a_star) @ self.teachers - (x @ self.U.T * self.a) @ self.U
+
+
+def _point(problem: Problem, weights: Weights) -> _Point:
+    for name, holds in [
+        ("student.activation: is not 'quadratic'", problem.student.activation == "quadratic"),
+        ("teacher.activation: is not 'quadratic'", problem.teacher.activation == "quadratic"),
+        ("teacher.target: is not 'additive'", problem.teacher.target == "additive"),
+        ("inputs.spectrum: is not isotropic", problem.inputs.blocks == 1 and problem.inputs.eigenvalues[0] == 1),
+    ]:
+        if not holds:
+            raise ValueError(f"landscape: {name}, which this closed form needs")
+    if not isinstance(weights, Weights):
+        raise TypeError(f"landscape: the second argument must be Weights, not {type(weights).__name__}")
+    U, teachers = (rows / np.sqrt(rows.shape[1]) for rows in (weights.student, weights.teacher))
+    if (len(U), len(teachers)) != (problem.student.width, problem.teacher.width):
+        raise ValueError(
+            f"landscape: weights of {len(U)} students and {len(teachers)} teachers given, the problem has "
+            f"{problem.student.width} and {problem.teacher.width}"
+        )
+    a = problem.student.readout_values if weights.readout is None else weights.readout
+    a_star = problem.teacher.readout_values
+    tau = float(a_star @ (teachers**2).sum(axis=1) - a @ (U**2).sum(axis=1))
+    return _Point(U, teachers, a, a_star, problem.training.loss_factor, tau)
+
+
+def population_risk(problem: Problem, weights: Weights) -> float:
+    """c (tau^2 + 2 tr D^2), from the overlaps of all units."""
+    point = _point(problem, weights)
+    rows, s = np.vstack([point.U, point.teachers]), np.concatenate([-point.a, point.a_star])
+    return float(point.c * (point.tau**2 + 2 * s @ (rows @ rows.T) ** 2 @ s))
+
+
+def gradient(problem: Problem, weights: Weights) -> np.ndarray:
+    """(p, N) derivative of the risk by U: -4 c a_k (tau + 2 D) u_k."""
+    point = _point(problem, weights)
+    return -4 * point.c * point.a[:, None] * (point.tau * point.U + 2 * point.D(point.U))
+
+
+def hessian_product(problem: Problem, weights: Weights, direction: Any) -> np.ndarray:
+    """(p, N) second derivative of the risk applied to a direction V (p, N), at the cost of a few products with the weights:
+    8 c a_k [ (sum_j a_j u_j.v_j) u_k + M u_k ] - 4 c a_k (tau + 2 D) v_k,   M = sum_j a_j (u_j v_j^T + v_j u_j^T)."""
+    point = _point(problem, weights)
+    V = as_array(direction)
+    if V.shape != point.U.shape:
+        raise ValueError(f"direction: shape {V.shape} given, must be {point.U.shape}")
+    return _product(point, V)
+
+
+def _product(point: _Point, V: np.ndarray) -> np.ndarray:
+    U, a = point.U, point.a
+    along = float(np.sum(a[:, None] * U * V))
+    M = (U @ V.T * a) @ U + (U @ U.T * a) @ V
+    curved = 8 * (along * U + M) - 4 * (point.tau * V + 2 * point.D(V))
+    return point.c * a[:, None] * curved
+
+
+def hessian(problem: Problem, weights: Weights) -> np.ndarray:
+    """(p N, p N) dense second derivative by U, rows and columns as U.ravel(); for up to a few thousand weights."""
+    point = _point(problem, weights)
+    size = point.U.size
+    if size > MOST:
+        raise ValueError(f"hessian: {size} weights give a matrix too large to form; use hessian_product")
+    columns = [_product(point, unit.reshape(point.U.shape)).ravel() for unit in np.eye(size)]
+    return np.array(columns)
