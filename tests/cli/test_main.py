@@ -77,7 +77,7 @@ def test_landscape(file, tmp_path, capsys) -> None:
     assert "0.916667" in out
     assert main(["landscape", str(EXAMPLES / "quadratic.toml"), "--json"]) == 0
     points = json.loads(capsys.readouterr().out)
-    assert {"outside", "inside", "risk", "spectrum", "index", "flat", "tangent", "kind"} == points[0].keys()
+    assert {"outside", "inside", "chosen", "risk", "spectrum", "index", "flat", "tangent", "kind"} == points[0].keys()
     assert points[-1]["risk"] == 0
     assert main(["landscape", str(EXAMPLES / "power_law.toml")]) == 2
     assert "critical_points: " in capsys.readouterr().err

@@ -28,6 +28,7 @@ CASES = [
 ]
 
 
+MANY = problem_of(20, 16, 40, teacher__overlap=np.diag(np.arange(1.0, 17)))
 ERF = problem_of(3, 2, 7, student__activation="erf")
 
 
@@ -54,12 +55,17 @@ def test_risk_slopes_and_curvature(problem) -> None:
         assert X.ravel() @ dense @ V.ravel() == pytest.approx(V.ravel() @ dense @ X.ravel(), rel=1e-10)
 
 
+GENERIC = {2: [[1.0, 0.3], [0.3, 0.8]], 3: [[1.0, 0.2, 0.0], [0.2, 1.5, -0.3], [0.0, -0.3, 0.7]]}
+
+
+@pytest.mark.parametrize("overlap", ["orthonormal", "generic"])
 @pytest.mark.parametrize(("p", "q", "dim"), [(3, 2, 7), (2, 3, 6), (4, 2, 5), (1, 1, 4), (5, 3, 6), (2, 2, 2)])
-def test_every_critical_point(p, q, dim) -> None:
+def test_every_critical_point(p, q, dim, overlap) -> None:
     """docs/ERRATA.md B8: the gradient vanishes at all of them, mixed ones included; risk and spectrum with exact multiplicities."""
-    problem = problem_of(p, q, dim, training__loss_factor=0.5)
+    teacher = GENERIC.get(q, [[1.7]]) if overlap == "generic" else overlap
+    problem = problem_of(p, q, dim, training__loss_factor=0.5, teacher__overlap=teacher)
     points = sv.landscape.critical_points(problem)
-    assert len({(point.outside, point.inside) for point in points}) == len(points)
+    assert len({(point.outside, point.chosen) for point in points}) == len(points)
     if p > 1 and q > 1 and dim > q:
         assert any(point.outside and 0 < point.inside < q for point in points)
     for point in points:
@@ -131,6 +137,9 @@ def test_random_searches_find_no_other() -> None:
         (lambda: sv.landscape.hessian(problem_of(3, 2, 3000), some_weights(problem_of(3, 2, 3000))), "use hessian_product"),
         (lambda: sv.landscape.critical_points(problem_of(3, 2, None)), "inputs.dim is infinite"),
         (lambda: sv.landscape.critical_points(problem_of(3, 3, 2)), "do not fit into 2 dimensions"),
+        (lambda: sv.landscape.critical_points(problem_of(3, 2, 9, teacher__overlap=[[1, 1], [1, 1]])), "not independent"),
+        (lambda: sv.landscape.critical_points(problem_of(3, 2, 9, teacher__overlap="sampled")), "give the Gram matrix"),
+        (lambda: sv.landscape.critical_points(MANY), "more than 20000 of them"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told(call, message) -> None:

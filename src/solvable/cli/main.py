@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     landscape = command(
         "landscape",
         "list the critical points of the population risk of a problem",
-        "Quadratic units and an orthonormal teacher. Eigenvalues are of the Hessian by the weights over sqrt(dim).",
+        "Quadratic units. Eigenvalues are of the Hessian by the weights over sqrt(dim).",
     )
     landscape.add_argument("file", help="problem.toml or problem.json")
     landscape.add_argument("--json", action="store_true", help="print them as JSON")

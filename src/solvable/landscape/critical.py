@@ -1,10 +1,11 @@
 """All critical points of the population risk of quadratic networks, with their curvature, at any dim.
 
-For teachers that are orthonormal, with readouts 1/p and 1/p*: at a critical point U^T U / p = a_1 P_s + a_2 P_r, where P_s
-projects on s directions inside the teachers' span and P_r on r directions outside. (bocchi2026, 4.2 and 7.2, has the families
-r = 0 and s = 0; the mixed points are missing there: docs/ERRATA.md B8.)
+Readouts are 1/p and 1/p*, kappa_l the eigenvalues of sum_l u*_l u*_l^T / p*. At a critical point U^T U / p has the same
+eigenvectors: it keeps s of the teachers' directions, with eigenvalue tau/2 + kappa, and r directions outside their span, with
+tau/2, where tau = 2 (sum of the other kappa) / (2 + r + s). (bocchi2026, 4.2 and 7.2, has r = 0 or s = 0 only: docs/ERRATA.md B8.)
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -13,15 +14,19 @@ import numpy as np
 from solvable.overlaps import Weights
 from solvable.problems import InvalidProblem, Problem, convention
 
+MOST = 20_000  # critical points that are listed
+ROUNDING = 1e-11
+
 
 @dataclass(frozen=True)
 class CriticalPoint:
-    """`outside` (r) and `inside` (s) directions, `risk`, and the `spectrum` of the Hessian by the weights over sqrt(dim): pairs of
-    eigenvalue and multiplicity, ascending. `index` counts the negative ones, `flat` the zeros, of which `tangent` lie along the set
-    of critical points itself."""
+    """`outside` (r) and `inside` (s) directions, and which of the teachers' these are (`chosen`: largest first, of equal ones any);
+    `risk`; the `spectrum` of the Hessian by the weights over sqrt(dim), pairs of eigenvalue and multiplicity, ascending. `index`
+    counts the negative ones, `flat` the zeros, of which `tangent` lie along the set of critical points itself."""
 
     outside: int
     inside: int
+    chosen: tuple[int, ...]
     risk: float
     spectrum: tuple[tuple[float, int], ...]
     index: int
@@ -37,79 +42,90 @@ class CriticalPoint:
 
 
 def critical_points(problem: Problem) -> list[CriticalPoint]:
-    """All of them, by falling risk."""
-    p, q, dim, c = _sizes(problem)
-    found = [
-        _critical_point(p, q, dim, c, r, s)
-        for s in range(min(p, q, dim) + 1)
-        for r in range(min(p - s, dim - q) + 1)
-        if r == 0 or s < q
-    ]
+    """All of them, by falling risk; for teachers that are not orthonormal one for each choice of their directions."""
+    p, dim, kappa, c = _sizes(problem)
+    groups = [np.flatnonzero(np.isclose(kappa, value, rtol=1e-9, atol=1e-12)) for value in _distinct(kappa)]
+    if math.prod(len(group) + 1 for group in groups) * (p + 1) > MOST:
+        raise ValueError(f"critical_points: more than {MOST} of them, for {len(groups)} different teacher directions")
+    found = []
+    for counts in itertools.product(*(range(len(group) + 1) for group in groups)):
+        chosen = tuple(int(i) for group, count in zip(groups, counts, strict=True) for i in group[:count])
+        most = min(p - len(chosen), dim - len(kappa)) if len(chosen) < len(kappa) else 0
+        found += [_critical_point(p, dim, kappa, c, r, chosen) for r in range(most + 1) if len(chosen) <= p]
     return sorted(found, key=lambda point: -point.risk)
 
 
-def _sizes(problem: Problem) -> tuple[int, int, int, float]:
+def _distinct(kappa: np.ndarray) -> np.ndarray:
+    """The different ones among eigenvalues in falling order, up to rounding."""
+    return kappa[np.concatenate([[True], ~np.isclose(kappa[1:], kappa[:-1], rtol=1e-9, atol=1e-12)])]
+
+
+def _sizes(problem: Problem) -> tuple[int, int, np.ndarray, float]:
+    """p, N, kappa in falling order, c."""
     try:
         convention("bocchi2026").require(problem)
     except InvalidProblem as error:
         raise ValueError(f"critical_points: {'; '.join(error.problems)}") from None
-    if problem.teacher.overlap != "orthonormal":
-        raise ValueError("critical_points: teacher.overlap is not 'orthonormal'")
+    if problem.teacher.overlap == "sampled":
+        raise ValueError("critical_points: teacher.overlap is 'sampled'; give the Gram matrix of the teachers")
     if problem.inputs.dim is None:
         raise ValueError("critical_points: inputs.dim is infinite; multiplicities count dimensions, give it")
-    p, q, dim = problem.student.width, problem.teacher.width, problem.inputs.dim
-    if dim < q:
-        raise ValueError(f"critical_points: {q} orthonormal teachers do not fit into {dim} dimensions")
-    return p, q, dim, problem.training.loss_factor
+    kappa = np.linalg.eigvalsh(_gram(problem))[::-1] / problem.teacher.width
+    if kappa[-1] <= 1e-12 * kappa[0]:
+        raise ValueError("critical_points: the teachers are not independent; leave out those that are combinations")
+    if problem.inputs.dim < len(kappa):
+        raise ValueError(f"critical_points: {len(kappa)} teachers do not fit into {problem.inputs.dim} dimensions")
+    return problem.student.width, problem.inputs.dim, kappa, problem.training.loss_factor
 
 
-def _critical_point(p: int, q: int, dim: int, c: float, r: int, s: int) -> CriticalPoint:
-    k = r + s
-    a2 = (1 - s / q) / (2 + k)
-    a1, tau = a2 + 1 / q, 2 * a2
-    values: list[tuple[float, int]] = [
-        (-4 / p * (tau + 2 / q), (p - k) * (q - s)),
-        (-4 / p * tau, (p - k) * (dim - q - r)),
-        (-8 / (p * q), r * (q - s)),
-        (8 / (p * q), s * (dim - q - r)),
-        (16 * a1 / p, s * (s - 1) // 2 + max(s - 1, 0)),
-        (16 * a2 / p, r * (r - 1) // 2 + max(r - 1, 0)),
-        (8 * (a1 + a2) / p, r * s),
-        (0.0, (p - k) * k + k * (k - 1) // 2 + s * (q - s) + r * (dim - q - r)),
-        *((float(value), 1) for value in _breathing(p, r, s, a1, a2)),
-    ]
-    merged: dict[float, int] = {}
-    for value, count in values:
-        if count:
-            near = next((other for other in merged if math.isclose(other, value, rel_tol=1e-12, abs_tol=1e-15)), value)
-            merged[near] = merged.get(near, 0) + count
-    spectrum = tuple((c * value + 0.0, merged[value]) for value in sorted(merged))  # minus zero is zero
-    miss = 1 - s / q
-    tangent = (p - k) * k + k * (k - 1) // 2 + s * (q - s) + r * (dim - q - r)
-    return CriticalPoint(
-        r, s, c * miss * (2 * miss / (2 + k) + 2 / q), spectrum,
-        sum(count for value, count in spectrum if value < 0), sum(count for value, count in spectrum if value == 0), tangent,
-    )  # fmt: skip
+def _gram(problem: Problem) -> np.ndarray:
+    overlap = problem.teacher.overlap
+    return np.eye(problem.teacher.width) if isinstance(overlap, str) else np.array(overlap)
 
 
-def _breathing(p: int, r: int, s: int, a1: float, a2: float) -> np.ndarray:
-    """Curvature along the common scales of the inner and of the outer part."""
-    mixed = math.sqrt(r * s * a1 * a2)
-    matrix = 8 / p * np.array([[(2 + s) * a1, mixed], [mixed, (2 + r) * a2]])
-    kept = [i for i, count in enumerate((s, r)) if count]
-    return np.linalg.eigvalsh(matrix[np.ix_(kept, kept)]) if kept else np.zeros(0)
+def _critical_point(p: int, dim: int, kappa: np.ndarray, c: float, r: int, chosen: tuple[int, ...]) -> CriticalPoint:
+    others = np.delete(kappa, chosen)
+    k, outside = r + len(chosen), dim - len(kappa) - r
+    tau = 2 * others.sum() / (2 + k)
+    kept = np.concatenate([kappa[list(chosen)], np.zeros(r)])
+    a = tau / 2 + kept
+    idle = [(-4 / p * (tau + 2 * value), p - k) for value in others] + [(-4 / p * tau, (p - k) * outside)]
+    turns = [(8 / p * (one - value), 1) for one in kept for value in others] + [(8 / p * one, outside) for one in kept]
+    pairs = [(8 / p * (a[i] + a[j]), 1) for i in range(k) for j in range(i)]
+    scales = np.linalg.eigvalsh(8 / p * (2 * np.diag(a) + np.sqrt(np.outer(a, a)))) if k else np.zeros(0)
+    free = (p - k) * k + k * (k - 1) // 2
+    spectrum = _merged([*idle, *turns, *pairs, *((value, 1) for value in scales), (0.0, free)], c)
+    tangent = free + sum(count for value, count in turns if abs(value) < ROUNDING * kappa[0] / p)
+    counts = {sign: sum(count for value, count in spectrum if np.sign(value) == sign) for sign in (-1, 0)}
+    risk = c * float(tau**2 + 2 * (k * tau**2 / 4 + np.sum(others**2)))
+    return CriticalPoint(r, len(chosen), chosen, risk, spectrum, counts[-1], counts[0], tangent)
+
+
+def _merged(values: list[tuple[float, int]], c: float) -> tuple[tuple[float, int], ...]:
+    """Equal eigenvalues once, ascending, those of the size of rounding as zero."""
+    size = max((abs(value) for value, _ in values), default=0.0)
+    result: list[tuple[float, int]] = []
+    for value, count in sorted(
+        (0.0 if abs(value) < ROUNDING * size else float(value), count) for value, count in values if count > 0
+    ):
+        if result and math.isclose(result[-1][0], c * value, rel_tol=ROUNDING):
+            result[-1] = (result[-1][0], result[-1][1] + count)
+        else:
+            result.append((c * value, count))
+    return tuple(result)
 
 
 def weights_at(problem: Problem, point: CriticalPoint, seed: int) -> Weights:
     """Weights at a critical point, in random directions."""
-    p, q, dim, _ = _sizes(problem)
-    r, s = point.outside, point.inside
+    p, dim, kappa, _ = _sizes(problem)
+    q, r, chosen = len(kappa), point.outside, list(point.chosen)
     random = np.random.default_rng(seed)
     frame = np.linalg.qr(random.standard_normal((dim, dim)))[0].T
-    teachers, outside = frame[:q], frame[q : q + r]
-    turn = np.linalg.qr(random.standard_normal((q, q)))[0]
-    a2 = (1 - s / q) / (2 + r + s)
-    scales = np.sqrt(p * np.concatenate([np.full(s, a2 + 1 / q), np.full(r, a2)]))
-    mix = np.linalg.qr(random.standard_normal((p, p)))[0][:, : r + s]
-    students = mix * scales @ np.vstack([turn[:s] @ teachers, outside])
+    values, vectors = np.linalg.eigh(_gram(problem))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    teachers = vectors * np.sqrt(values) @ frame[:q]
+    tau = 2 * np.delete(kappa, chosen).sum() / (2 + r + len(chosen))
+    scales = np.sqrt(p * (tau / 2 + np.concatenate([kappa[chosen], np.zeros(r)])))
+    mix = np.linalg.qr(random.standard_normal((p, p)))[0][:, : r + len(chosen)]
+    students = mix * scales @ np.vstack([frame[chosen], frame[q : q + r]])
     return Weights(math.sqrt(dim) * students, math.sqrt(dim) * teachers)
