@@ -105,6 +105,19 @@ def test_a_million_dimensions_are_a_formula() -> None:
     assert plateau.index / plateau.flat == pytest.approx(3 / (10**6 - 3 - 3.5))
 
 
+def test_the_plateau_needs_room() -> None:
+    """docs/ERRATA.md B9: r = p directions outside the teachers exist up to p = N - p* only; there index/flat is largest."""
+
+    def plateau(p):
+        points = sv.landscape.critical_points(problem_of(p, 2, 9))
+        return [point for point in points if (point.outside, point.inside) == (p, 0)]
+
+    assert plateau(8) == []
+    ratios = [point.index / point.flat for p in range(1, 8) for point in plateau(p)]
+    assert len(ratios) == 7
+    assert max(ratios) == ratios[-1] == pytest.approx(2 / 3)
+
+
 def test_random_searches_find_no_other() -> None:
     """Newton-like searches for a vanishing gradient from random weights end at one of the listed risks."""
     from scipy.optimize import root

@@ -11,7 +11,7 @@ from solvable.papers import registry
 from solvable.papers.bocchi2026.conservation import tilted_start
 from solvable.papers.bocchi2026.settings import problem, random_start
 from solvable.papers.claims import judge
-from solvable.papers.figure import render
+from solvable.papers.figure import render, whole
 from solvable.results import run
 
 
@@ -31,6 +31,17 @@ def test_figures_draw_and_no_claim_fails(key, tmp_path) -> None:
 @pytest.mark.parametrize("key", registry.available("bocchi2026"))
 def test_full_size(key, tmp_path) -> None:
     assert not [claim for claim in render(registry.get(key), tmp_path, quick=False).claims if claim.verdict == "fails"]
+
+
+def test_an_interrupted_run_makes_no_figure(quadratic) -> None:
+    from dataclasses import replace
+
+    from solvable import Ending, start
+
+    followed = run(quadratic, start(quadratic, seed=0), Macro(), until=1)
+    assert whole(followed) is followed
+    with pytest.raises(KeyboardInterrupt):
+        whole(replace(followed, endings=np.array([Ending.INTERRUPTED])))
 
 
 def test_verdicts() -> None:

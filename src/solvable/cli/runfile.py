@@ -1,5 +1,6 @@
 """A run as a file: the tables of a problem, and optionally [start], [level] and [run]."""
 
+from abc import abstractmethod
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -32,8 +33,9 @@ class LevelTable(Model):
         self.level()
         return self
 
+    @abstractmethod
     def level(self) -> Level:
-        raise NotImplementedError
+        """The level that the table describes; refuses what the level refuses."""
 
     def _given(self, *left_out: str) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.model_fields_set - {"name", *left_out}}

@@ -134,7 +134,7 @@ class Group:
 
 
 def own_amplitudes(problem: Problem) -> Callable[..., None]:
-    """`process.amplitudes` for functions of the user's own, in Python."""
+    """`sample.amplitudes` for functions of the user's own, in Python."""
     p, q, training = problem.student.width, problem.teacher.width, problem.training
     unit, labels = problem.student.unit, problem.teacher.labels
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from solvable.papers.claims import Claim
 from solvable.plot import style
+from solvable.results import Ending, Trajectory
 from solvable.results.files import write_whole
 
 if TYPE_CHECKING:
@@ -24,6 +25,13 @@ class PaperFigure:
     compute: Callable[[bool], "xarray.Dataset"]
     draw: Callable[["xarray.Dataset"], "Figure"]
     claims: Callable[["xarray.Dataset"], list[Claim]]
+
+
+def whole(trajectory: Trajectory) -> Trajectory:
+    """The same, unless Ctrl-C cut it short: half a run makes no figure and no verdict."""
+    if Ending.INTERRUPTED in trajectory.ending:
+        raise KeyboardInterrupt
+    return trajectory
 
 
 @dataclass(frozen=True)

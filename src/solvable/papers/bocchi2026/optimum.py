@@ -120,7 +120,8 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
         ),
         judge(
             FIGURE.key, "beyond a rate learning fails, p = p* = 3 (largest rate at which all starts halve their risk)",
-            expected=9 / 20, found=rates[reached].max(), tolerance=0.025, evidence=f"{evidence}; the limit is p p*/(4 (p* + 2))",
+            expected=float(data["rate_limit"].sel(width=3)), found=rates[reached].max(), tolerance=0.025,
+            evidence=f"{evidence}; expected is theory.rate_limit",
         ),
         judge(
             FIGURE.key, "the optimal rate grows linearly with the width, p = 3 to 12 (share of variance of a straight line)",
