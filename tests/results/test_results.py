@@ -212,3 +212,64 @@ def test_compare_leaves_diverged_runs_out_and_says_so(quadratic: sv.Problem) -> 
     other = sv.run(quadratic, starts[0], sv.Macro(), until=1, clock="rate")
     with pytest.raises(ValueError, match="different clocks"):
         sv.plot.compare(batch, other, ax=ax)
+
+
+def test_frames_and_distances(quadratic) -> None:
+    """The frame is conserved from orthogonal students; the distance to the predicted end falls from `nearest_distance` to zero, in
+    weights and in cross overlaps, and is that of weights that have these overlaps."""
+    start = sv.start(quadratic, seed=0, students="orthogonal")
+    target = sv.theory.nearest_solution(quadratic, start).value
+    run = sv.run(quadratic, start, sv.Macro(), times=[0, 10, 1e5])
+    assert run.frame.shape == run.cross_overlap.shape
+    assert run.frame_drift().max() < 1e-9
+    assert run.frame_drift(since=start) == pytest.approx(run.frame_drift(), abs=1e-12)
+    apart = run.distance(target)
+    assert apart[0, 0] == pytest.approx(sv.theory.nearest_distance(quadratic, start).value, rel=1e-12)
+    assert apart[0, -1] < 0.1
+    assert run.distance(target, of="cross_overlap")[0, -1] < 0.01
+    random, (p, q, dim) = np.random.default_rng(0), (6, 3, 50)
+    teachers = np.sqrt(dim) * np.linalg.qr(random.standard_normal((dim, q)))[0].T
+    students, others = random.standard_normal((p, dim)), random.standard_normal((p, q)) @ teachers
+    small = quadratic.replace(inputs__dim=dim)
+    one, two = (sv.measure(small, rows, teachers) for rows in (students, others))
+    found = sv.run(small, one, sv.Macro(), times=[0.0]).distance(two)[0, 0]
+    assert found == pytest.approx(np.linalg.norm(students - others) / np.sqrt(dim), rel=1e-12)
+
+
+def test_the_nearest_solution_is_nearest(quadratic) -> None:
+    """No other of a thousand random solutions is nearer; moving along the solutions does not help either."""
+    start = sv.start(quadratic, seed=3)
+    run = sv.run(quadratic, start, sv.Macro(), times=[0.0])
+    best = sv.theory.nearest_distance(quadratic, start).value
+    S = sv.theory.nearest_solution(quadratic, start).value.cross_overlap / np.sqrt(2)
+    random = np.random.default_rng(1)
+    for size in (0.01, 0.1, 10.0):
+        for _ in range(30):
+            frame = np.linalg.qr(S + size * random.standard_normal(S.shape))[0]
+            frame *= np.sign(np.sum(frame * S, axis=0))
+            other = sv.start(quadratic, student_overlap=2 * frame @ frame.T, cross_overlap=np.sqrt(2) * frame)
+            assert run.distance(other)[0, 0] >= best - 1e-12
+
+
+def test_distances_that_overlaps_do_not_tell(quadratic) -> None:
+    run = sv.run(quadratic, sv.start(quadratic, seed=0), sv.Macro(), times=[0.0])
+    with pytest.raises(ValueError, match="leave the span"):
+        run.distance(sv.start(quadratic, seed=1))
+    with pytest.raises(ValueError, match="must be 'weights' or"):
+        run.distance(sv.start(quadratic, seed=1), of="readout")
+    narrow = quadratic.replace(student__width=4)
+    with pytest.raises(ValueError, match=r"\(1, 4, 3\), the trajectory \(1, 6, 3\)"):
+        run.distance(sv.start(narrow, seed=1))
+    other = quadratic.replace(teacher__overlap=2 * np.eye(3))
+    with pytest.raises(ValueError, match="other teachers"):
+        run.distance(sv.start(other, seed=1))
+    two = quadratic.replace(inputs__spectrum={"eigenvalues": [0.5, 1.5]}, inputs__dim=100)
+    blocks = sv.run(two, sv.start(two, seed=0), sv.Macro(), times=[0.0])
+    with pytest.raises(ValueError, match="several blocks"):
+        blocks.distance(sv.start(two, seed=1))
+
+
+def test_frames_of_runs_that_broke_off(quadratic) -> None:
+    hot = quadratic.replace(training__learning_rate=30.0)
+    run = sv.run(hot, sv.start(hot, seed=0), sv.Macro(), until=100)
+    assert np.isnan(run.frame[0, -1]).all()

@@ -11,6 +11,7 @@ import numpy as np
 
 from solvable.problems import InvalidProblem
 
+PICTURES = (".png", ".pdf", ".svg")
 BAD_INPUT = (ValueError, KeyError, OSError)
 
 
@@ -234,7 +235,13 @@ def landscape(options: Namespace) -> int:
     from solvable.landscape import critical_points
     from solvable.problems import Problem
 
-    points = critical_points(Problem.load(options.file))
+    output = None if options.output is None else Path(options.output)
+    if output is not None:
+        _check_output(output, PICTURES)
+    problem = Problem.load(options.file)
+    points = critical_points(problem)
+    if output is not None:
+        _draw_atlas(problem, output)
     if options.json:
         print(json.dumps([asdict(point) | {"kind": point.kind} for point in points], indent=2))
         return 0
@@ -251,7 +258,22 @@ def landscape(options: Namespace) -> int:
         cells = (point.outside, point.inside, point.kind, f"{point.risk:.6g}", point.index, point.flat, spectrum)
         table.add_row(*map(str, cells))
     Console().print(table)
+    if output is not None:
+        print(f"wrote {output}")
     return 0
+
+
+def _draw_atlas(problem: Any, output: Path) -> None:
+    from solvable.landscape import atlas
+    from solvable.plot import critical_points, figure, spectra, style
+    from solvable.results.files import write_whole
+
+    with style():
+        picture, (left, right) = figure(1, 2, height=3.0, width=8.5)
+        data = atlas(problem)
+        critical_points(data, left)
+        spectra(data, right)
+        write_whole(output, lambda path: picture.savefig(path, format=output.suffix[1:]))
 
 
 def completion(options: Namespace) -> int:
@@ -318,10 +340,10 @@ def _whole(name: str, text: str | None) -> int | None:
         raise ValueError(f"{name}: {text!r} given, must be a whole number") from None
 
 
-def _check_output(path: Path) -> None:
+def _check_output(path: Path, endings: tuple[str, ...] = (".nc",)) -> None:
     """Before anything is computed."""
-    if path.suffix != ".nc":
-        raise ValueError(f"--output: {path} given, must end in .nc (NetCDF)")
+    if path.suffix not in endings:
+        raise ValueError(f"--output: {path} given, must end in {' or '.join(endings)}")
     if not path.parent.is_dir():
         raise ValueError(f"--output: the directory {path.parent} does not exist")
     if path.is_dir():

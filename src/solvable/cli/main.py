@@ -71,6 +71,7 @@ def parser() -> argparse.ArgumentParser:
         "Quadratic units. Eigenvalues are of the Hessian by the weights over sqrt(dim).",
     )
     landscape.add_argument("file", help="problem.toml or problem.json")
+    landscape.add_argument("--output", metavar="FILE.png", help="draw them, with their spectra (.png, .pdf or .svg)")
     landscape.add_argument("--json", action="store_true", help="print them as JSON")
 
     completion = command(

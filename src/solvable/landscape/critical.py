@@ -8,11 +8,15 @@ tau/2, where tau = 2 (sum of the other kappa) / (2 + r + s). (bocchi2026, 4.2 an
 import itertools
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from solvable.overlaps import Weights
 from solvable.problems import InvalidProblem, Problem, convention
+
+if TYPE_CHECKING:
+    import xarray
 
 MOST = 20_000  # critical points that are listed
 ROUNDING = 1e-11
@@ -43,51 +47,69 @@ class CriticalPoint:
 
 def critical_points(problem: Problem) -> list[CriticalPoint]:
     """All of them, by falling risk; for teachers that are not orthonormal one for each choice of their directions."""
-    p, dim, kappa, c = _sizes(problem)
-    groups = [np.flatnonzero(np.isclose(kappa, value, rtol=1e-9, atol=1e-12)) for value in _distinct(kappa)]
-    if math.prod(len(group) + 1 for group in groups) * (p + 1) > MOST:
-        raise ValueError(f"critical_points: more than {MOST} of them, for {len(groups)} different teacher directions")
-    found = []
-    for counts in itertools.product(*(range(len(group) + 1) for group in groups)):
-        chosen = tuple(int(i) for group, count in zip(groups, counts, strict=True) for i in group[:count])
-        most = min(p - len(chosen), dim - len(kappa)) if len(chosen) < len(kappa) else 0
-        found += [_critical_point(p, dim, kappa, c, r, chosen) for r in range(most + 1) if len(chosen) <= p]
+    p, kappa, _, c = teacher_directions(problem)
+    dim = problem.inputs.dim
+    if dim is None:
+        raise ValueError("critical_points: inputs.dim is infinite; multiplicities count dimensions, give it")
+    found = [_critical_point(p, dim, kappa, c, r, chosen) for r, chosen in families(p, dim, kappa)]
     return sorted(found, key=lambda point: -point.risk)
 
 
-def _distinct(kappa: np.ndarray) -> np.ndarray:
-    """The different ones among eigenvalues in falling order, up to rounding."""
-    return kappa[np.concatenate([[True], ~np.isclose(kappa[1:], kappa[:-1], rtol=1e-9, atol=1e-12)])]
+def families(p: int, dim: int | None, kappa: np.ndarray) -> list[tuple[int, tuple[int, ...]]]:
+    """How many directions outside the teachers' span, and which inside; of equal kappa the first ones stand for any."""
+    groups = equal_groups(kappa)
+    if math.prod(len(group) + 1 for group in groups) * (p + 1) > MOST:
+        raise ValueError(f"critical_points: more than {MOST} of them, for {len(groups)} different teacher directions")
+    room = p if dim is None else dim - len(kappa)
+    found = []
+    for counts in itertools.product(*(range(len(group) + 1) for group in groups)):
+        chosen = tuple(int(i) for group, count in zip(groups, counts, strict=True) for i in group[:count])
+        most = min(p - len(chosen), room) if len(chosen) < len(kappa) else 0
+        found += [(r, chosen) for r in range(most + 1) if len(chosen) <= p]
+    return found
 
 
-def _sizes(problem: Problem) -> tuple[int, int, np.ndarray, float]:
-    """p, N, kappa in falling order, c."""
+def equal_groups(kappa: np.ndarray) -> list[np.ndarray]:
+    """Positions of equal values, up to rounding, among eigenvalues in falling order."""
+    steps = ~np.isclose(kappa[1:], kappa[:-1], rtol=1e-9, atol=1e-12)
+    return np.split(np.arange(len(kappa)), np.flatnonzero(steps) + 1)
+
+
+def teacher_directions(problem: Problem) -> tuple[int, np.ndarray, np.ndarray, float]:
+    """p; kappa in falling order; the teachers' combinations of length one that are its eigenvectors, as columns; c."""
     try:
         convention("bocchi2026").require(problem)
     except InvalidProblem as error:
         raise ValueError(f"critical_points: {'; '.join(error.problems)}") from None
     if problem.teacher.overlap == "sampled":
         raise ValueError("critical_points: teacher.overlap is 'sampled'; give the Gram matrix of the teachers")
-    if problem.inputs.dim is None:
-        raise ValueError("critical_points: inputs.dim is infinite; multiplicities count dimensions, give it")
-    kappa = np.linalg.eigvalsh(_gram(problem))[::-1] / problem.teacher.width
-    if kappa[-1] <= 1e-12 * kappa[0]:
-        raise ValueError("critical_points: the teachers are not independent; leave out those that are combinations")
-    if problem.inputs.dim < len(kappa):
-        raise ValueError(f"critical_points: {len(kappa)} teachers do not fit into {problem.inputs.dim} dimensions")
-    return problem.student.width, problem.inputs.dim, kappa, problem.training.loss_factor
-
-
-def _gram(problem: Problem) -> np.ndarray:
     overlap = problem.teacher.overlap
-    return np.eye(problem.teacher.width) if isinstance(overlap, str) else np.array(overlap)
+    values, vectors = np.linalg.eigh(np.eye(problem.teacher.width) if isinstance(overlap, str) else np.array(overlap))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    if values[-1] <= 1e-12 * values[0]:
+        raise ValueError("critical_points: the teachers are not independent; leave out those that are combinations")
+    if problem.inputs.dim is not None and problem.inputs.dim < len(values):
+        raise ValueError(f"critical_points: {len(values)} teachers do not fit into {problem.inputs.dim} dimensions")
+    return problem.student.width, values / len(values), vectors / np.sqrt(values), problem.training.loss_factor
+
+
+def shift(kappa: np.ndarray, r: int, chosen: tuple[int, ...]) -> float:
+    """tau at a critical point: students have tau/2 + kappa of a direction."""
+    return float(2 * np.delete(kappa, chosen).sum() / (2 + r + len(chosen)))
+
+
+def risk_of(kappa: np.ndarray, c: float, r: int, chosen: tuple[int, ...]) -> float:
+    tau = shift(kappa, r, chosen)
+    return float(c * (tau**2 + 2 * ((r + len(chosen)) * tau**2 / 4 + np.sum(np.delete(kappa, chosen) ** 2))))
 
 
 def _critical_point(p: int, dim: int, kappa: np.ndarray, c: float, r: int, chosen: tuple[int, ...]) -> CriticalPoint:
-    others = np.delete(kappa, chosen)
+    others, kept, tau = (
+        np.delete(kappa, chosen),
+        np.concatenate([kappa[list(chosen)], np.zeros(r)]),
+        shift(kappa, r, chosen),
+    )
     k, outside = r + len(chosen), dim - len(kappa) - r
-    tau = 2 * others.sum() / (2 + k)
-    kept = np.concatenate([kappa[list(chosen)], np.zeros(r)])
     a = tau / 2 + kept
     idle = [(-4 / p * (tau + 2 * value), p - k) for value in others] + [(-4 / p * tau, (p - k) * outside)]
     turns = [(8 / p * (one - value), 1) for one in kept for value in others] + [(8 / p * one, outside) for one in kept]
@@ -97,8 +119,7 @@ def _critical_point(p: int, dim: int, kappa: np.ndarray, c: float, r: int, chose
     spectrum = _merged([*idle, *turns, *pairs, *((value, 1) for value in scales), (0.0, free)], c)
     tangent = free + sum(count for value, count in turns if abs(value) < ROUNDING * kappa[0] / p)
     counts = {sign: sum(count for value, count in spectrum if np.sign(value) == sign) for sign in (-1, 0)}
-    risk = c * float(tau**2 + 2 * (k * tau**2 / 4 + np.sum(others**2)))
-    return CriticalPoint(r, len(chosen), chosen, risk, spectrum, counts[-1], counts[0], tangent)
+    return CriticalPoint(r, len(chosen), chosen, risk_of(kappa, c, r, chosen), spectrum, counts[-1], counts[0], tangent)
 
 
 def _merged(values: list[tuple[float, int]], c: float) -> tuple[tuple[float, int], ...]:
@@ -117,15 +138,35 @@ def _merged(values: list[tuple[float, int]], c: float) -> tuple[tuple[float, int
 
 def weights_at(problem: Problem, point: CriticalPoint, seed: int) -> Weights:
     """Weights at a critical point, in random directions."""
-    p, dim, kappa, _ = _sizes(problem)
-    q, r, chosen = len(kappa), point.outside, list(point.chosen)
+    p, kappa, directions, _ = teacher_directions(problem)
+    dim, q, r, chosen = problem.inputs.dim or 0, len(kappa), point.outside, list(point.chosen)
     random = np.random.default_rng(seed)
     frame = np.linalg.qr(random.standard_normal((dim, dim)))[0].T
-    values, vectors = np.linalg.eigh(_gram(problem))
-    values, vectors = values[::-1], vectors[:, ::-1]
-    teachers = vectors * np.sqrt(values) @ frame[:q]
-    tau = 2 * np.delete(kappa, chosen).sum() / (2 + r + len(chosen))
+    teachers = np.linalg.inv(directions).T @ frame[:q]
+    tau = shift(kappa, r, point.chosen)
     scales = np.sqrt(p * (tau / 2 + np.concatenate([kappa[chosen], np.zeros(r)])))
     mix = np.linalg.qr(random.standard_normal((p, p)))[0][:, : r + len(chosen)]
     students = mix * scales @ np.vstack([frame[chosen], frame[q : q + r]])
     return Weights(math.sqrt(dim) * students, math.sqrt(dim) * teachers)
+
+
+def atlas(problem: Problem) -> "xarray.Dataset":
+    """All critical points as a labelled dataset, for `plot.critical_points`, `plot.spectra` or a file: along `point`, by falling
+    risk; `eigenvalue` and `multiplicity` (point, value) end in NaN and 0 where a spectrum is shorter."""
+    import xarray
+
+    points = critical_points(problem)
+    longest = max(len(point.spectrum) for point in points)
+    table = np.full((len(points), longest, 2), (np.nan, 0.0))
+    for row, point in zip(table, points, strict=True):
+        row[: len(point.spectrum)] = point.spectrum
+    names = ("outside", "inside", "risk", "index", "flat", "tangent", "kind")
+    variables = {name: ("point", [getattr(point, name) for point in points]) for name in names}
+    return xarray.Dataset(
+        variables | {
+            "chosen": ("point", [" ".join(map(str, point.chosen)) for point in points]),
+            "eigenvalue": (("point", "value"), table[:, :, 0]),
+            "multiplicity": (("point", "value"), table[:, :, 1].astype(np.int64)),
+        },
+        attrs={"problem": problem.to_json(), "students": problem.student.width},
+    )  # fmt: skip

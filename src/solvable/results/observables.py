@@ -1,8 +1,14 @@
-"""What one reads off a learning curve: exit times, plateaus, exponents. Plain functions of times and values."""
+"""What one reads off a learning curve: exit times, plateaus, exponents, distances. Plain functions of times and values."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from solvable.overlaps import Overlaps
+    from solvable.results.trajectory import Trajectory
 
 
 def crossing_time(times: np.ndarray, values: np.ndarray, level: float) -> float:
@@ -93,3 +99,31 @@ def local_exponent(times: np.ndarray, values: np.ndarray) -> np.ndarray:
     if usable.sum() >= 2:
         result[usable] = np.gradient(y[usable], x[usable])
     return result
+
+
+def distance(trajectory: Trajectory, target: Overlaps, of: str) -> np.ndarray:
+    """(run, time) distance from `target`; see `Trajectory.distance`. Students of the target are W' = R' T^-1 W*, so the squared
+    distance per dim is tr Q - 2 tr(R T^-1 R'^T) + tr Q'."""
+    Q, R, T = target.student_overlap, target.cross_overlap, target.teacher_overlap
+    shapes = target.block_cross_overlap.shape, (trajectory.problem.inputs.blocks, *trajectory.cross_overlap.shape[2:])
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            f"distance: the target has (blocks, students, teachers) = {shapes[0]}, the trajectory {shapes[1]}"
+        )
+    if shapes[0][0] > 1 and of == "weights":
+        raise ValueError("distance: with several blocks of inputs the weights' distance is not in the total overlaps")
+    if np.abs(trajectory.teacher_overlap - T).max() > 1e-9 * np.abs(T).max():
+        raise ValueError("distance: the target has other teachers than the trajectory")
+    if of == "cross_overlap":
+        apart: np.ndarray = np.linalg.norm(trajectory.cross_overlap - R, axis=(2, 3))
+        return apart
+    if of != "weights":
+        raise ValueError(f"of: {of!r} given, must be 'weights' or 'cross_overlap'")
+    mixing = R @ np.linalg.pinv(T, hermitian=True)
+    if np.abs(mixing @ R.T - Q).max() > 1e-9 * np.abs(Q).max():
+        raise ValueError(
+            "distance: the target's students leave the span of the teachers, so overlaps do not tell how far it is"
+        )
+    norms = np.trace(trajectory.student_overlap, axis1=2, axis2=3)
+    squared = norms - 2 * np.einsum("rtkl,kl->rt", trajectory.cross_overlap, mixing) + np.trace(Q)
+    return np.sqrt(np.maximum(squared, 0.0))

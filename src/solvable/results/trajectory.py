@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, repaired
+from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
 from solvable.results import logs, observables, storage, summary
 from solvable.results.clock import Clock
@@ -198,6 +198,27 @@ class Trajectory:
 
     def plateaus(self, run: int = 0, *, flatness: float = 0.2) -> list[observables.Plateau]:
         return observables.plateaus(self.time, self.risk[run], flatness=flatness)
+
+    @property
+    def frame(self) -> np.ndarray:
+        """(run, time, p, p*) S = R (R^T R)^(-1/2): which combination of students learns which teacher. NaN where R has not full
+        rank. Quadratic students keep it in the deterministic limit if they begin orthogonal (bocchi2026, section 7.4)."""
+        return nearest_frame(self.cross_overlap)
+
+    def frame_drift(self, since: Overlaps | None = None) -> np.ndarray:
+        """(run, time) |S(t) - S(0)| (Frobenius), from the first output or from the state `since`. Unrelated frames are about
+        sqrt(2 p*) apart."""
+        frame = self.frame
+        first = frame[:, :1] if since is None else nearest_frame(since.cross_overlap)
+        drift: np.ndarray = np.linalg.norm(frame - first, axis=(2, 3))
+        return drift
+
+    def distance(self, target: Overlaps, of: str = "weights") -> np.ndarray:
+        """(run, time) how far from a state whose students lie in the span of the teachers, as `theory.nearest_solution` gives it.
+
+        of="weights": |W - W'|/sqrt(dim), with the same teacher weights; of="cross_overlap": |R - R'| (both Frobenius).
+        """
+        return observables.distance(self, target, of)
 
     def local_exponent(self) -> np.ndarray:
         """(run, time) d log(risk) / d log(time)."""

@@ -2,9 +2,18 @@
 
 from solvable.theory.available import Available, available
 from solvable.theory.counting import degrees_of_freedom, solution_dimension
-from solvable.theory.plateau import Plateau, escape_time, norm_learning, optimal_rate, plateau, plateau_limit
+from solvable.theory.plateau import (
+    Plateau,
+    escape_time,
+    noisy_starts,
+    norm_learning,
+    optimal_rate,
+    plateau,
+    plateau_limit,
+    plateau_noise,
+)
 from solvable.theory.prediction import NotApplicable, Prediction
-from solvable.theory.solutions import late_distance, late_risk, nearest_solution, rate_limit
+from solvable.theory.solutions import late_distance, late_risk, nearest_distance, nearest_solution, rate_limit
 
 __all__ = [
     "Available",
@@ -16,11 +25,14 @@ __all__ = [
     "escape_time",
     "late_distance",
     "late_risk",
+    "nearest_distance",
     "nearest_solution",
+    "noisy_starts",
     "norm_learning",
     "optimal_rate",
     "plateau",
     "plateau_limit",
+    "plateau_noise",
     "rate_limit",
     "solution_dimension",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, check_start
+from solvable.overlaps import Overlaps, Seed, check_start
 from solvable.problems import InvalidProblem, Problem, convention
 from solvable.theory.prediction import NotApplicable, Prediction
 
@@ -117,6 +117,64 @@ def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5) -> Predict
     return Prediction(
         alpha, (*_START, "linear growth up to the escape"), "linearised plateau, any rate", tuple(caveats)
     )
+
+
+def plateau_noise(problem: Problem, norm: float = 1.0) -> Prediction:
+    """Variance v, times dim, by which the noise of SGD at finite dim spreads every cross overlap, as if it had been there at the
+    start: it is added early and then grows like the overlaps themselves. For students that begin with this `norm`,
+
+        v = integral of 16 h^2 q k(q) / G^2 over alpha,     G = exp(integral of the growth), also while norms are learned
+        k(q) = <e^2 z^2 u^2> = (p* + 2)(p* + 4)/p*^2 - 2 q (p* + 2)(p + 2)/(p* p) + q^2 (p + 2)(p + 4)/p^2
+
+    the second moment of error e, student field z/sqrt(q) and teacher field u on the plateau. Overlaps of a random start have the
+    variance 1/dim, so v compares noise and start, at any dim."""
+    from scipy.integrate import solve_ivp
+
+    constants = _constants(problem)
+    p, q, h, S, b = constants
+    low, high = _roots(constants)
+    first, growth = norm * (p + 2) / p, 4 * h * (S - low)
+    if growth <= 0:
+        raise NotApplicable("training.learning_rate: so large that cross overlaps do not grow on the plateau")
+    if not 0 < first < high:
+        raise NotApplicable(f"norm: {norm} given, must be positive and small enough not to diverge at this rate")
+
+    def source(s: float) -> float:
+        q_student = s * p / (p + 2)
+        even = (q + 2) * (q + 4) / q**2 - 2 * q_student * (q + 2) * (p + 2) / (q * p)
+        return float(16 * h**2 * q_student * (even + q_student**2 * (p + 2) * (p + 4) / p**2))
+
+    def slope(_: float, y: np.ndarray) -> list[float]:
+        s, log_growth, _ = y
+        speed = s * (8 * h * (1 - s) + 16 * h**2 * (S - 2 * s + b * s**2))
+        return [speed, 4 * h * (S - s), source(s) * math.exp(-2 * log_growth)]
+
+    until = 20 / min(growth, 16 * h**2 * b * low * (high - low))  # norms have been learned and v has converged
+    _, log_growth, v = solve_ivp(slope, (0, until), [first, 0.0, 0.0], rtol=1e-10, atol=1e-14).y[:, -1]
+    v += source(low) * math.exp(-2 * log_growth) / (2 * growth)
+    return Prediction(v, (*_START[:-1], "dim large"), "linear noise around the plateau")
+
+
+def check_noisy_starts(problem: Problem) -> None:
+    plateau_noise(problem)
+    if problem.inputs.dim is None:
+        raise NotApplicable("inputs.dim: is infinite, so there is no noise")
+
+
+def noisy_starts(problem: Problem, start: Overlaps, draws: int = 100, seed: Seed = 0) -> Prediction:
+    """Starts from which the deterministic limit learns as single runs of SGD at this dim do from `start`: with Gaussian numbers of
+    variance `plateau_noise`/dim added to the cross overlaps. They carry what noise leaves behind at large dim: when a run
+    escapes, and which solution it ends at."""
+    check_noisy_starts(problem)
+    check_start(problem, start)
+    p, dim = problem.student.width, problem.inputs.dim or 1
+    spread = math.sqrt(plateau_noise(problem, float(np.trace(start.student_overlap)) / p).value / dim)
+    noise = spread * np.random.default_rng(seed).standard_normal((draws, *start.block_cross_overlap.shape))
+    found = [
+        Overlaps(start.block_student_overlap, R, start.block_teacher_overlap, start.readout)
+        for R in start.block_cross_overlap + noise
+    ]
+    return Prediction(found, (*_START[:-1], "dim large"), "linear noise around the plateau")
 
 
 def optimal_rate(problem: Problem) -> Prediction:

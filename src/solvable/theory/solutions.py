@@ -46,6 +46,16 @@ def nearest_solution(problem: Problem, start: Overlaps) -> Prediction:
     )
 
 
+def nearest_distance(problem: Problem, start: Overlaps) -> Prediction:
+    """Distance |W - W(0)|/sqrt(dim) of the nearest zero-error solution from the start: the root of
+    (p/p*) tr T - 2 sqrt(p/p*) |R_0|_* + tr Q_0, with the sum |.|_* of singular values (bocchi2026, (17) at (19))."""
+    p, q = _widths(problem)
+    check_start(problem, start)
+    size = float(np.linalg.norm(start.cross_overlap, "nuc"))
+    squared = p / q * np.trace(start.teacher_overlap) - 2 * math.sqrt(p / q) * size + np.trace(start.student_overlap)
+    return Prediction(math.sqrt(max(squared, 0.0)), ("quadratic units",), "bocchi2026, (17)")
+
+
 def _deviations(start: Overlaps) -> list[str]:
     Q, R, T = start.student_overlap, start.cross_overlap, start.teacher_overlap
     found = []

@@ -1,0 +1,119 @@
+"""The landscape along a trajectory: which critical points it comes near to, and the curvature where it is. All from overlaps."""
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from solvable.landscape.critical import equal_groups, families, risk_of, shift, teacher_directions
+from solvable.landscape.quadratic import hessian
+from solvable.overlaps import Overlaps, Weights, gram_factor
+from solvable.problems import Problem
+from solvable.results import Trajectory
+
+
+class Visit(NamedTuple):
+    """A stay near the critical points with `outside` and `inside` directions (`chosen`: which of the teachers'), of risk `risk`,
+    from time `start` to `end`; `closest` is the smallest loss c <(y - y')^2> between the student's output y and theirs."""
+
+    outside: int
+    inside: int
+    chosen: tuple[int, ...]
+    risk: float
+    start: float
+    end: float
+    closest: float
+
+    @property
+    def length(self) -> float:
+        return self.end - self.start
+
+
+def visits(trajectory: Trajectory, run: int = 0, *, within: float = 0.01) -> list[Visit]:
+    """The critical points that a run of quadratic students comes near to, in order: where the loss between its output and that of
+    the nearest one is less than `within` times the loss of a student that says nothing. Times are outputs of the run; ask for
+    many. At equal distance the one of lower rank counts."""
+    if not within > 0:
+        raise ValueError(f"within: {within} given, must be positive")
+    problem = trajectory.problem
+    p, kappa, _, c = teacher_directions(problem)
+    found = families(p, problem.inputs.dim, kappa)
+    reached = np.isfinite(trajectory.risk[run])
+    apart = _distances(problem, found, trajectory.student_overlap[run][reached], trajectory.cross_overlap[run][reached])
+    time, nearest = trajectory.time[reached], apart.argmin(axis=0)
+    near = apart.min(axis=0) < within * risk_of(kappa, c, 0, ())
+    label = np.where(near, nearest, -1)
+    edges = [0, *(np.flatnonzero(np.diff(label)) + 1), len(label)]
+    stays = [(int(label[i]), i, j) for i, j in itertools.pairwise(edges) if i < j and label[i] >= 0]
+    return [
+        Visit(
+            found[k][0], len(found[k][1]), found[k][1], risk_of(kappa, c, *found[k]),
+            float(time[i]), float(time[j - 1]), float(apart[k, i:j].min()),
+        )
+        for k, i, j in stays
+    ]  # fmt: skip
+
+
+def _distances(problem: Problem, found: list[tuple[int, tuple[int, ...]]], Q: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """(family, time) c [ (tr A - tr A')^2 + 2 |A - A'|^2 ] between A = U^T U / p and the nearest A' of a family: of equal
+    directions, those along the largest eigenvalues of A."""
+    p, kappa, directions, c = teacher_directions(problem)
+    X = R @ directions
+    outer = np.linalg.eigvalsh(Q - X @ X.transpose(0, 2, 1))[:, ::-1] / p
+    inner = np.empty((len(Q), len(kappa)))
+    for group in equal_groups(kappa):
+        part = X[:, :, group]
+        inner[:, group] = np.linalg.eigvalsh(part.transpose(0, 2, 1) @ part)[:, ::-1] / p
+    trace, square = np.trace(Q, axis1=1, axis2=2) / p, np.sum(Q**2, axis=(1, 2)) / p**2
+    result = np.empty((len(found), len(Q)))
+    for i, (r, chosen) in enumerate(found):
+        half = shift(kappa, r, chosen) / 2
+        a = half + kappa[list(chosen)]
+        overlap = inner[:, list(chosen)] @ a + half * outer[:, :r].sum(axis=1)
+        norm = float(np.sum(a**2)) + r * half**2
+        result[i] = c * ((trace - a.sum() - r * half) ** 2 + 2 * np.maximum(square - 2 * overlap + norm, 0.0))
+    return result
+
+
+class Curvature(NamedTuple):
+    """Eigenvalues of the Hessian by the weights over sqrt(dim): `inside` (..., p m) along the m directions that students and
+    teachers span, once each; `outside` (..., p) along every other direction, each `room` times (None: dim is infinite)."""
+
+    inside: np.ndarray
+    outside: np.ndarray
+    room: int | None
+
+    def number(self, sign: int, rounding: float = 1e-9) -> np.ndarray:
+        """(...) how many are negative (-1), zero (0) or positive (1): zero is less than `rounding` times the largest."""
+        size = np.abs(self.inside).max(axis=-1, keepdims=True)
+        inside, outside = (
+            (np.sign(np.where(np.abs(part) < rounding * size, 0.0, part)) == sign).sum(axis=-1)
+            for part in (self.inside, self.outside)
+        )
+        if self.room is None and np.any(outside > 0):
+            raise ValueError("number: dim is infinite, and so is the number of these directions")
+        counted: np.ndarray = inside + (self.room or 0) * outside
+        return counted
+
+
+def curvature(problem: Problem, state: Overlaps) -> Curvature:
+    """All eigenvalues of the Hessian at any weights with these overlaps, at any dim. A direction v outside the span of all units
+    bends the risk by the p x p matrix 8 c a_k a_j Q_kj - 4 c a_k tau, whatever v is."""
+    units = state.stacked.shape[1]
+    span = units if problem.inputs.dim is None else min(units, problem.inputs.dim)
+    rows = math.sqrt(span) * gram_factor(state.stacked, span)[0]
+    p, c = problem.student.width, problem.training.loss_factor
+    a = problem.student.readout_values if not problem.training.train_readout else state.readout
+    inside = np.linalg.eigvalsh(hessian(problem, Weights(rows[:p], rows[p:], a)))
+    Q, T = state.student_overlap, state.teacher_overlap
+    tau = problem.teacher.readout_values @ np.diag(T) - a @ np.diag(Q)
+    outside = np.linalg.eigvalsh(8 * c * np.outer(a, a) * Q - 4 * c * tau * np.diag(a))
+    return Curvature(inside, outside, None if problem.inputs.dim is None else problem.inputs.dim - span)
+
+
+def curvature_along(trajectory: Trajectory, run: int = 0) -> Curvature:
+    """`curvature` at every output that the run reached, with a leading time axis."""
+    times = trajectory.time[np.isfinite(trajectory.risk[run])]
+    found = [curvature(trajectory.problem, trajectory.at(time, run)) for time in times]
+    return Curvature(np.array([one.inside for one in found]), np.array([one.outside for one in found]), found[0].room)

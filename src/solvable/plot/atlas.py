@@ -1,0 +1,65 @@
+"""The critical points of a landscape, from `landscape.atlas`."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from solvable.plot.style import axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MARKERS = {"maximum": "^", "saddle": "o", "minimum": "*"}
+MOST_NAMES = 40  # beyond, names of points on an axis cannot be read
+
+
+def critical_points(data: Any, ax: "Axes | None" = None) -> "Axes":
+    """Risk of every critical point against the number of directions outside the teachers' span, a colour for each number of
+    teacher directions; the points of full rank, at which learning waits, are filled."""
+    ax = axes(ax)
+    inside, outside, risk = (data[name].values for name in ("inside", "outside", "risk"))
+    full = inside + outside == data.attrs["students"]
+    for s in np.unique(inside):
+        for chosen in np.unique(data["chosen"].values[inside == s]):
+            line = np.flatnonzero((inside == s) & (data["chosen"].values == chosen))
+            line = line[np.argsort(outside[line])]
+            ax.plot(outside[line], risk[line], color=f"C{s % 10}", linewidth=0.8, alpha=0.5)
+        for kind, marker in MARKERS.items():
+            for filled in (False, True):
+                here = (inside == s) & (data["kind"].values == kind) & ((full == filled) | (kind == "minimum"))
+                if here.any():
+                    face = f"C{s % 10}" if filled or kind == "minimum" else "white"
+                    size = 9 if kind == "minimum" else 4.5
+                    ax.plot(
+                        outside[here], risk[here], linestyle="", marker=marker, markersize=size, color=f"C{s % 10}",
+                        markerfacecolor=face,
+                    )  # fmt: skip
+        ax.plot([], [], color=f"C{s % 10}", label=f"{s} inside")
+    for kind in sorted(set(data["kind"].values), key=list(MARKERS).index):
+        ax.plot([], [], linestyle="", marker=MARKERS[kind], color="0.3", markerfacecolor="white", label=kind)
+    if full.any():
+        ax.plot([], [], linestyle="", marker="o", color="0.3", label="of full rank")
+    ax.set_xlabel("directions outside the teachers' span")
+    ax.set_ylabel("risk")
+    ax.legend(loc="upper right", ncols=2, fontsize="small")
+    return ax
+
+
+def spectra(data: Any, ax: "Axes | None" = None) -> "Axes":
+    """Hessian eigenvalues of every critical point, by falling risk; areas grow with the logarithm of the multiplicity."""
+    ax = axes(ax)
+    values, counts = data["eigenvalue"].values, data["multiplicity"].values
+    point, _ = np.nonzero(counts)
+    value, count = values[counts > 0], counts[counts > 0]
+    colours = np.where(value < 0, "C1", np.where(value > 0, "C0", "0.5"))
+    ax.axhline(0, color="0.8", linewidth=0.8)
+    ax.scatter(point, value, s=4 + 6 * np.log(count), c=colours, linewidths=0, alpha=0.8)
+    for name, colour in [("negative", "C1"), ("flat", "0.5"), ("positive", "C0")]:
+        ax.scatter([], [], s=16, c=colour, linewidths=0, label=name)
+    ax.set_xlabel("critical point (outside, inside), by falling risk")
+    ax.set_ylabel("eigenvalue of the Hessian")
+    if data.sizes["point"] <= MOST_NAMES:
+        names = [f"{r},{s}" for r, s in zip(data["outside"].values, data["inside"].values, strict=True)]
+        ax.set_xticks(range(len(names)), labels=names, rotation=90, fontsize="x-small")
+    ax.legend(fontsize="small")
+    return ax
