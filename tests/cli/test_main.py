@@ -79,6 +79,10 @@ def test_landscape(file, tmp_path, capsys) -> None:
     points = json.loads(capsys.readouterr().out)
     assert {"outside", "inside", "chosen", "risk", "spectrum", "index", "flat", "tangent", "kind"} == points[0].keys()
     assert points[-1]["risk"] == 0
+    assert main(["landscape", str(EXAMPLES / "quadratic.toml"), "--output", str(tmp_path / "atlas.png")]) == 0
+    assert (tmp_path / "atlas.png").read_bytes()[:4] == b"\x89PNG"
+    assert main(["landscape", str(EXAMPLES / "quadratic.toml"), "--output", "atlas.txt"]) == 2
+    assert "must end in .png or .pdf or .svg" in capsys.readouterr().err
     assert main(["landscape", str(EXAMPLES / "power_law.toml")]) == 2
     assert "critical_points: " in capsys.readouterr().err
 

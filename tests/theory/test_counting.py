@@ -35,6 +35,17 @@ def test_solution_dimension_is_that_of_the_tangent_space(p, q) -> None:
     assert sv.theory.solution_dimension(setting(p, q)).value == np.linalg.matrix_rank(np.array(velocities), tol=1e-9)
 
 
+@pytest.mark.parametrize(("p", "q", "N"), [(3, 4, 2), (5, 3, 3), (6, 8, 4)])
+def test_more_teachers_than_dimensions_count_as_dimensions(p, q, N) -> None:
+    """docs/ERRATA.md B16: W^T W is then any N x N matrix, and students of rank min(p*, N) turn into each other: rank of the
+    velocities Omega W."""
+    random = np.random.default_rng(0)
+    W = random.standard_normal((p, N))
+    turns = [a - a.T for a in random.standard_normal((p * p, p, p))]
+    rank = np.linalg.matrix_rank(np.array([(turn @ W).ravel() for turn in turns]))
+    assert sv.theory.solution_dimension(setting(p, q, N)).value == rank
+
+
 @pytest.mark.parametrize(("p", "q"), [(1, 3), (2, 3), (2, 5)])
 def test_minimisers_with_fewer_students(p, q) -> None:
     """Choose a p-dimensional subspace of the teachers' and a rotation: velocities of U diag(a) O^T under both."""

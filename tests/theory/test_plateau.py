@@ -230,3 +230,23 @@ def test_where_noise_has_no_closed_form(quadratic) -> None:
         sv.theory.noisy_starts(quadratic.replace(inputs__dim=None), waiting(quadratic.replace(inputs__dim=None)))
     with pytest.raises(sv.theory.NotApplicable, match=r"norm: 10000\.0 given"):
         sv.theory.plateau_noise(quadratic, 1e4)
+
+
+@pytest.mark.parametrize(("p", "q"), [(12, 1), (6, 3)])
+def test_all_students_together_decide_when_the_plateau_is_left(p, q) -> None:
+    """docs/ERRATA.md B18: the total first overlap explains the escape times of random starts (for one teacher entirely), better
+    than that of the best student, which the paper holds responsible; moving it all to one student changes nothing."""
+    problem, stop = problem_of(p, q, 0.01), sv.when("risk", below=0.5, relative=True)
+    starts = [sv.start(problem, seed=seed, students="orthogonal", cross=0.01) for seed in range(60)]
+    times = sv.run_batch(problem, starts, sv.Macro(rtol=1e-6), until=2000, stop=stop).exit_time()
+    rows = np.array([np.sum(start.cross_overlap**2, axis=1) for start in starts])
+    total, best = (np.corrcoef(np.log(size), times)[0, 1] ** 2 for size in (rows.sum(axis=1), rows.max(axis=1)))
+    assert total > best + 0.15
+    if q == 1:
+        assert total > 0.9999
+        alone = np.zeros((p, 1))
+        alone[0] = np.linalg.norm(starts[0].cross_overlap)
+        one = sv.start(problem, student_overlap=np.eye(p), cross_overlap=alone)
+        assert sv.run(problem, one, sv.Macro(rtol=1e-6), until=2000, stop=stop).exit_time()[0] == pytest.approx(
+            times[0], rel=1e-4
+        )

@@ -11,6 +11,10 @@ _MODULES = {
     "bocchi2026/4": "solvable.papers.bocchi2026.conservation",
     "bocchi2026/5": "solvable.papers.bocchi2026.expressivity",
     "bocchi2026/6": "solvable.papers.bocchi2026.manifold",
+    "bocchi2026/staircase": "solvable.papers.bocchi2026.staircase",
+    "bocchi2026/atlas": "solvable.papers.bocchi2026.atlas",
+    "bocchi2026/noise": "solvable.papers.bocchi2026.noise",
+    "bocchi2026/escape": "solvable.papers.bocchi2026.escape",
 }
 
 

@@ -7,10 +7,12 @@ import numpy as np
 from solvable import theory
 from solvable.macro import Macro
 from solvable.micro import Micro
+from solvable.overlaps import nearest_frame
 from solvable.papers.bocchi2026.settings import KEY, problem, random_start
 from solvable.papers.claims import Claim, judge
 from solvable.papers.figure import PaperFigure, whole
 from solvable.plot.style import figure, letter
+from solvable.problems import Problem
 from solvable.results import run
 from solvable.results.observables import crossing_time
 
@@ -72,6 +74,17 @@ def standard_errors(lines: np.ndarray) -> np.ndarray:
     return gap
 
 
+def turning(data: "xarray.Dataset") -> tuple[np.ndarray, np.ndarray]:
+    """How far the frame S of each run has turned at the end, and how far noise on the start would turn it."""
+    setting = Problem.from_json(data.attrs["problem"])
+    first = random_start(setting, 0)
+    frame = nearest_frame(first.cross_overlap)
+    noisy = np.array([one.cross_overlap for one in theory.noisy_starts(setting, first, 1000).value])
+    ends = data["cross_overlap"].values[1:, -1]
+    found, expected = (np.linalg.norm(nearest_frame(one) - frame, axis=(1, 2)) for one in (ends, noisy))
+    return found, expected
+
+
 def draw(data: "xarray.Dataset") -> "Figure":
     picture, axes = figure(2, 2, height=2.5, sharex=True)
     alpha, count = data["alpha"].values, data.sizes["run"] - 1
@@ -108,6 +121,7 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     printed = theory.plateau(problem(eta=1e-12)).value  # the paper has the limit of small rates
     half = [crossing_time(alpha, one, 0.5 * one[0]) for one in (data["risk"].values[0], mean)]
     evidence = f"mean of {count} runs from the start of the equations"
+    frames, turned = turning(data)
     return [
         judge(
             FIGURE.key, f"the mean risk of SGD follows the equations to alpha = {UNTIL} (largest difference, in standard errors)",
@@ -132,6 +146,11 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
         judge(
             FIGURE.key, f"and learns the teacher (mean risk at alpha = {UNTIL})",
             expected=0.0, found=mean[-1], tolerance=0.02, evidence=evidence,
+        ),
+        judge(
+            FIGURE.key, "but single runs end at solutions of their own, to which noise turns them (mean drift of S)",
+            expected=turned.mean(), found=frames.mean(), tolerance=4 * turned.std(ddof=1) / np.sqrt(count), correction="B13",
+            evidence="tests/theory/test_plateau.py::test_sgd_ends_as_the_equations_from_a_noisy_start",
         ),
     ]  # fmt: skip
 

@@ -1,0 +1,136 @@
+"""Beyond the paper: learning goes down a staircase of mixed saddles, which the paper's list of critical points leaves out."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from solvable import landscape
+from solvable.macro import Macro
+from solvable.overlaps import Overlaps, start
+from solvable.papers.bocchi2026.settings import KEY, problem
+from solvable.papers.claims import Claim, judge
+from solvable.papers.figure import PaperFigure
+from solvable.plot.style import figure, letter
+from solvable.problems import Problem
+from solvable.results import run
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+SIZES = (1e-2, 1e-6, 1e-10)  # singular values of the first cross overlap
+UNTIL = 90.0
+DIM = 10_000
+RUNS = ("graded", "one teacher never met")
+
+
+def graded_start(setting: Problem, sizes: tuple[float, ...]) -> Overlaps:
+    """Orthonormal students; each teacher is met by its own combination of them. A size of zero is a column of zeros, and stays."""
+    p, q = setting.student.width, setting.teacher.width
+    frame = np.linalg.qr(np.random.default_rng(0).standard_normal((p, q)))[0]
+    return start(setting, student_overlap=np.eye(p), cross_overlap=frame * sizes)
+
+
+def compute(quick: bool) -> "xarray.Dataset":
+    import xarray
+
+    setting = problem().replace(inputs__dim=DIM)
+    times = np.linspace(0, UNTIL, 181 if quick else 721)
+    starts = [graded_start(setting, sizes) for sizes in (SIZES, (*SIZES[:-1], 0.0))]
+    runs = [run(setting, one, Macro(small_rate=True), times=times, clock=KEY) for one in starts]
+    visits = landscape.visits(runs[0])
+    curved = [landscape.curvature_along(one) for one in runs]
+    ends = [landscape.visits(one)[-1] for one in runs]
+    return xarray.Dataset(
+        {
+            "risk": (("run", "time"), [one.risk[0] for one in runs]),
+            "negative": (("run", "time"), [one.number(-1, rounding=0.1) for one in curved]),
+            "eigenvalue": (("run", "time", "direction"), [one.inside for one in curved]),
+            "end_inside": ("run", [one.inside for one in ends]),
+            "end_risk": ("run", [one.risk for one in ends]),
+            "visit_inside": ("visit", [one.inside for one in visits]),
+            "visit_outside": ("visit", [one.outside for one in visits]),
+            "visit_risk": ("visit", [one.risk for one in visits]),
+            "visit_start": ("visit", [one.start for one in visits]),
+            "visit_end": ("visit", [one.end for one in visits]),
+            "fall": ("step", [runs[0].exit_time(below, relative=False)[0] for below in (0.73, 0.4, 0.12)]),
+        },
+        {"time": times, "run": list(RUNS)},
+        {"problem": setting.to_json()},
+    )  # fmt: skip
+
+
+def draw(data: "xarray.Dataset") -> "Figure":
+    picture, (top, low) = figure(2, 1, height=2.2, width=5.2, sharex=True)
+    time = data["time"].values
+    for r, s, risk in zip(
+        data["visit_outside"].values, data["visit_inside"].values, data["visit_risk"].values, strict=True
+    ):
+        top.axhline(risk, color="0.75", linewidth=0.8, linestyle=":")
+        top.annotate(
+            f"({r}, {s})",
+            (time[-1], risk),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            annotation_clip=False,
+        )
+    for i, style in enumerate(("-", "--")):
+        top.plot(time, data["risk"].values[i], color=f"C{i}", linestyle=style, label=RUNS[i])
+    for begin, end in zip(data["visit_start"].values, data["visit_end"].values, strict=True):
+        for ax in (top, low):
+            ax.axvspan(begin, end, color="0.93", linewidth=0)
+    low.plot(time, data["eigenvalue"].values[0], color="C0", linewidth=0.6)
+    for value in (-8 / 18, 0, 8 / 18):
+        low.axhline(value, color="0.75", linewidth=0.8, linestyle=":", zorder=0.5)
+    top.set_ylabel("generalisation error")
+    top.set_ylim(0, 1.02)
+    top.legend(loc="upper right")
+    low.set_ylabel("Hessian eigenvalues")
+    for s, middle in enumerate(0.5 * (data["visit_start"].values + data["visit_end"].values)):
+        low.annotate(f"{(6 - s) * (3 - s)} neg.", (middle, -0.72), ha="center", fontsize=7)
+    low.set_yticks([-8 / 18, 0, 8 / 18, 1, 2], labels=["$-8/pp^*$", "0", "$8/pp^*$", "1", "2"])
+    low.set_ylim(-0.9, 2.4)
+    low.set_xlabel("$t = \\eta\\alpha$")
+    low.set_xlim(0, time[-1])
+    letter(top, "a")
+    letter(low, "b")
+    return picture
+
+
+def claims(data: "xarray.Dataset") -> list[Claim]:
+    inside, risks = data["visit_inside"].values, data["visit_risk"].values
+    time, (p, q) = data["time"].values, (6, 3)
+    middles = 0.5 * (data["visit_start"].values + data["visit_end"].values)
+    waiting = [int(data["negative"].values[0, np.argmin(np.abs(time - middle))]) for middle in middles[:3]]
+    expected = [p * q - s * (p + q - s) for s in range(3)]  # r (p* - s) with r = p - s
+    test = "tests/landscape/test_along.py::test_the_staircase"
+    falls = np.diff(data["fall"].values)
+    return [
+        judge(
+            FIGURE.key, "a run from graded overlaps visits the critical points with 0, 1, 2 and 3 teachers (how many)",
+            expected=4, found=float(len(inside) if list(inside) == [0, 1, 2, 3] else -1), tolerance=0, correction="B8",
+            evidence=test,
+        ),
+        judge(
+            FIGURE.key, "its steps have the risks .9167, .5556, .25, 0 of the points (p - s, s) (largest difference)",
+            expected=0.0, found=np.abs(risks - [11 / 12, 5 / 9, 1 / 4, 0]).max(), tolerance=1e-9, correction="B8", evidence=test,
+        ),
+        judge(
+            FIGURE.key, "each step lasts (p p*/8) log of the ratio of the singular values (mean ratio)",
+            expected=1.0, found=np.mean(falls / (p * q / 8 * np.log(np.array(SIZES[:-1]) / SIZES[1:]))), tolerance=0.05,
+            evidence=test,
+        ),
+        judge(
+            FIGURE.key, "on the steps the measured Hessian has (p - s)(p* - s) negative directions (largest difference)",
+            expected=0.0, found=float(np.abs(np.subtract(waiting, expected)).max()), tolerance=0, evidence=test,
+        ),
+        judge(
+            FIGURE.key, "a start without overlap with one teacher ends at the mixed saddle (4, 2), of risk 1/4 (risk at the end)",
+            expected=0.25, found=float(data["risk"].values[1, -1]), tolerance=0.01, correction="B8",
+            evidence="tests/landscape/test_along.py::test_a_start_without_full_rank_ends_at_a_mixed_saddle",
+        ),
+    ]  # fmt: skip
+
+
+FIGURE = PaperFigure(f"{KEY}/staircase", "Saddle to saddle: the staircase of the risk", compute, draw, claims)

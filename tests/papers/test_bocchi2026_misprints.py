@@ -1,0 +1,96 @@
+"""Formulas of bocchi2026's appendix as printed, beside what vanishing gradients, finite differences and exact risks say."""
+
+import numpy as np
+import pytest
+
+import solvable as sv
+
+P, Q, N = 4, 3, 9
+
+
+def problem_of(**changes):
+    return sv.convention("bocchi2026").problem(p=P, p_star=Q, eta=0.1).replace(inputs__dim=N, **changes)
+
+
+def frames(seed=0):
+    """A p x p rotation, and N x N of which the first p* rows are the teachers over sqrt(N)."""
+    random = np.random.default_rng(seed)
+    return tuple(np.linalg.qr(random.standard_normal((n, n)))[0] for n in (P, N))
+
+
+def slope(students):
+    _, axes = frames()
+    return np.abs(sv.landscape.gradient(problem_of(), sv.Weights(np.sqrt(N) * students, np.sqrt(N) * axes[:Q]))).max()
+
+
+@pytest.mark.parametrize("r", [1, 3])
+def test_columns_are_orthonormal_and_their_scale_has_the_rank(r) -> None:
+    """B5: M^T M = 1 (M M^T, p x p of rank r, is not the identity of r for r < p). B6: in 7.2.1 the scale alpha solves
+    1 - alpha r/p - 2 alpha/p = 0; without the factor alpha before the rank, as printed, the gradient does not vanish."""
+    turn, axes = frames()
+    M, outside = turn[:, :r], axes[Q : Q + r]
+    right, printed = P / (2 + r), (P - r) / 2
+    assert slope(np.sqrt(right) * M @ outside) < 1e-14
+    assert slope(np.sqrt(printed) * M @ outside) > 0.01
+    assert pytest.approx(np.eye(r), abs=1e-14) == M.T @ M
+    assert (M @ M.T).shape == (P, P)
+
+
+@pytest.mark.parametrize("s", [1, 2, 3])
+def test_correlated_students_need_a_frame_of_the_teachers_span(s) -> None:
+    """B7: in (30) the p x s matrix M does not multiply W*^T; it multiplies s orthonormal directions in the teachers' span."""
+    turn, axes = frames()
+    inside = np.linalg.qr(np.random.default_rng(1).standard_normal((Q, Q)))[0][:s] @ axes[:Q]
+    scale = np.sqrt(P * (2 + Q) / (Q * (2 + s)))
+    assert slope(scale * turn[:, :s] @ inside) < 1e-14
+    with pytest.raises(ValueError, match="matmul"):
+        turn[:, :s] @ (np.sqrt(N) * axes[:Q]).T
+
+
+def test_the_hessian_of_the_plateau_sums_over_students() -> None:
+    """B10: -(1/p) sum_k w_k w_k^T inside the bracket of 7.2.2, not one w_k w_k^T."""
+    _, axes = frames()
+    teachers, students = axes[:Q], np.sqrt(P / (P + 2)) * axes[Q : Q + P]
+    dense = sv.landscape.hessian(problem_of(), sv.Weights(np.sqrt(N) * students, np.sqrt(N) * teachers))
+
+    def written(own):
+        blocks = [
+            [
+                8 / P * (np.outer(students[n], students[m]) + np.outer(students[m], students[n])) / P
+                - (m == n) * 8 / P * (teachers.T @ teachers / Q - own(m) / P)
+                for n in range(P)
+            ]
+            for m in range(P)
+        ]
+        return np.block(blocks)
+
+    assert written(lambda _: students.T @ students) == pytest.approx(dense, abs=1e-13)
+    assert np.abs(written(lambda m: np.outer(students[m], students[m])) - dense).max() > 0.1
+
+
+def test_slopes_by_the_weights_themselves_have_a_factor_of_the_dimension() -> None:
+    """B11: (24) holds for weights of norm one; for |w|^2 = N, as in the main text, the derivative of the risk by w is 1/N of it."""
+    random, problem = np.random.default_rng(2), problem_of(teacher__overlap="sampled")
+    W, W_star = random.standard_normal((P, N)), random.standard_normal((Q, N))
+    rho, overlap = W @ W_star.T / N, W @ W.T / N
+    trace = np.trace(W_star @ W_star.T) / N / Q - np.trace(overlap) / P
+    printed = -4 / P * (trace * W + 2 / Q * rho @ W_star - 2 / P * overlap @ W)
+    step = 1e-5 * random.standard_normal(W.shape)
+
+    def risk(students):
+        state = sv.measure(problem, students, W_star)
+        return sv.moments(sv.field_covariance(problem, state), problem).risk
+
+    difference = (risk(W + step) - risk(W - step)) / 2
+    assert np.sum(printed * step) / N == pytest.approx(difference, rel=1e-6)
+
+
+def test_solutions_in_overlaps_pair_different_teachers() -> None:
+    """B17: (21) is sum_ll' S_kl S_k'l' T_ll'; with S_kl' S_k'l', as printed, overlapping teachers give students wrong norms."""
+    T = np.array([[1.0, 0.3, 0.0], [0.3, 1.0, 0.2], [0.0, 0.2, 1.0]])
+    problem, S = problem_of(teacher__overlap=T), frames()[0][:, :Q]
+    R = np.sqrt(P / Q) * S @ T
+    right = sv.start(problem, student_overlap=P / Q * S @ T @ S.T, cross_overlap=R)
+    assert sv.moments(sv.field_covariance(problem, right), problem).risk == pytest.approx(0, abs=1e-14)
+    printed = P / Q * np.einsum("km,jm,lm->kj", S, S, T)
+    assert np.abs(printed - right.student_overlap).max() > 0.1
