@@ -84,7 +84,7 @@ def test_landscape(file, tmp_path, capsys) -> None:
     assert main(["landscape", str(EXAMPLES / "quadratic.toml"), "--output", "atlas.txt"]) == 2
     assert "must end in .png or .pdf or .svg" in capsys.readouterr().err
     assert main(["landscape", str(EXAMPLES / "power_law.toml")]) == 2
-    assert "critical_points: " in capsys.readouterr().err
+    assert "landscape: student.activation" in capsys.readouterr().err
 
 
 def test_micro_from_the_command_line(file, capsys) -> None:

@@ -35,7 +35,15 @@ def test_the_staircase(dim) -> None:
     assert [visit.risk for visit in found] == pytest.approx([11 / 12, 5 / 9, 1 / 4, 0])
     assert all(visit.closest < 0.003 for visit in found)
     falls = [run.exit_time(below, relative=False)[0] for below in (0.73, 0.4, 0.12)]  # between the steps
-    assert np.diff(falls) == pytest.approx(18 / 8 * np.log([1e4, 1e6]), rel=0.05)
+    lengths = 0.01 * sv.theory.stair_lengths(problem, graded(problem, [1e-2, 1e-6, 1e-12])).value
+    assert lengths == pytest.approx(18 / 8 * np.log([1e4, 1e6]))
+    assert np.diff(falls) == pytest.approx(lengths, rel=0.05)
+    wide = sv.landscape.visits(run, within=0.1)
+    for length, narrow, broad in zip(
+        lengths, found[1:3], wide[1:3], strict=True
+    ):  # a stay is shorter by the falls at its ends
+        assert narrow.length < broad.length < 1.05 * length
+        assert narrow.length > length - 7
     assert found[-1].length == pytest.approx(120 - found[-1].start)
 
 
@@ -64,6 +72,18 @@ def test_simulated_runs_visit_the_plateau_and_the_solution() -> None:
         found = [(visit.outside, visit.inside) for visit in sv.landscape.visits(run, i)]
         assert found[0] == (4, 0)
         assert found[-1] == (0, 2)
+
+
+def test_visits_at_a_finite_rate_and_of_sampled_teachers() -> None:
+    """At eta = 0.3 students wait beside the plateau of the risk, still within reach; at 0.7 only with a larger one."""
+    for eta, within in [(0.3, 0.01), (0.7, 0.06)]:
+        problem = problem_of(6, 3, eta=eta)
+        start = sv.start(problem, seed=0, students="orthogonal", cross=1e-4)
+        run = sv.run(problem, start, sv.Macro(), times=np.linspace(0, 60 / eta, 300))
+        assert [visit[:2] for visit in sv.landscape.visits(run, within=within)][:1] == [(6, 0)]
+    sampled = problem_of(3, 2, 500, teacher__overlap="sampled", eta=0.01)
+    run = sv.run(sampled, sv.start(sampled, seed=1), sv.Macro(), times=np.linspace(0, 20_000, 300))
+    assert sv.landscape.visits(run)[-1][:2] == (0, 2)
 
 
 GENERIC = [[1.0, 0.2, 0.0], [0.2, 1.5, -0.3], [0.0, -0.3, 0.7]]
@@ -95,6 +115,23 @@ def test_curvature_is_the_dense_hessian(p, q, dim) -> None:
         assert found.number(sign) == (np.sign(np.where(abs(dense) < 1e-9, 0, dense)) == sign).sum()
 
 
+@pytest.mark.parametrize("overlap", ["orthonormal", GENERIC])
+def test_curvature_at_every_critical_point(overlap) -> None:
+    """From overlaps alone, singular as they are there: the spectrum, index and flat directions of the closed forms."""
+    problem = problem_of(4, 3, 12, teacher__overlap=overlap)
+    for point in sv.landscape.critical_points(problem):
+        sampled = problem.replace(teacher__overlap="sampled")
+        found = sv.landscape.curvature(sampled, weights_at(problem, point, seed=5).overlaps(sampled))
+        values = np.sort(np.concatenate([found.inside, np.tile(found.outside, found.room)]))
+        expected = np.concatenate([np.full(count, value) for value, count in point.spectrum])
+        assert values == pytest.approx(expected, abs=1e-11)
+        assert (found.number(-1), found.number(0)) == (point.index, point.flat)
+    start = sv.start(problem_of(6, 3, 1000), seed=0, students="orthogonal")
+    solution = sv.theory.nearest_solution(problem_of(6, 3, 1000), start).value
+    there = sv.landscape.curvature(problem_of(6, 3, 1000), solution)
+    assert (there.number(-1), there.number(0)) == (0, 3003)
+
+
 def test_curvature_along_a_run() -> None:
     """It begins and ends with the index that the atlas has for the plateau and the solution."""
     problem = problem_of(3, 3, 1000)
@@ -116,5 +153,31 @@ def test_mistakes_are_told(quadratic) -> None:
     erf = quadratic.replace(student__activation="erf", teacher__activation="erf")
     with pytest.raises(ValueError, match="activation"):
         sv.landscape.visits(sv.run(erf, sv.start(erf, seed=0), sv.Macro(), until=1))
+    start = sv.start(quadratic, seed=0)
+    for call, message in [
+        (lambda: sv.landscape.visits(run, within="x"), "within: 'x' given"),
+        (lambda: sv.landscape.visits(run, run=3), "run: 3 given, must be between 0 and 0"),
+        (lambda: sv.landscape.visits(quadratic), "must be a Trajectory, not Problem"),
+        (lambda: sv.landscape.atlas("problem.toml"), "must be a Problem, not str"),
+        (
+            lambda: sv.landscape.curvature(quadratic, sv.Weights(np.eye(6, 9), np.eye(3, 9))),
+            r"not Weights; take weights\.overlaps",
+        ),
+        (
+            lambda: sv.landscape.curvature(quadratic.replace(student__width=4), start),
+            r"\(1, 6, 3\), the problem \(1, 4, 3\)",
+        ),
+        (lambda: sv.landscape.curvature(quadratic, start).number(2), "sign: 2 given"),
+        (lambda: sv.landscape.critical_points(quadratic.replace(student__norm="sphere")), "only weights move"),
+        (
+            lambda: sv.landscape.critical_points(quadratic.replace(student__readout="unit")),
+            "student.readout: is not 'mean'",
+        ),
+        (lambda: sv.plot.landscape(sv.landscape.critical_points(quadratic)), r"landscape\.atlas"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            call()
+    noisy = quadratic.replace(training__batch=4, training__label_noise=0.1)  # neither changes the landscape
+    assert sv.landscape.critical_points(noisy) == sv.landscape.critical_points(quadratic)
     with pytest.raises(ValueError, match="dim is infinite"):
         sv.landscape.curvature(problem_of(3, 2), graded(problem_of(3, 2), [0.1, 0.1])).number(1)

@@ -25,26 +25,23 @@ def slope(students):
 
 @pytest.mark.parametrize("r", [1, 3])
 def test_columns_are_orthonormal_and_their_scale_has_the_rank(r) -> None:
-    """B5: M^T M = 1 (M M^T, p x p of rank r, is not the identity of r for r < p). B6: in 7.2.1 the scale alpha solves
+    """B5: the gradient vanishes for M^T M = 1 (M M^T has rank r < p, and is no identity). B6: in 7.2.1 the scale alpha solves
     1 - alpha r/p - 2 alpha/p = 0; without the factor alpha before the rank, as printed, the gradient does not vanish."""
     turn, axes = frames()
     M, outside = turn[:, :r], axes[Q : Q + r]
     right, printed = P / (2 + r), (P - r) / 2
     assert slope(np.sqrt(right) * M @ outside) < 1e-14
     assert slope(np.sqrt(printed) * M @ outside) > 0.01
-    assert pytest.approx(np.eye(r), abs=1e-14) == M.T @ M
-    assert (M @ M.T).shape == (P, P)
 
 
 @pytest.mark.parametrize("s", [1, 2, 3])
 def test_correlated_students_need_a_frame_of_the_teachers_span(s) -> None:
-    """B7: in (30) the p x s matrix M does not multiply W*^T; it multiplies s orthonormal directions in the teachers' span."""
+    """B7: in (30) the p x s matrix M cannot multiply W*^T (N x p*); with any s orthonormal directions of the teachers'
+    span the gradient vanishes at the printed scale."""
     turn, axes = frames()
     inside = np.linalg.qr(np.random.default_rng(1).standard_normal((Q, Q)))[0][:s] @ axes[:Q]
     scale = np.sqrt(P * (2 + Q) / (Q * (2 + s)))
     assert slope(scale * turn[:, :s] @ inside) < 1e-14
-    with pytest.raises(ValueError, match="matmul"):
-        turn[:, :s] @ (np.sqrt(N) * axes[:Q]).T
 
 
 def test_the_hessian_of_the_plateau_sums_over_students() -> None:

@@ -236,8 +236,8 @@ def test_frames_and_distances(quadratic) -> None:
     assert found == pytest.approx(np.linalg.norm(students - others) / np.sqrt(dim), rel=1e-12)
 
 
-def test_the_nearest_solution_is_nearest(quadratic) -> None:
-    """No other of a thousand random solutions is nearer; moving along the solutions does not help either."""
+def test_no_solution_is_nearer_than_the_nearest(quadratic) -> None:
+    """Neither one beside it nor any other of ninety random ones, by their distance in weights."""
     start = sv.start(quadratic, seed=3)
     run = sv.run(quadratic, start, sv.Macro(), times=[0.0])
     best = sv.theory.nearest_distance(quadratic, start).value
@@ -257,7 +257,11 @@ def test_distances_that_overlaps_do_not_tell(quadratic) -> None:
         run.distance(sv.start(quadratic, seed=1))
     with pytest.raises(ValueError, match="must be 'weights' or"):
         run.distance(sv.start(quadratic, seed=1), of="readout")
+    with pytest.raises(TypeError, match=r"not Prediction; take its \.value"):
+        run.distance(sv.theory.nearest_solution(quadratic, sv.start(quadratic, seed=1)))
     narrow = quadratic.replace(student__width=4)
+    with pytest.raises(ValueError, match=r"frame_drift: the state has .* \(1, 4, 3\)"):
+        run.frame_drift(since=sv.start(narrow, seed=1))
     with pytest.raises(ValueError, match=r"\(1, 4, 3\), the trajectory \(1, 6, 3\)"):
         run.distance(sv.start(narrow, seed=1))
     other = quadratic.replace(teacher__overlap=2 * np.eye(3))

@@ -136,6 +136,11 @@ def test_the_limits_meet_at_equal_widths() -> None:
         ({"training__label_noise": 0.1}, lambda problem: sv.theory.optimal_rate(problem), "label_noise: is not 0"),
         ({"training__learning_rate": 50.0}, lambda problem: sv.theory.plateau(problem), "there is no plateau"),
         ({}, lambda problem: sv.theory.escape_time(problem, waiting(problem)), "never escapes"),
+        (
+            {"student__width": 1, "teacher__width": 5},
+            lambda problem: sv.theory.escape_time(problem, waiting(problem, cross=0.01)),
+            "1 students of 5 teachers never",
+        ),
         ({}, lambda problem: sv.theory.escape_time(problem, waiting(problem, 1e4, 1e-3)), "norms diverge"),
     ],
 )
@@ -147,6 +152,7 @@ def test_where_there_is_no_plateau(quadratic, changes, call, message) -> None:
 def test_caveats(quadratic) -> None:
     start = sv.start(quadratic, seed=0)
     assert "not orthogonal" in sv.theory.escape_time(quadratic, start).caveats[0]
+    assert "growth slows down" in sv.theory.escape_time(quadratic, start).caveats[1]
     assert "unstable" in sv.theory.optimal_rate(quadratic.replace(student__width=100)).caveats[0]
     with pytest.raises(ValueError, match=r"drop: 2 given"):
         sv.theory.escape_time(quadratic, start, drop=2)
@@ -174,25 +180,53 @@ def test_simulated_students_wait_where_the_plateau_is_at_this_rate(eta, dim, unt
     assert abs(norms.mean() - 6 / 8) > 20 * norms.std(ddof=1) / np.sqrt(24)
 
 
-@pytest.mark.parametrize(("p", "q", "eta", "until"), [(6, 3, 0.1, 30), (3, 3, 0.2, 12), (4, 2, 0.5, 6)])
-def test_noise_spreads_cross_overlaps_as_stated(p, q, eta, until) -> None:
-    """Variance of all cross overlaps of 160 runs that begin without any, over what the start's variance 1/dim would have grown
-    to, the square of the growth that the equations have from a tiny start."""
+@pytest.mark.parametrize(("p", "q", "norm"), [(2, 1, 0.7), (1, 2, 1.6), (3, 2, 0.3)])
+def test_the_noise_of_one_sample_without_overlaps(p, q, norm) -> None:
+    """<e^2 z^2 u^2>/q, at the heart of `plateau_noise`, against cubature of all fields."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(7)
+    grid = np.stack(np.meshgrid(*[nodes] * (p + q), indexing="ij")).reshape(p + q, -1)
+    chance = np.prod(
+        np.stack(np.meshgrid(*[weights / weights.sum()] * (p + q), indexing="ij")).reshape(p + q, -1), axis=0
+    )
+    z, u = np.sqrt(norm) * grid[:p], grid[p:]
+    error = np.mean(u**2, axis=0) - np.mean(z**2, axis=0)
+    exact = chance @ (error**2 * z[0] ** 2 * u[0] ** 2) / norm
+    stated = (q + 2) * (q + 4) / q**2 - 2 * norm * (q + 2) * (p + 2) / (q * p) + norm**2 * (p + 2) * (p + 4) / p**2
+    assert stated == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "eta", "norm", "until"), [(6, 3, 0.2, 1.0, 28), (3, 3, 0.2, 2.0, 24), (4, 2, 0.3, 0.1, 9)]
+)
+def test_noise_spreads_cross_overlaps_as_stated(p, q, eta, norm, until) -> None:
+    """Variance of all cross overlaps of 200 runs that begin without any, over what the start's variance 1/dim would have grown
+    to, the square of the growth that the equations have from a tiny start; from norms on, above and below the plateau's."""
     dim = 20_000
     problem = problem_of(p, q, eta, inputs__dim=dim)
-    tiny = sv.run(problem, waiting(problem, cross=1e-9), sv.Macro(rtol=1e-10), times=[0, until]).cross_overlap[0]
+    tiny = sv.run(problem, waiting(problem, norm, 1e-9), sv.Macro(rtol=1e-10), times=[0, until]).cross_overlap[0]
     growth = np.sum(tiny[1] ** 2) / np.sum(tiny[0] ** 2)
-    found = simulated(problem, waiting(problem), 160, until).cross_overlap[:, -1].ravel()
+    found = simulated(problem, waiting(problem, norm), 200, until).cross_overlap[:, -1].ravel()
     v = np.mean(found**2) * dim / growth
-    plateau = sv.theory.plateau(problem).value
-    done = 1 - np.exp(-2 * plateau.growth * until)  # what is added later is missing, about so much
-    assert v / done == pytest.approx(sv.theory.plateau_noise(problem).value, rel=4 * np.sqrt(2 / found.size) + 0.02)
+    left = np.exp(-2 * sv.theory.plateau(problem).value.growth * until)  # what is added later, less than so much
+    stated = sv.theory.plateau_noise(problem, norm).value
+    assert left < 0.02
+    assert v == pytest.approx(stated, rel=4 * np.sqrt(2 / found.size) + left)
+
+
+@pytest.mark.parametrize(("p", "q"), [(3, 3), (6, 3), (12, 3), (2, 6), (4, 1)])
+def test_noise_up_to_the_limit_of_the_rate(p, q) -> None:
+    """It grows without bound where growth ends, or stays finite where the plateau does, and is found at once."""
+    limit = sv.theory.plateau_limit(problem_of(p, q, 0.1)).value
+    values = [
+        sv.theory.plateau_noise(problem_of(p, q, share * limit), 0.5).value for share in (0.5, 1 - 1e-6, 1 - 1e-10)
+    ]
+    assert values[0] < values[1] <= values[2] * (1 + 1e-6)
 
 
 @pytest.mark.parametrize(("eta", "dim"), [(0.1, 1000), (0.1, 10**4), (0.4, 10**4)])
 def test_sgd_ends_as_the_equations_from_a_noisy_start(eta, dim) -> None:
     """docs/ERRATA.md B13: which solution SGD ends at and when it escapes: means over 48 runs against the equations from randomised
-    starts. The frame turns by an amount that does not depend on dim and that the equations from the very start do not have."""
+    starts. The equations from the very start do not turn the frame at all."""
     problem = problem_of(6, 3, eta, inputs__dim=dim)
     start = sv.start(problem, seed=4, students="orthogonal")
     starts = sv.theory.noisy_starts(problem, start, 200, seed=2).value
@@ -228,6 +262,13 @@ def test_the_rate_that_learns_soonest_is_that_of_sgd_too() -> None:
 def test_where_noise_has_no_closed_form(quadratic) -> None:
     with pytest.raises(sv.theory.NotApplicable, match="dim: is infinite"):
         sv.theory.noisy_starts(quadratic.replace(inputs__dim=None), waiting(quadratic.replace(inputs__dim=None)))
+    small = problem_of(6, 3, 0.5, inputs__dim=30)
+    with pytest.raises(sv.theory.NotApplicable, match="30 is too small"):
+        sv.theory.noisy_starts(small, sv.start(small, seed=0, students="orthogonal", cross=0.2))
+    with pytest.raises(ValueError, match="draws: 0 given"):
+        sv.theory.noisy_starts(quadratic, waiting(quadratic), draws=0)
+    assert "not orthogonal" in sv.theory.noisy_starts(quadratic, sv.start(quadratic, seed=0)).caveats[0]
+    assert "unstable" in sv.theory.plateau_noise(problem_of(6, 3, 0.95)).caveats[0]
     with pytest.raises(sv.theory.NotApplicable, match=r"norm: 10000\.0 given"):
         sv.theory.plateau_noise(quadratic, 1e4)
 
@@ -250,3 +291,24 @@ def test_all_students_together_decide_when_the_plateau_is_left(p, q) -> None:
         assert sv.run(problem, one, sv.Macro(rtol=1e-6), until=2000, stop=stop).exit_time()[0] == pytest.approx(
             times[0], rel=1e-4
         )
+
+
+@pytest.mark.parametrize(("p", "q", "eta"), [(6, 3, 0.01), (4, 2, 0.4), (3, 5, 0.2)])
+def test_the_risk_early_in_the_escape(p, q, eta) -> None:
+    problem = problem_of(p, q, eta)
+    start, waits = waiting(problem, cross=1e-5), sv.theory.plateau(problem).value
+    late = sv.theory.escape_time(problem, start, drop=0.01).value * np.array([0.8, 0.9, 1.0])
+    found = sv.run(problem, start, sv.Macro(rtol=1e-10), times=late).risk[0]
+    assert waits.risk - sv.theory.escape_risk(problem, start, late).value == pytest.approx(waits.risk - found, rel=0.03)
+
+
+def test_stairs_without_end() -> None:
+    problem = problem_of(4, 2, 0.01)
+    lengths = sv.theory.stair_lengths(
+        problem, sv.start(problem, student_overlap=np.eye(4), cross_overlap=np.eye(4, 2) * [0.1, 0])
+    )
+    assert np.isinf(lengths.value).all()
+    close = sv.theory.stair_lengths(problem, waiting(problem, cross=0.1))
+    assert "run into each other" in close.caveats[0]
+    with pytest.raises(sv.theory.NotApplicable, match="never escapes"):
+        sv.theory.stair_lengths(problem, waiting(problem))

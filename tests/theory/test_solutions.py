@@ -78,7 +78,7 @@ def test_predictions_say_where_they_do_not_apply(quadratic, changes, function, m
 
 def test_no_nearest_solution_without_full_rank(quadratic: sv.Problem) -> None:
     start = sv.start(quadratic, student_overlap=np.eye(6), cross_overlap=0.1 * np.eye(6, 3)[:, [0, 0, 0]])
-    with pytest.raises(sv.theory.NotApplicable, match="full rank"):
+    with pytest.raises(sv.theory.NotApplicable, match="has rank 1"):
         sv.theory.nearest_solution(quadratic, start)
 
 
@@ -89,3 +89,26 @@ def test_predictions_carry_assumptions_and_source(quadratic: sv.Problem) -> None
     half = quadratic.replace(training__loss_factor=0.5, training__learning_rate=0.02)
     assert sv.theory.late_risk(half, 1000.0).value == pytest.approx(prediction.value / 2)
     assert sv.theory.rate_limit(half).value == pytest.approx(2 * sv.theory.rate_limit(quadratic).value)
+
+
+@pytest.mark.parametrize(("p", "eta"), [(3, 0.01), (3, 0.2), (2, 0.1)])
+def test_the_last_fall_with_as_many_students_as_teachers(p, eta) -> None:
+    """At any rate below the limit, from the integrated equations."""
+    problem = sv.convention("bocchi2026").problem(p=p, p_star=p, eta=eta)
+    rate = sv.theory.late_rate(problem).value
+    start = sv.start(problem, seed=0, students="orthogonal", cross=0.2)
+    end = np.log(1e9) / rate
+    run = sv.run(problem, start, sv.Macro(rtol=1e-10), times=[0, end, end + 1 / rate])
+    assert np.log(run.risk[0, 1] / run.risk[0, 2]) == pytest.approx(1.0, rel=0.01)
+    with pytest.raises(sv.theory.NotApplicable, match="algebraic"):
+        sv.theory.late_rate(problem.replace(student__width=p + 1))
+    with pytest.raises(sv.theory.NotApplicable, match="does not vanish"):
+        sv.theory.late_rate(problem.replace(training__learning_rate=5.0))
+
+
+def test_without_full_rank_learning_ends_at_a_saddle(quadratic) -> None:
+    start = sv.start(quadratic, student_overlap=np.eye(6), cross_overlap=0.1 * np.eye(6, 3) * [1, 1, 0])
+    with pytest.raises(
+        sv.theory.NotApplicable, match=r"rank 2 .* with 2 directions inside the teachers' span and 4 outside"
+    ):
+        sv.theory.nearest_solution(quadratic, start)

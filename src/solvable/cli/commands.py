@@ -265,14 +265,12 @@ def landscape(options: Namespace) -> int:
 
 def _draw_atlas(problem: Any, output: Path) -> None:
     from solvable.landscape import atlas
-    from solvable.plot import critical_points, figure, spectra, style
+    from solvable.plot import atlas as draw
+    from solvable.plot import style
     from solvable.results.files import write_whole
 
     with style():
-        picture, (left, right) = figure(1, 2, height=3.0, width=8.5)
-        data = atlas(problem)
-        critical_points(data, left)
-        spectra(data, right)
+        picture = draw(atlas(problem))
         write_whole(output, lambda path: picture.savefig(path, format=output.suffix[1:]))
 
 
@@ -298,7 +296,7 @@ def _print_table(verdicts: list[Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    colours = {"holds": "green", "corrected": "cyan", "refuted": "yellow", "fails": "bold red"}
+    colours = {"holds": "green", "corrected": "cyan", "refuted": "yellow", "beyond": "blue", "fails": "bold red"}
     table = Table(box=None, pad_edge=False)
     for name, justify in [
         ("figure", "left"),
@@ -343,7 +341,9 @@ def _whole(name: str, text: str | None) -> int | None:
 def _check_output(path: Path, endings: tuple[str, ...] = (".nc",)) -> None:
     """Before anything is computed."""
     if path.suffix not in endings:
-        raise ValueError(f"--output: {path} given, must end in {' or '.join(endings)}")
+        raise ValueError(
+            f"--output: {path} given, must end in {' or '.join(endings)}{' (NetCDF)' if endings == ('.nc',) else ''}"
+        )
     if not path.parent.is_dir():
         raise ValueError(f"--output: the directory {path.parent} does not exist")
     if path.is_dir():

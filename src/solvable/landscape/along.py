@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from solvable.landscape.critical import equal_groups, families, risk_of, shift, teacher_directions
-from solvable.landscape.quadratic import hessian
-from solvable.overlaps import Overlaps, Weights, gram_factor
+from solvable.landscape.quadratic import hessian, require
+from solvable.overlaps import Overlaps, Weights, check_start, gram_factor
 from solvable.problems import Problem
 from solvable.results import Trajectory
 
@@ -33,14 +33,17 @@ class Visit(NamedTuple):
 def visits(trajectory: Trajectory, run: int = 0, *, within: float = 0.01) -> list[Visit]:
     """The critical points that a run of quadratic students comes near to, in order: where the loss between its output and that of
     the nearest one is less than `within` times the loss of a student that says nothing. Times are outputs of the run; ask for
-    many. At equal distance the one of lower rank counts."""
-    if not within > 0:
-        raise ValueError(f"within: {within} given, must be positive")
-    problem = trajectory.problem
-    p, kappa, _, c = teacher_directions(problem)
-    found = families(p, problem.inputs.dim, kappa)
+    many. They are critical points of the risk: at a finite rate students wait beside them, the further the larger the rate
+    (`theory.plateau`), and may need a larger `within`. How long a stay is depends on `within` too."""
+    if not isinstance(within, int | float) or not within > 0:
+        raise ValueError(f"within: {within!r} given, must be a positive number")
+    problem = _problem_of(trajectory, run)
+    c, teachers = problem.training.loss_factor, trajectory.teacher_overlap[run]
+    kappa, directions = teacher_directions(problem, teachers)
+    found = families(problem.student.width, problem.inputs.dim, kappa)
     reached = np.isfinite(trajectory.risk[run])
-    apart = _distances(problem, found, trajectory.student_overlap[run][reached], trajectory.cross_overlap[run][reached])
+    Q, R = trajectory.student_overlap[run][reached], trajectory.cross_overlap[run][reached]
+    apart = c * _distances(found, kappa, Q, R @ directions)
     time, nearest = trajectory.time[reached], apart.argmin(axis=0)
     near = apart.min(axis=0) < within * risk_of(kappa, c, 0, ())
     label = np.where(near, nearest, -1)
@@ -55,11 +58,19 @@ def visits(trajectory: Trajectory, run: int = 0, *, within: float = 0.01) -> lis
     ]  # fmt: skip
 
 
-def _distances(problem: Problem, found: list[tuple[int, tuple[int, ...]]], Q: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """(family, time) c [ (tr A - tr A')^2 + 2 |A - A'|^2 ] between A = U^T U / p and the nearest A' of a family: of equal
-    directions, those along the largest eigenvalues of A."""
-    p, kappa, directions, c = teacher_directions(problem)
-    X = R @ directions
+def _problem_of(trajectory: Trajectory, run: int) -> Problem:
+    if not isinstance(trajectory, Trajectory):
+        raise TypeError(f"landscape: the first argument must be a Trajectory, not {type(trajectory).__name__}")
+    require(trajectory.problem)
+    if not 0 <= run < len(trajectory.risk):
+        raise ValueError(f"run: {run} given, must be between 0 and {len(trajectory.risk) - 1}")
+    return trajectory.problem
+
+
+def _distances(found: list[tuple[int, tuple[int, ...]]], kappa: np.ndarray, Q: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """(family, time) (tr A - tr A')^2 + 2 |A - A'|^2 between A = U^T U / p and the nearest A' of a family: of equal directions,
+    those along the largest eigenvalues of A. X (time, p, p*) are students along the teachers' directions."""
+    p = Q.shape[1]
     outer = np.linalg.eigvalsh(Q - X @ X.transpose(0, 2, 1))[:, ::-1] / p
     inner = np.empty((len(Q), len(kappa)))
     for group in equal_groups(kappa):
@@ -72,7 +83,7 @@ def _distances(problem: Problem, found: list[tuple[int, tuple[int, ...]]], Q: np
         a = half + kappa[list(chosen)]
         overlap = inner[:, list(chosen)] @ a + half * outer[:, :r].sum(axis=1)
         norm = float(np.sum(a**2)) + r * half**2
-        result[i] = c * ((trace - a.sum() - r * half) ** 2 + 2 * np.maximum(square - 2 * overlap + norm, 0.0))
+        result[i] = (trace - a.sum() - r * half) ** 2 + 2 * np.maximum(square - 2 * overlap + norm, 0.0)
     return result
 
 
@@ -85,7 +96,10 @@ class Curvature(NamedTuple):
     room: int | None
 
     def number(self, sign: int, rounding: float = 1e-9) -> np.ndarray:
-        """(...) how many are negative (-1), zero (0) or positive (1): zero is less than `rounding` times the largest."""
+        """(...) how many are negative (-1), zero (0) or positive (1): zero is less than `rounding` times the largest. Near a
+        critical point, not at it, its flat directions come out a little to either side: raise `rounding` to count as it does."""
+        if sign not in (-1, 0, 1):
+            raise ValueError(f"sign: {sign!r} given, must be -1, 0 or 1")
         size = np.abs(self.inside).max(axis=-1, keepdims=True)
         inside, outside = (
             (np.sign(np.where(np.abs(part) < rounding * size, 0.0, part)) == sign).sum(axis=-1)
@@ -99,13 +113,15 @@ class Curvature(NamedTuple):
 
 def curvature(problem: Problem, state: Overlaps) -> Curvature:
     """All eigenvalues of the Hessian at any weights with these overlaps, at any dim. A direction v outside the span of all units
-    bends the risk by the p x p matrix 8 c a_k a_j Q_kj - 4 c a_k tau, whatever v is."""
+    bends the risk by the p x p matrix 8 c a_k a_j Q_kj - 4 c a_k tau delta_kj, whatever v is."""
+    require(problem)
+    check_start(problem, state)
     units = state.stacked.shape[1]
     span = units if problem.inputs.dim is None else min(units, problem.inputs.dim)
-    rows = math.sqrt(span) * gram_factor(state.stacked, span)[0]
+    rows = math.sqrt(span) * gram_factor(state.stacked, span, rounding=1e-14)[0]
     p, c = problem.student.width, problem.training.loss_factor
     a = problem.student.readout_values if not problem.training.train_readout else state.readout
-    inside = np.linalg.eigvalsh(hessian(problem, Weights(rows[:p], rows[p:], a)))
+    inside = np.linalg.eigvalsh(hessian(problem.replace(inputs__dim=span), Weights(rows[:p], rows[p:], a)))
     Q, T = state.student_overlap, state.teacher_overlap
     tau = problem.teacher.readout_values @ np.diag(T) - a @ np.diag(Q)
     outside = np.linalg.eigvalsh(8 * c * np.outer(a, a) * Q - 4 * c * tau * np.diag(a))
@@ -114,6 +130,7 @@ def curvature(problem: Problem, state: Overlaps) -> Curvature:
 
 def curvature_along(trajectory: Trajectory, run: int = 0) -> Curvature:
     """`curvature` at every output that the run reached, with a leading time axis."""
+    _problem_of(trajectory, run)
     times = trajectory.time[np.isfinite(trajectory.risk[run])]
     found = [curvature(trajectory.problem, trajectory.at(time, run)) for time in times]
     return Curvature(np.array([one.inside for one in found]), np.array([one.outside for one in found]), found[0].room)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from solvable.landscape.quadratic import require
 from solvable.overlaps import Weights
-from solvable.problems import InvalidProblem, Problem, convention
+from solvable.problems import Problem
 
 if TYPE_CHECKING:
     import xarray
@@ -47,8 +48,8 @@ class CriticalPoint:
 
 def critical_points(problem: Problem) -> list[CriticalPoint]:
     """All of them, by falling risk; for teachers that are not orthonormal one for each choice of their directions."""
-    p, kappa, _, c = teacher_directions(problem)
-    dim = problem.inputs.dim
+    kappa, _ = teacher_directions(problem)
+    p, dim, c = problem.student.width, problem.inputs.dim, problem.training.loss_factor
     if dim is None:
         raise ValueError("critical_points: inputs.dim is infinite; multiplicities count dimensions, give it")
     found = [_critical_point(p, dim, kappa, c, r, chosen) for r, chosen in families(p, dim, kappa)]
@@ -75,22 +76,27 @@ def equal_groups(kappa: np.ndarray) -> list[np.ndarray]:
     return np.split(np.arange(len(kappa)), np.flatnonzero(steps) + 1)
 
 
-def teacher_directions(problem: Problem) -> tuple[int, np.ndarray, np.ndarray, float]:
-    """p; kappa in falling order; the teachers' combinations of length one that are its eigenvectors, as columns; c."""
-    try:
-        convention("bocchi2026").require(problem)
-    except InvalidProblem as error:
-        raise ValueError(f"critical_points: {'; '.join(error.problems)}") from None
-    if problem.teacher.overlap == "sampled":
+def teacher_directions(problem: Problem, teacher_overlap: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """kappa in falling order, and as columns the combinations of teachers, of length one, that are its eigenvectors. Teachers with
+    the given overlaps, or the problem's."""
+    require(problem)
+    if problem.student.norm != "free" or problem.training.train_readout:
+        raise ValueError(
+            "critical_points: student.norm must be 'free' and training.train_readout false: only weights move"
+        )
+    for name, network in [("student", problem.student), ("teacher", problem.teacher)]:
+        if np.abs(network.readout_values - 1 / network.width).max() > 1e-12:
+            raise ValueError(f"critical_points: {name}.readout: is not 'mean', which this closed form needs")
+    T = problem.teacher.overlap if teacher_overlap is None else teacher_overlap
+    if isinstance(T, str) and T == "sampled":
         raise ValueError("critical_points: teacher.overlap is 'sampled'; give the Gram matrix of the teachers")
-    overlap = problem.teacher.overlap
-    values, vectors = np.linalg.eigh(np.eye(problem.teacher.width) if isinstance(overlap, str) else np.array(overlap))
+    values, vectors = np.linalg.eigh(np.eye(problem.teacher.width) if isinstance(T, str) else np.array(T))
     values, vectors = values[::-1], vectors[:, ::-1]
     if values[-1] <= 1e-12 * values[0]:
         raise ValueError("critical_points: the teachers are not independent; leave out those that are combinations")
     if problem.inputs.dim is not None and problem.inputs.dim < len(values):
         raise ValueError(f"critical_points: {len(values)} teachers do not fit into {problem.inputs.dim} dimensions")
-    return problem.student.width, values / len(values), vectors / np.sqrt(values), problem.training.loss_factor
+    return values / len(values), vectors / np.sqrt(values)
 
 
 def shift(kappa: np.ndarray, r: int, chosen: tuple[int, ...]) -> float:
@@ -104,11 +110,8 @@ def risk_of(kappa: np.ndarray, c: float, r: int, chosen: tuple[int, ...]) -> flo
 
 
 def _critical_point(p: int, dim: int, kappa: np.ndarray, c: float, r: int, chosen: tuple[int, ...]) -> CriticalPoint:
-    others, kept, tau = (
-        np.delete(kappa, chosen),
-        np.concatenate([kappa[list(chosen)], np.zeros(r)]),
-        shift(kappa, r, chosen),
-    )
+    others, tau = np.delete(kappa, chosen), shift(kappa, r, chosen)
+    kept = np.concatenate([kappa[list(chosen)], np.zeros(r)])
     k, outside = r + len(chosen), dim - len(kappa) - r
     a = tau / 2 + kept
     idle = [(-4 / p * (tau + 2 * value), p - k) for value in others] + [(-4 / p * tau, (p - k) * outside)]
@@ -138,11 +141,13 @@ def _merged(values: list[tuple[float, int]], c: float) -> tuple[tuple[float, int
 
 def weights_at(problem: Problem, point: CriticalPoint, seed: int) -> Weights:
     """Weights at a critical point, in random directions."""
-    p, kappa, directions, _ = teacher_directions(problem)
-    dim, q, r, chosen = problem.inputs.dim or 0, len(kappa), point.outside, list(point.chosen)
+    p, dim = problem.student.width, problem.inputs.dim
+    assert dim is not None  # the point was listed for it
+    kappa, directions = teacher_directions(problem)
+    q, r, chosen = len(kappa), point.outside, list(point.chosen)
     random = np.random.default_rng(seed)
     frame = np.linalg.qr(random.standard_normal((dim, dim)))[0].T
-    teachers = np.linalg.inv(directions).T @ frame[:q]
+    teachers = q * kappa * directions @ frame[:q]
     tau = shift(kappa, r, point.chosen)
     scales = np.sqrt(p * (tau / 2 + np.concatenate([kappa[chosen], np.zeros(r)])))
     mix = np.linalg.qr(random.standard_normal((p, p)))[0][:, : r + len(chosen)]

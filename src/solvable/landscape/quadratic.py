@@ -1,4 +1,5 @@
-"""Population risk of quadratic networks as a function of the weights, with slopes and curvature.
+"""Population risk of quadratic networks as a function of the first layer's weights, with slopes and curvature: of the mean squared
+error, whatever the loss, the norms' constraint and the decay that training adds.
 
 Weights are scaled by 1/sqrt(dim): U (p, N) of students and U* of teachers, with norms of order one. With readouts a, a* and
 D = sum_l a*_l u*_l u*_l^T - sum_k a_k u_k u_k^T, tau = tr D, the risk is c (tau^2 + 2 tr D^2) for isotropic inputs (bocchi2026,
@@ -30,7 +31,10 @@ class _Point(NamedTuple):
         return (x @ self.teachers.T * self.a_star) @ self.teachers - (x @ self.U.T * self.a) @ self.U
 
 
-def _point(problem: Problem, weights: Weights) -> _Point:
+def require(problem: Problem) -> None:
+    """Raise unless units are quadratic and inputs isotropic; how students are trained does not matter."""
+    if not isinstance(problem, Problem):
+        raise TypeError(f"landscape: the first argument must be a Problem, not {type(problem).__name__}")
     for name, holds in [
         ("student.activation: is not 'quadratic'", problem.student.activation == "quadratic"),
         ("teacher.activation: is not 'quadratic'", problem.teacher.activation == "quadratic"),
@@ -39,6 +43,10 @@ def _point(problem: Problem, weights: Weights) -> _Point:
     ]:
         if not holds:
             raise ValueError(f"landscape: {name}, which this closed form needs")
+
+
+def _point(problem: Problem, weights: Weights) -> _Point:
+    require(problem)
     if not isinstance(weights, Weights):
         raise TypeError(f"landscape: the second argument must be Weights, not {type(weights).__name__}")
     U, teachers = (rows / np.sqrt(rows.shape[1]) for rows in (weights.student, weights.teacher))
@@ -47,6 +55,8 @@ def _point(problem: Problem, weights: Weights) -> _Point:
             f"landscape: weights of {len(U)} students and {len(teachers)} teachers given, the problem has "
             f"{problem.student.width} and {problem.teacher.width}"
         )
+    if problem.inputs.dim not in (None, U.shape[1]):
+        raise ValueError(f"landscape: weights of {U.shape[1]} dimensions given, the problem has {problem.inputs.dim}")
     a = problem.student.readout_values if weights.readout is None else weights.readout
     a_star = problem.teacher.readout_values
     tau = float(a_star @ (teachers**2).sum(axis=1) - a @ (U**2).sum(axis=1))
@@ -90,5 +100,14 @@ def hessian(problem: Problem, weights: Weights) -> np.ndarray:
     size = point.U.size
     if size > MOST:
         raise ValueError(f"hessian: {size} weights give a matrix too large to form; use hessian_product")
-    columns = [_product(point, unit.reshape(point.U.shape)).ravel() for unit in np.eye(size)]
-    return np.array(columns)
+    U, a = point.U, point.a
+    p, dim = U.shape
+    pairs = np.einsum("ki,jl->kijl", U, U)
+    blocks = pairs + pairs.transpose(2, 1, 0, 3)  # u_k u_j^T + u_j u_k^T
+    n = np.arange(dim)
+    blocks[:, n, :, n] += U @ U.T
+    blocks *= 8 * np.outer(a, a)[:, None, :, None]
+    k = np.arange(p)
+    blocks[k, :, k, :] -= 4 * a[:, None, None] * (point.tau * np.eye(dim) + 2 * point.D(np.eye(dim)))
+    dense: np.ndarray = point.c * blocks.reshape(size, size)
+    return dense

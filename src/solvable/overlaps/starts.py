@@ -85,6 +85,10 @@ def start(
 
 def check_start(problem: Problem, start: Overlaps) -> None:
     """Raise InvalidStart unless `start` belongs to `problem`."""
+    if not isinstance(start, Overlaps):
+        hint = {"Weights": "; take weights.overlaps(problem)", "Prediction": "; take its .value"}
+        kind = type(start).__name__
+        raise TypeError(f"start: must be Overlaps, as from start(...), not {kind}{hint.get(kind, '')}")
     blocks, p, q = problem.inputs.blocks, problem.student.width, problem.teacher.width
     if start.block_cross_overlap.shape != (blocks, p, q):
         raise InvalidStart(

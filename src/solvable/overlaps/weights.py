@@ -70,10 +70,12 @@ def embed(problem: Problem, start: Overlaps, seed: Any, basis: np.ndarray | None
     return Weights(rows[:p], rows[p:], start.readout, basis)
 
 
-def gram_factor(gram: np.ndarray, columns: int) -> np.ndarray:
-    """F (..., n, columns) with F F^T = gram (..., n, n); negative eigenvalues of the size of rounding are taken as zero."""
+def gram_factor(gram: np.ndarray, columns: int, *, rounding: float = 0.0) -> np.ndarray:
+    """F (..., n, columns) with F F^T = gram (..., n, n). Negative eigenvalues of the size of rounding are taken as zero, and
+    positive ones below `rounding` times the largest."""
     values, vectors = np.linalg.eigh(gram)
     values, vectors = values[..., ::-1], vectors[..., ::-1]
+    values = np.where(values < rounding * values[..., :1], 0.0, values)
     lost = values[..., columns:] > 1e-9 * np.maximum(values[..., :1], 1e-300)
     if lost.any():
         most = columns + int(lost.sum(axis=-1).max())

@@ -1,8 +1,8 @@
 """One function per kind of picture, from labelled datasets. They take `ax=`, return the Axes, show nothing by themselves
 and leave matplotlib's settings alone; `with style():` gives the look of the library's own figures."""
 
-from solvable.plot.atlas import critical_points, spectra
+from solvable.plot.atlas import atlas, landscape, spectra
 from solvable.plot.curves import compare, cross_overlaps, risk, student_overlaps
 from solvable.plot.style import figure, style
 
-__all__ = ["compare", "critical_points", "cross_overlaps", "figure", "risk", "spectra", "student_overlaps", "style"]
+__all__ = ["atlas", "compare", "cross_overlaps", "figure", "landscape", "risk", "spectra", "student_overlaps", "style"]

@@ -4,18 +4,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from solvable.plot.style import axes
+from solvable.plot.style import axes, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MARKERS = {"maximum": "^", "saddle": "o", "minimum": "*"}
 MOST_NAMES = 40  # beyond, names of points on an axis cannot be read
 
 
-def critical_points(data: Any, ax: "Axes | None" = None) -> "Axes":
+def _check(data: Any) -> None:
+    if not hasattr(data, "data_vars"):
+        raise TypeError(f"plot: must be given a dataset, as from landscape.atlas(problem), not {type(data).__name__}")
+
+
+def landscape(data: Any, ax: "Axes | None" = None) -> "Axes":
     """Risk of every critical point against the number of directions outside the teachers' span, a colour for each number of
     teacher directions; the points of full rank, at which learning waits, are filled."""
+    _check(data)
     ax = axes(ax)
     inside, outside, risk = (data[name].values for name in ("inside", "outside", "risk"))
     full = inside + outside == data.attrs["students"]
@@ -36,7 +43,8 @@ def critical_points(data: Any, ax: "Axes | None" = None) -> "Axes":
                     )  # fmt: skip
         ax.plot([], [], color=f"C{s % 10}", label=f"{s} inside")
     for kind in sorted(set(data["kind"].values), key=list(MARKERS).index):
-        ax.plot([], [], linestyle="", marker=MARKERS[kind], color="0.3", markerfacecolor="white", label=kind)
+        face = "0.3" if kind == "minimum" else "white"
+        ax.plot([], [], linestyle="", marker=MARKERS[kind], color="0.3", markerfacecolor=face, label=kind)
     if full.any():
         ax.plot([], [], linestyle="", marker="o", color="0.3", label="of full rank")
     ax.set_xlabel("directions outside the teachers' span")
@@ -47,6 +55,7 @@ def critical_points(data: Any, ax: "Axes | None" = None) -> "Axes":
 
 def spectra(data: Any, ax: "Axes | None" = None) -> "Axes":
     """Hessian eigenvalues of every critical point, by falling risk; areas grow with the logarithm of the multiplicity."""
+    _check(data)
     ax = axes(ax)
     values, counts = data["eigenvalue"].values, data["multiplicity"].values
     point, _ = np.nonzero(counts)
@@ -56,10 +65,26 @@ def spectra(data: Any, ax: "Axes | None" = None) -> "Axes":
     ax.scatter(point, value, s=4 + 6 * np.log(count), c=colours, linewidths=0, alpha=0.8)
     for name, colour in [("negative", "C1"), ("flat", "0.5"), ("positive", "C0")]:
         ax.scatter([], [], s=16, c=colour, linewidths=0, label=name)
-    ax.set_xlabel("critical point (outside, inside), by falling risk")
+    for count in (1, 1000):
+        ax.scatter([], [], s=4 + 6 * np.log(count), c="white", edgecolors="0.3", linewidths=0.7, label=f"{count} times")
+    ax.set_xlabel("critical points, by falling risk")
     ax.set_ylabel("eigenvalue of the Hessian")
     if data.sizes["point"] <= MOST_NAMES:
-        names = [f"{r},{s}" for r, s in zip(data["outside"].values, data["inside"].values, strict=True)]
+        inside = (
+            data["inside"].values
+            if len(set(data["chosen"].values)) == len(set(data["inside"].values))
+            else data["chosen"].values
+        )
+        names = [f"{r}, {s}" for r, s in zip(data["outside"].values, inside, strict=True)]
         ax.set_xticks(range(len(names)), labels=names, rotation=90, fontsize="x-small")
-    ax.legend(fontsize="small")
+        ax.set_xlabel("critical point (outside, inside), by falling risk")
+    ax.legend(fontsize="small", ncols=2)
     return ax
+
+
+def atlas(data: Any) -> "Figure":
+    """Both, side by side; call it inside `with style():`."""
+    picture, (left, right) = figure(1, 2, height=3.0, width=8.5)
+    landscape(data, left)
+    spectra(data, right)
+    return picture

@@ -54,6 +54,8 @@ class Convention:
         return self._read(problem)
 
     def require(self, problem: Problem) -> None:
+        if not isinstance(problem, Problem):
+            raise TypeError(f"{self.key}: must be given a Problem, not {type(problem).__name__}")
         misfits = self._misfits(problem)
         if misfits:
             raise InvalidProblem([f"{misfit}; {self.key} has no symbols for it" for misfit in misfits])

@@ -1,4 +1,4 @@
-"""What one reads off a learning curve: exit times, plateaus, exponents, distances. Plain functions of times and values."""
+"""What one reads off a learning curve: exit times, plateaus, exponents, distances."""
 
 from __future__ import annotations
 
@@ -101,16 +101,25 @@ def local_exponent(times: np.ndarray, values: np.ndarray) -> np.ndarray:
     return result
 
 
+def check_state(who: str, trajectory: Trajectory, state: Overlaps) -> None:
+    """Raise unless `state` has the shape of the trajectory's."""
+    from solvable.overlaps import Overlaps
+
+    if not isinstance(state, Overlaps):
+        hint = "; take its .value" if hasattr(state, "value") else ""
+        raise TypeError(f"{who}: must be given Overlaps, not {type(state).__name__}{hint}")
+    found = state.block_cross_overlap.shape
+    expected = (trajectory.problem.inputs.blocks, *trajectory.cross_overlap.shape[2:])
+    if found != expected:
+        raise ValueError(f"{who}: the state has (blocks, students, teachers) = {found}, the trajectory {expected}")
+
+
 def distance(trajectory: Trajectory, target: Overlaps, of: str) -> np.ndarray:
     """(run, time) distance from `target`; see `Trajectory.distance`. Students of the target are W' = R' T^-1 W*, so the squared
     distance per dim is tr Q - 2 tr(R T^-1 R'^T) + tr Q'."""
+    check_state("distance", trajectory, target)
     Q, R, T = target.student_overlap, target.cross_overlap, target.teacher_overlap
-    shapes = target.block_cross_overlap.shape, (trajectory.problem.inputs.blocks, *trajectory.cross_overlap.shape[2:])
-    if shapes[0] != shapes[1]:
-        raise ValueError(
-            f"distance: the target has (blocks, students, teachers) = {shapes[0]}, the trajectory {shapes[1]}"
-        )
-    if shapes[0][0] > 1 and of == "weights":
+    if trajectory.problem.inputs.blocks > 1 and of == "weights":
         raise ValueError("distance: with several blocks of inputs the weights' distance is not in the total overlaps")
     if np.abs(trajectory.teacher_overlap - T).max() > 1e-9 * np.abs(T).max():
         raise ValueError("distance: the target has other teachers than the trajectory")

@@ -202,12 +202,15 @@ class Trajectory:
     @property
     def frame(self) -> np.ndarray:
         """(run, time, p, p*) S = R (R^T R)^(-1/2): which combination of students learns which teacher. NaN where R has not full
-        rank. Quadratic students keep it in the deterministic limit if they begin orthogonal (bocchi2026, section 7.4)."""
+        rank. Quadratic students keep it in the deterministic limit if they begin orthogonal and of equal norm and the teachers are
+        orthonormal (bocchi2026, section 7.4)."""
         return nearest_frame(self.cross_overlap)
 
     def frame_drift(self, since: Overlaps | None = None) -> np.ndarray:
         """(run, time) |S(t) - S(0)| (Frobenius), from the first output or from the state `since`. Unrelated frames are about
         sqrt(2 p*) apart."""
+        if since is not None:
+            observables.check_state("frame_drift", self, since)
         frame = self.frame
         first = frame[:, :1] if since is None else nearest_frame(since.cross_overlap)
         drift: np.ndarray = np.linalg.norm(frame - first, axis=(2, 3))

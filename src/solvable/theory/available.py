@@ -31,10 +31,13 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "escape_time": ("escape_time(problem, start)", plateau.plateau),
     "plateau_noise": ("plateau_noise(problem)", plateau.plateau_noise),
     "noisy_starts": ("noisy_starts(problem, start)", plateau.check_noisy_starts),
+    "escape_risk": ("escape_risk(problem, start, alpha)", plateau.plateau),
+    "stair_lengths": ("stair_lengths(problem, start)", plateau.plateau),
     "optimal_rate": ("optimal_rate(problem)", plateau.optimal_rate),
     "plateau_limit": ("plateau_limit(problem)", plateau.plateau_limit),
     "rate_limit": ("rate_limit(problem)", solutions.rate_limit),
     "late_risk": ("late_risk(problem, alpha)", lambda problem: solutions.late_risk(problem, 1.0)),
+    "late_rate": ("late_rate(problem)", solutions.late_rate),
     "late_distance": ("late_distance(problem, alpha)", lambda problem: solutions.late_distance(problem, 1.0)),
 }
 

@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, Seed, check_start
+from solvable.overlaps import InvalidStart, Overlaps, Seed, check_start
 from solvable.problems import InvalidProblem, Problem, convention
 from solvable.theory.prediction import NotApplicable, Prediction
 
-_START = ("teacher orthonormal", "students orthogonal, of equal norm", "cross overlaps small", "dim infinite")
+_SMALL = ("teacher orthonormal", "students orthogonal, of equal norm", "cross overlaps small")
+_START = (*_SMALL, "dim infinite")
 
 
 class Plateau(NamedTuple):
@@ -84,18 +85,19 @@ def plateau(problem: Problem) -> Prediction:
     )
 
 
-def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5) -> Prediction:
-    """Time alpha at which the risk has fallen by the fraction `drop` of its plateau, if cross overlaps kept growing as they do
-    while they are small: |R|^2 = |R_0|^2 exp(2 growth alpha + 2 Lambda). Norm learning enters by
+class _Escape(NamedTuple):
+    """|R|^2 = `size` exp(2 growth alpha) on the plateau, with norm learning in `size`, and how much of the risk it takes away."""
 
-        Lambda = log[ (s_low / s_0) (s_high - s_0)/(s_high - s_low) ] / (4 h b s_high)
+    waiting: Plateau
+    size: float
+    response: float
+    caveats: list[str]
 
-    which is 1/2 log(q/q_0) at small rates (bocchi2026, (13), leaves it out: docs/ERRATA.md B4)."""
+
+def _escape(problem: Problem, start: Overlaps) -> _Escape:
     constants = _constants(problem)
     p, _, h, _, b = constants
     check_start(problem, start)
-    if not 0 < drop < 1:
-        raise ValueError(f"drop: {drop} given, must be between 0 and 1")
     waiting, (low, high) = plateau(problem).value, _roots(constants)
     if waiting.growth <= 0:
         raise NotApplicable("training.learning_rate: so large that cross overlaps do not grow on the plateau")
@@ -106,17 +108,75 @@ def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5) -> Predict
     if first >= high:
         raise NotApplicable("student_overlap: so large that norms diverge at this rate")
     factor = math.log(low / first * (high - first) / (high - low)) / (4 * h * b * high)
-    response = _response(constants, waiting.norm, waiting.growth)
-    reach = drop * waiting.risk / problem.training.loss_factor / response
-    alpha = (0.5 * math.log(reach / size) - factor) / waiting.growth
-    caveats = []
-    if np.abs(Q - Q[0, 0] * np.eye(p)).max() > 1e-9 * Q[0, 0]:
-        caveats.append("students are not orthogonal of equal norm: their mean norm is used")
+    response = problem.training.loss_factor * _response(constants, waiting.norm, waiting.growth)
+    return _Escape(waiting, size * math.exp(2 * factor), response, _unequal(Q))
+
+
+def escape_risk(problem: Problem, start: Overlaps, alpha: float | np.ndarray) -> Prediction:
+    """Risk on the plateau and early in the escape, after norms have been learned: the plateau's less what |R|^2, growing, takes
+    away. At small rates c (2/p* + 2/(p + 2)) - 4 c/(p p*) |R_0|^2 q/q_0 exp(16 c rate alpha/(p p*)) (bocchi2026, (13), corrected:
+    docs/ERRATA.md B3, B4). At any rate, as `escape_time`, its inverse."""
+    waiting, size, response, caveats = _escape(problem, start)
+    risk = waiting.risk - response * size * np.exp(2 * waiting.growth * np.asarray(alpha, dtype=float))
+    return Prediction(risk, (*_START, "norms learned, little of the risk gone"), "linearised plateau", tuple(caveats))
+
+
+def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5) -> Prediction:
+    """Time alpha at which the risk has fallen by the fraction `drop` of its plateau, if cross overlaps kept growing as they do
+    while they are small: |R|^2 = |R_0|^2 exp(2 growth alpha + 2 Lambda). Norm learning enters by
+
+        Lambda = log[ (s_low / s_0) (s_high - s_0)/(s_high - s_low) ] / (4 h b s_high)
+
+    which is 1/2 log(q/q_0) at small rates (bocchi2026, (13), leaves it out: docs/ERRATA.md B4). Growth slows down before the risk
+    has fallen much: at drop = 0.01 the time is right to a hundredth of 1/growth, at 0.5 the risk falls 10 to 20 % later."""
+    if not isinstance(drop, int | float) or not 0 < drop < 1:
+        raise ValueError(f"drop: {drop!r} given, must be between 0 and 1")
+    waiting, size, response, caveats = _escape(problem, start)
+    p, q = problem.student.width, problem.teacher.width
+    if p < q and (1 - drop) * waiting.risk < _least_risk(p, q) * problem.training.loss_factor:
+        raise NotApplicable(f"student.width: {p} students of {q} teachers never lower the risk by so much")
+    reach = drop * waiting.risk / response
+    if drop > 0.1:
+        caveats.append("growth slows down before so large a drop: the risk falls up to 20 % later")
     if size > 0.01 * reach:
         caveats.append("cross overlaps are not small against those at the escape")
     return Prediction(
-        alpha, (*_START, "linear growth up to the escape"), "linearised plateau, any rate", tuple(caveats)
+        0.5 * math.log(reach / size) / waiting.growth,
+        (*_START, "linear growth up to the escape"),
+        "linearised plateau, any rate",
+        tuple(caveats),
     )
+
+
+def stair_lengths(problem: Problem, start: Overlaps) -> Prediction:
+    """(k - 1,) times alpha between one fall of the risk and the next, where the singular values s_1 > s_2 > ... of the first cross
+    overlap are far apart: p p*/(8 c rate) log(s_i/s_(i+1)), because what is left of it grows alike at all the saddles on the way.
+    Infinite where a singular value vanishes: learning ends at a saddle (`landscape.visits`)."""
+    _, q, h, _, _ = _constants(problem)
+    check_start(problem, start)
+    values = np.linalg.svd(start.cross_overlap, compute_uv=False)
+    if values[0] == 0:
+        raise NotApplicable("cross_overlap: is zero at the start, so the deterministic limit never escapes")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lengths = q / (8 * h) * np.log(values[:-1] / values[1:])
+    close = (
+        ("singular values are not far apart: the falls run into each other",) if (lengths < 0.5 * q / h).any() else ()
+    )
+    return Prediction(
+        lengths, (*_START, "singular values far apart", "small rate"), "growth 8/(p p*) at every saddle", close
+    )
+
+
+def _unequal(Q: np.ndarray) -> list[str]:
+    if np.abs(Q - Q[0, 0] * np.eye(len(Q))).max() > 1e-9 * Q[0, 0]:
+        return ["students are not orthogonal of equal norm: their mean norm is used"]
+    return []
+
+
+def _least_risk(p: int, q: int) -> float:
+    """Of p < q students: they learn p teachers, the critical point (0, p)."""
+    left = 1 - p / q
+    return left * (2 * left / (2 + p) + 2 / q)
 
 
 def plateau_noise(problem: Problem, norm: float = 1.0) -> Prediction:
@@ -124,9 +184,9 @@ def plateau_noise(problem: Problem, norm: float = 1.0) -> Prediction:
     start: it is added early and then grows like the overlaps themselves. For students that begin with this `norm`,
 
         v = integral of 16 h^2 q k(q) / G^2 over alpha,     G = exp(integral of the growth), also while norms are learned
-        k(q) = <e^2 z^2 u^2> = (p* + 2)(p* + 4)/p*^2 - 2 q (p* + 2)(p + 2)/(p* p) + q^2 (p + 2)(p + 4)/p^2
+        k(q) = <e^2 z^2 u^2>/q = (p* + 2)(p* + 4)/p*^2 - 2 q (p* + 2)(p + 2)/(p* p) + q^2 (p + 2)(p + 4)/p^2
 
-    the second moment of error e, student field z/sqrt(q) and teacher field u on the plateau. Overlaps of a random start have the
+    the second moment of error e, student field z and teacher field u on the plateau. Overlaps of a random start have the
     variance 1/dim, so v compares noise and start, at any dim."""
     from scipy.integrate import solve_ivp
 
@@ -149,14 +209,16 @@ def plateau_noise(problem: Problem, norm: float = 1.0) -> Prediction:
         speed = s * (8 * h * (1 - s) + 16 * h**2 * (S - 2 * s + b * s**2))
         return [speed, 4 * h * (S - s), source(s) * math.exp(-2 * log_growth)]
 
-    until = 20 / min(growth, 16 * h**2 * b * low * (high - low))  # norms have been learned and v has converged
+    until = 20 / (16 * h**2 * b * low * (high - low))  # norms have been learned; from there on by the exponential
     _, log_growth, v = solve_ivp(slope, (0, until), [first, 0.0, 0.0], rtol=1e-10, atol=1e-14).y[:, -1]
     v += source(low) * math.exp(-2 * log_growth) / (2 * growth)
-    return Prediction(v, (*_START[:-1], "dim large"), "linear noise around the plateau")
+    limit = p * q / (4 * (q + 2))
+    caveats = ("beyond the rate at which zero error is unstable",) if p * h > limit else ()
+    return Prediction(v, (*_SMALL, "dim large"), "linear noise around the plateau", caveats)
 
 
 def check_noisy_starts(problem: Problem) -> None:
-    plateau_noise(problem)
+    plateau(problem)
     if problem.inputs.dim is None:
         raise NotApplicable("inputs.dim: is infinite, so there is no noise")
 
@@ -167,14 +229,23 @@ def noisy_starts(problem: Problem, start: Overlaps, draws: int = 100, seed: Seed
     escapes, and which solution it ends at."""
     check_noisy_starts(problem)
     check_start(problem, start)
-    p, dim = problem.student.width, problem.inputs.dim or 1
-    spread = math.sqrt(plateau_noise(problem, float(np.trace(start.student_overlap)) / p).value / dim)
-    noise = spread * np.random.default_rng(seed).standard_normal((draws, *start.block_cross_overlap.shape))
-    found = [
-        Overlaps(start.block_student_overlap, R, start.block_teacher_overlap, start.readout)
-        for R in start.block_cross_overlap + noise
-    ]
-    return Prediction(found, (*_START[:-1], "dim large"), "linear noise around the plateau")
+    if not isinstance(draws, int | np.integer) or draws < 1:
+        raise ValueError(f"draws: {draws!r} given, must be a whole number, at least 1")
+    p, dim = problem.student.width, problem.inputs.dim
+    assert dim is not None
+    variance = plateau_noise(problem, float(np.trace(start.student_overlap)) / p)
+    noise = np.random.default_rng(seed).standard_normal((draws, *start.block_cross_overlap.shape))
+    try:
+        found = [
+            Overlaps(start.block_student_overlap, R, start.block_teacher_overlap, start.readout)
+            for R in start.block_cross_overlap + math.sqrt(variance.value / dim) * noise
+        ]
+    except InvalidStart:
+        raise NotApplicable(
+            f"inputs.dim: {dim} is too small: noise of variance {variance.value / dim:.3g} leads to overlaps that no weights have"
+        ) from None
+    caveats = (*variance.caveats, *_unequal(start.student_overlap))
+    return Prediction(found, (*_SMALL, "dim large"), "linear noise around the plateau", caveats)
 
 
 def optimal_rate(problem: Problem) -> Prediction:

@@ -32,7 +32,11 @@ def nearest_solution(problem: Problem, start: Overlaps) -> Prediction:
     check_start(problem, start)
     S, T = nearest_frame(start.cross_overlap), start.teacher_overlap
     if np.isnan(S).any():
-        raise NotApplicable("cross_overlap: has not full rank at the start, so no solution is nearest")
+        rank = int(np.linalg.matrix_rank(start.cross_overlap))
+        raise NotApplicable(
+            f"cross_overlap: has rank {rank} at the start, so no solution is nearest; learning ends at a saddle, with {rank} "
+            f"directions inside the teachers' span and {p - rank} outside"
+        )
     R, Q = math.sqrt(p / q) * S @ T, p / q * S @ T @ S.T
     return Prediction(
         Overlaps(Q[None], R[None], start.block_teacher_overlap, start.readout),
@@ -98,6 +102,23 @@ def late_risk(problem: Problem, alpha: float | np.ndarray) -> Prediction:
     return Prediction(c * amplitude / (c * rate * np.asarray(alpha)) ** 2, _LATE, "slowest modes at the solution")
 
 
+def late_rate(problem: Problem) -> Prediction:
+    """Rate, per unit of alpha, at which the risk falls in the end with as many students as teachers: as exp(-rate alpha) with
+    16 c eta/p^2 (1 - u), u = eta / rate_limit, by what students have outside the teachers' span."""
+    p, q = _widths(problem)
+    if problem.teacher.overlap != "orthonormal":
+        raise NotApplicable("teacher.overlap: is not 'orthonormal'")
+    if p > q:
+        raise NotApplicable("student.width: exceeds the teacher's, so the end is algebraic; see late_risk")
+    rate = _constant_rate(problem)
+    u = rate / rate_limit(problem).value
+    if u >= 1:
+        raise NotApplicable(
+            f"training.learning_rate: {rate} is not below the limit {rate / u:.6g}; the risk does not vanish"
+        )
+    return Prediction(16 * problem.training.loss_factor * rate / p**2 * (1 - u), _LATE, "slowest modes at the solution")
+
+
 def late_distance(problem: Problem, alpha: float | np.ndarray) -> Prediction:
     """Frobenius distance of the cross overlap from where it ends: sqrt(p) p p* (p - p*) / (32 (p + 2)) / t, t = c rate alpha."""
     p, q = _surplus(problem)
@@ -118,7 +139,7 @@ def _surplus(problem: Problem) -> tuple[int, int]:
     if problem.teacher.overlap != "orthonormal":
         raise NotApplicable("teacher.overlap: is not 'orthonormal'")
     if p == q:
-        raise NotApplicable("student.width: equals the teacher's, so the end is exponential")
+        raise NotApplicable("student.width: equals the teacher's, so the end is exponential; see late_rate")
     return p, q
 
 

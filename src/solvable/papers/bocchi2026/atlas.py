@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from solvable import landscape
+from solvable import landscape, plot
 from solvable.papers.bocchi2026.settings import KEY, problem
 from solvable.papers.claims import Claim, judge
 from solvable.papers.figure import PaperFigure
-from solvable.plot import critical_points, spectra
-from solvable.plot.style import figure, letter
+from solvable.plot.style import letter
 
 if TYPE_CHECKING:
     import xarray
@@ -21,12 +20,19 @@ def compute(quick: bool) -> "xarray.Dataset":  # noqa: ARG001
     return landscape.atlas(problem().replace(inputs__dim=DIM))
 
 
+def largest_ratio(q: int, dim: int) -> float:
+    """Of negative to flat directions on the plateau, over all widths that have one."""
+    ratios = []
+    for p in range(1, dim + 1):
+        points = landscape.critical_points(problem(p, q).replace(inputs__dim=dim))
+        ratios += [point.index / point.flat for point in points if (point.outside, point.inside) == (p, 0)]
+    return max(ratios)
+
+
 def draw(data: "xarray.Dataset") -> "Figure":
-    picture, (left, right) = figure(1, 2, height=3.0, width=8.5)
-    critical_points(data, left)
-    spectra(data, right)
-    letter(left, "a")
-    letter(right, "b")
+    picture = plot.atlas(data)
+    for ax, name in zip(picture.axes, "ab", strict=True):
+        letter(ax, name)
     return picture
 
 
@@ -65,6 +71,11 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
         judge(
             FIGURE.key, "beside the paper's classes there are mixed critical points, r >= 1 and 0 < s < p* (number of kinds)",
             expected=sum(p - s for s in range(1, q)), found=float(mixed.sum()), tolerance=0, correction="B8", evidence=dense,
+        ),
+        judge(
+            FIGURE.key, "negative over flat on the plateau grows up to p = N - p*, to 2 p*/(N - p* - 1) (p* = 3, N = 20)",
+            expected=2 * 3 / 16, found=largest_ratio(3, 20), tolerance=1e-12, correction="B9",
+            evidence="tests/landscape/test_landscape.py::test_the_plateau_needs_room",
         ),
         judge(
             FIGURE.key, "every critical point but the solutions has a negative direction (smallest index of the others)",

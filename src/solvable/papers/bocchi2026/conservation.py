@@ -8,6 +8,7 @@ import numpy as np
 from solvable.macro import Macro
 from solvable.micro import Micro
 from solvable.overlaps import Overlaps, start
+from solvable.papers.bocchi2026.noise import drift_of_noise
 from solvable.papers.bocchi2026.settings import KEY, problem, random_start
 from solvable.papers.claims import Claim, judge
 from solvable.papers.figure import PaperFigure, whole
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZES = (0.03, 0.1)  # of the overlaps between students at a generic start
-TEACHER = ((1.0, 0.1, 0.0), (0.1, 1.0, 0.0), (0.0, 0.0, 1.0))
+TEACHERS = (0.05, 0.1)  # overlap of the first two teachers
 SGD_RATE, SGD_DIM = 0.1, 3000
 CASES = (
     "orthonormal, $\\eta$ = 0.01", "orthonormal, $\\eta$ = 0.4", *(f"student overlaps ~ {size}" for size in SIZES),
-    "a teacher overlap of 0.1", f"SGD, $\\eta$ = {SGD_RATE}, $N$ = {SGD_DIM}",
+    *(f"teacher overlap {size}" for size in TEACHERS), f"SGD, $\\eta$ = {SGD_RATE}, $N$ = {SGD_DIM}",
 )  # fmt: skip
 
 
@@ -48,8 +49,9 @@ def compute(quick: bool) -> "xarray.Dataset":
         (fast, [random_start(fast, seed) for seed in seeds]),
     ]
     families += [(slow, [tilted_start(slow, seed, size) for seed in seeds]) for size in SIZES]
-    bent = slow.replace(teacher__overlap=TEACHER)
-    families.append((bent, [random_start(bent, seed) for seed in seeds]))
+    for size in TEACHERS:
+        bent = slow.replace(teacher__overlap=[[1, size, 0], [size, 1, 0], [0, 0, 1]])
+        families.append((bent, [random_start(bent, seed) for seed in seeds]))
     simulated = problem(eta=SGD_RATE).replace(inputs__dim=SGD_DIM)
     levels = [Macro()] * len(families) + [Micro(runs=1, seed=4)]
     families.append((simulated, [start(simulated, seed=seed, students="orthogonal") for seed in seeds]))
@@ -77,14 +79,14 @@ def draw(data: "xarray.Dataset") -> "Figure":
     left.set_ylabel("elements of $S = \\rho\\,(\\rho^T\\rho)^{-1/2}$")
     left.set_ylim(-0.95, 0.6)
     left.legend(loc="lower center", ncols=3, handlelength=1.0, columnspacing=1.0)
-    styles = ["-", "--", "-", "-", "-.", ":"]
+    styles = ["-", "--", "-", "-", "-.", "-.", ":"]
     typical = np.median(data["drift"].values, axis=1)
     for i, case in enumerate(CASES):
         right.plot(time[1:], np.maximum(typical[i, 1:], 1e-16), linestyle=styles[i], label=case)
     right.set_yscale("log")
-    right.set_ylim(1e-16, 1e3)
-    right.set_ylabel("drift  $\\|S(t) - S(0)\\|_F$")
-    right.legend(loc="center left", bbox_to_anchor=(0.0, 0.52), fontsize=7)
+    right.set_ylim(1e-16, 10)
+    right.set_ylabel("drift  $\\|S(t) - S(0)\\|_F$, median of starts")
+    right.legend(loc="lower left", bbox_to_anchor=(0.12, 0.2), fontsize=7, ncols=2, columnspacing=0.8)
     for ax in (left, right):
         ax.set_xscale("log")
         ax.set_xlim(time[1], time[-1])
@@ -96,6 +98,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
 
 def claims(data: "xarray.Dataset") -> list[Claim]:
     drift = data["drift"].values.max(axis=2)
+    drift[6] = data["drift"].values[6, :, -1]  # noise makes it wander on the way
     return [
         judge(
             FIGURE.key, "S(t) is conserved from orthonormal students at eta = 0.01 (largest drift)",
@@ -112,13 +115,14 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
             evidence="tests/papers/test_bocchi2026.py::test_the_frame_drifts_from_generic_students",
         ),
         judge(
-            FIGURE.key, "teachers that overlap turn S too, from orthonormal students (median drift for an overlap of 0.1)",
-            expected=0.15, found=np.median(drift[4]), tolerance=0.08, correction="B13",
+            FIGURE.key, "teachers that overlap turn S too, in proportion: drift at 0.1 over drift at 0.05 (median ratio)",
+            expected=TEACHERS[1] / TEACHERS[0], found=np.median(drift[5] / drift[4]), tolerance=0.4, correction="B13",
             evidence="tests/papers/test_bocchi2026.py::test_the_frame_drifts_from_generic_students",
         ),
         judge(
             FIGURE.key, f"SGD turns S at any dim, by its noise (mean drift at eta = {SGD_RATE}; bocchi2026/noise has the law)",
-            expected=0.6, found=drift[5].mean(), tolerance=0.3, correction="B13",
+            expected=drift_of_noise(SGD_RATE, 4000), found=drift[6].mean(),
+            tolerance=4 * drift[6].std(ddof=1) / np.sqrt(drift.shape[1]), correction="B13",
             evidence="tests/theory/test_plateau.py::test_sgd_ends_as_the_equations_from_a_noisy_start",
         ),
     ]  # fmt: skip

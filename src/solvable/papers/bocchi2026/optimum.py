@@ -78,7 +78,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     left.set_yticks([30, 50, 100, 200], labels=["30", "50", "100", "200"])
     left.tick_params(axis="y", which="minor", labelleft=False)
     left.set_xlabel("learning rate $\\eta$")
-    left.set_ylabel("$\\alpha_c$ to half the first risk, $p = 3$")
+    left.set_ylabel("$\\alpha_c$ to half the first risk, $p = p^* = 3$")
     left.legend(loc="upper center")
     small = data.sel(width=data["width"] <= 12)
     slope, offset = np.polyfit(small["width"], small["best_rate"], 1)
@@ -89,15 +89,15 @@ def draw(data: "xarray.Dataset") -> "Figure":
         marker="o",
         markersize=4,
         linestyle="",
-        label="fastest",
+        label="soonest, $\\epsilon = 0.01$",
     )
-    right.plot(small["width"], slope * small["width"] + offset, color="C0", label=f"{slope:.3f} p − {-offset:.3f}")
+    right.plot(small["width"], slope * small["width"] + offset, color="C0", label=f"${slope:.3f}\\,p - {-offset:.3f}$")
     right.plot(
         small["width"], small["closed_form"], color="C1", linestyle="--", label="closed form, $\\epsilon \\to 0$"
     )
     right.plot(small["width"], small["rate_limit"], color="0.5", linestyle=":", label="zero error unstable beyond")
-    right.set_xlabel("student width p")
-    right.set_ylabel("optimal learning rate")
+    right.set_xlabel("student width $p$")
+    right.set_ylabel("optimal learning rate, $p^* = 3$")
     right.legend(loc="upper left")
     letter(left, "a")
     letter(right, "b")

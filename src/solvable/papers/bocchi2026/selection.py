@@ -22,13 +22,14 @@ def compute(quick: bool) -> "xarray.Dataset":
     """Run 0 is the one whose end is predicted; the others start elsewhere. Time is t = eta alpha."""
     setting = problem()
     starts = [random_start(setting, seed) for seed in range(6 if quick else 21)]
-    times = np.geomspace(0.05, 2000, 241)
-    data = run_batch(setting, starts, Macro(), times=times, clock=KEY).data
-    target = theory.nearest_solution(setting, starts[0]).value.cross_overlap
-    difference = data["cross_overlap"] - target
-    data["distance"] = np.sqrt((difference**2).sum(["student", "teacher"]))
-    data["late_distance"] = ("time", theory.late_distance(setting, data["alpha"].values).value)
-    data["late_risk"] = ("time", theory.late_risk(setting, data["alpha"].values).value)
+    times = np.concatenate([[0.0], np.geomspace(0.05, 2000, 241)])
+    found = run_batch(setting, starts, Macro(), times=times, clock=KEY)
+    target, data = theory.nearest_solution(setting, starts[0]).value, found.data
+    data["distance"] = (("run", "time"), found.distance(target, of="cross_overlap"))
+    data["weight_distance"] = (("run", "time"), found.distance(target))
+    data.attrs["nearest_distance"] = theory.nearest_distance(setting, starts[0]).value
+    for name, law in [("late_distance", theory.late_distance), ("late_risk", theory.late_risk)]:
+        data[name] = ("time", np.concatenate([[np.nan], law(setting, found.alpha[1:]).value]))
     return data
 
 
@@ -40,8 +41,9 @@ def draw(data: "xarray.Dataset") -> "Figure":
         lines[0].set_label("other starts")
         ax.plot(time, data[name][0], color="black", label="start that defines $\\bar\\rho$")
         ax.set_xscale("log")
-        ax.set_xlim(time[0], time[-1])
+        ax.set_xlim(time[1], time[-1])
         ax.set_xlabel("$t = \\eta\\alpha$")
+    left.axhline(np.sqrt(2 * data.sizes["student"]), color="C1", linestyle=":", label="unrelated, $\\sqrt{2p}$")
     left.set_ylabel("distance to prediction  $\\|\\rho(t) - \\bar\\rho\\|_F$")
     left.set_ylim(bottom=0)
     left.legend(loc="lower left")
@@ -65,6 +67,11 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
         judge(
             FIGURE.key, f"the run from rho_0 ends at the predicted solution (distance at t = {end:.0f})",
             expected=0.0, found=own[-1], tolerance=0.01 * own[0], evidence="distance of rho to eq. (19)",
+        ),
+        judge(
+            FIGURE.key, "the solution is as far from the first weights as (17) at (19) says (distance over sqrt(dim))",
+            expected=data.attrs["nearest_distance"], found=data["weight_distance"].values[0, 0], tolerance=1e-3,
+            evidence="tests/results/test_results.py::test_frames_and_distances",
         ),
         judge(
             FIGURE.key, "runs from other starts end at a finite distance from it, that of unrelated frames sqrt(2p) (mean)",
