@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import solvable as sv
-from solvable.micro import layout, process, sample
+from solvable.dynamics import layout, sample
+from solvable.micro import process
 from solvable.micro.ahead import look_ahead
+from solvable.micro.step import learn
 from solvable.numerics.lanes import WIDTH
 
 TWO = sv.Spectrum(eigenvalues=(1.6, 0.4), weights=(1, 2))
@@ -72,7 +74,7 @@ class Driven:
         process.set_rates(self.ints, self.floats, self.tables, float(number), self.work)
         sample.fields(self.ints, self.floats, self.state, self.work)
         sample.amplitudes(self.ints, self.floats, self.state, self.work)
-        sample.learn(self.ints, self.floats, self.state, self.work)
+        learn(self.ints, self.floats, self.state, self.work)
 
     def overlaps(self, size):
         y = np.empty((WIDTH, size))

@@ -5,9 +5,9 @@ import math
 import numpy as np
 from numba import float64, int64, void
 
-from solvable.micro import layout
+from solvable.dynamics import layout
+from solvable.dynamics.sample import amplitudes
 from solvable.micro.process import set_rates
-from solvable.micro.sample import amplitudes
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.random import normals

@@ -1,7 +1,7 @@
 """Steps on a batch of samples. What lies outside the frames is drawn once for the whole batch."""
 
-from solvable.micro import layout as lay
-from solvable.micro.sample import TINY, finish, rotation, shrink
+from solvable.dynamics import layout as lay
+from solvable.micro.step import TINY, finish, rotation, shrink
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import fill, fma, load, root, store, where_above
 from solvable.numerics.random import chi, normals

@@ -10,18 +10,19 @@ from typing import Protocol
 
 import numpy as np
 
+from solvable.dynamics import layout
 from solvable.dynamics.equations import RISK
-from solvable.micro import layout, process
+from solvable.dynamics.sample import amplitudes
+from solvable.micro import process
 from solvable.micro.ahead import fill_rows, look_ahead
-from solvable.micro.ensemble import Control
-from solvable.micro.records import Eye, Records
 from solvable.micro.reduced import CHUNK, own_amplitudes
-from solvable.micro.sample import amplitudes
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.random import child, streams
 from solvable.overlaps import Weights, embed
 from solvable.problems import Data, Problem
 from solvable.results import Ending, Lane
+from solvable.results.ensemble import Control
+from solvable.results.records import Eye, Records
 
 AHEAD = 32  # samples in a block
 SAMPLE = 4096  # rows on which the risk is measured, at most

@@ -6,14 +6,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from solvable.micro import full, layout, reduced
-from solvable.micro.ensemble import run_jobs
-from solvable.micro.records import Records
+from solvable.dynamics import layout
+from solvable.micro import full, reduced
 from solvable.numerics.random import child, seed_sequence
 from solvable.numerics.threads import one_blas_thread
 from solvable.overlaps import embed
 from solvable.problems import Data
 from solvable.results import Lane, Plan, Trajectory
+from solvable.results.ensemble import run_jobs
+from solvable.results.records import Records
 
 FORMS = ("auto", "reduced", "full")
 MOST_DIM = 10**12

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numba import boolean, float64, int64, uint64
 
+from solvable.dynamics import layout as lay
 from solvable.dynamics.equations import OBSERVED, observe
-from solvable.micro import layout as lay
+from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.micro.batch import clear_sums, collect, learn_batch
-from solvable.micro.sample import amplitudes, draw, fields, learn
+from solvable.micro.step import learn
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH
 

@@ -5,13 +5,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from solvable.micro import layout, process
-from solvable.micro.ensemble import Control
-from solvable.micro.records import Eye, Records
+from solvable.dynamics import layout
+from solvable.micro import process
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
 from solvable.problems import Problem
 from solvable.results import Ending, Lane
+from solvable.results.ensemble import Control
+from solvable.results.records import Eye, Records
 
 LOOK = 16, 1000  # look for thresholds every so many steps at least, and so many times per unit of alpha at most
 SLOW_LOOK = 16, 20  # where the risk has no closed form

@@ -1,131 +1,18 @@
 """One-pass SGD of the overlaps themselves: an exact Markov chain that never forms a vector of `dim` numbers.
 
-A Gaussian input has independent normal coordinates z on the teachers' frame and g on the students', and a chi-distributed
-length s outside both. So, in every block,
+With the draws, fields and amplitudes of a sample (`dynamics/sample.py`), in every block,
 
-    fields       u = sqrt(lambda) B z,   h = sqrt(lambda) (C z + L g)
-    update       [C | L | 0] += (rate / dim) sqrt(lambda) F (z, g, s)^T
+    [C | L | 0] += (rate / dim) sqrt(lambda) F (z, g, s)^T
 
 after which the frame is turned until L is lower triangular again. The triangular form stays accurate where the overlaps
 become singular, which a Cholesky factor of them does not. All values are eight lanes wide.
 """
 
-import math
-
-from solvable.micro import layout as lay
+from solvable.dynamics import layout as lay
 from solvable.numerics.compiled import compiled
-from solvable.numerics.lanes import WIDTH, fill, fma, get, load, put, root, store, where_above
-from solvable.numerics.random import chi, normals
+from solvable.numerics.lanes import fill, fma, load, root, store, where_above
 
-LINEAR, QUADRATIC, ERF, RELU = (lay.UNITS[name] for name in ("linear", "quadratic", "erf", "relu"))
 TINY = 1e-300
-
-
-@compiled(strict=True, inline=True)
-def draw(ints, stream, work):
-    """Coordinates of one input, and the noise of its label."""
-    normals(stream, work, 0, ints[lay.NORMALS])
-    if ints[lay.BATCH] > 1:
-        return
-    at = ints[lay.NORMALS] - ints[lay.NOISY] - 1
-    for b in range(ints[lay.BLOCKS] - 1, -1, -1):
-        freedom = ints[lay.TABLE + b * lay.ROW + lay.FREEDOM]
-        if freedom > 0:
-            store(work, ints[lay.OUTSIDES] + b, chi(stream, load(work, at), float(freedom)))
-            at -= 1
-
-
-@compiled(strict=True, inline=True)
-def fields(ints, floats, state, work):
-    """Fields of students and teachers."""
-    p, q = ints[lay.STUDENTS], ints[lay.TEACHERS]
-    h, u = ints[lay.FIELDS], ints[lay.TEACHER_FIELDS]
-    for b in range(ints[lay.BLOCKS]):
-        row = lay.TABLE + b * lay.ROW
-        rank, z = ints[row + lay.RANK], ints[row + lay.DRAWS]
-        scale = fill(floats[ints[lay.ROOTS] + b])
-        for k in range(p):
-            at, total = ints[row + lay.C] + k * rank, fill(0.0)
-            for i in range(rank):
-                total = fma(load(state, at + i), load(work, z + i), total)
-            if ints[row + lay.FREEDOM] > 0:
-                at = ints[row + lay.L] + k
-                for j in range(k + 1):
-                    total = fma(load(state, at), load(work, z + rank + j), total)
-                    at += p - 1 - j
-            store(work, h + k, total * scale if b == 0 else fma(total, scale, load(work, h + k)))
-        for m in range(q):
-            at, total = ints[row + lay.B] + m * rank, fill(0.0)
-            for i in range(rank):
-                total = fma(load(state, at + i), load(work, z + i), total)
-            store(work, u + m, total * scale if b == 0 else fma(total, scale, load(work, u + m)))
-
-
-@compiled(strict=True, inline=True)
-def _polynomial(floats, at, degree, x):
-    """Value and slope."""
-    value, slope = fill(floats[at + degree]), fill(0.0)
-    for i in range(degree - 1, -1, -1):
-        slope = fma(slope, x, value)
-        value = fma(value, x, fill(floats[at + i]))
-    return value, slope
-
-
-@compiled(strict=True, inline=True)
-def unit(kind, floats, at, degree, x):
-    """Value and slope of an activation."""
-    if kind == QUADRATIC:
-        return x * x, 2.0 * x
-    if kind == LINEAR:
-        return x, fill(1.0)
-    if kind == RELU:
-        return where_above(x, fill(0.0), x, fill(0.0)), where_above(x, fill(0.0), fill(1.0), fill(0.0))
-    if kind == lay.POLYNOMIAL_UNIT:
-        return _polynomial(floats, at, degree, x)
-    value, slope = x, x
-    for lane in range(WIDTH):
-        z = get(x, lane)
-        if kind == ERF:
-            value = put(value, lane, math.erf(z * math.sqrt(0.5)))
-            slope = put(slope, lane, math.sqrt(2.0 / math.pi) * math.exp(-0.5 * z * z))
-        else:
-            t = math.tanh(z)
-            value, slope = put(value, lane, t), put(slope, lane, 1.0 - t * t)
-    return value, slope
-
-
-@compiled(strict=True, inline=True)
-def amplitudes(ints, floats, state, work):
-    """F of every student, and what pushes the readouts."""
-    p, q = ints[lay.STUDENTS], ints[lay.TEACHERS]
-    label = fill(1.0 if ints[lay.PRODUCT] else 0.0)
-    for m in range(q):
-        field = load(work, ints[lay.TEACHER_FIELDS] + m)
-        if ints[lay.PRODUCT]:
-            label = label * field
-        else:
-            value, _ = unit(
-                ints[lay.TEACHER_UNIT], floats, ints[lay.TEACHER_POLYNOMIAL], ints[lay.TEACHER_DEGREE], field
-            )
-            label = fma(fill(floats[ints[lay.TEACHER_READOUT] + m]), value, label)
-    if ints[lay.NOISY]:
-        label = fma(fill(floats[lay.LABEL_NOISE]), load(work, ints[lay.NORMALS] - 1), label)
-    for k in range(p):
-        value, slope = unit(
-            ints[lay.UNIT], floats, ints[lay.POLYNOMIAL], ints[lay.DEGREE], load(work, ints[lay.FIELDS] + k)
-        )
-        store(work, ints[lay.AMPLITUDES] + k, slope)
-        store(work, ints[lay.PUSHES] + k, value)
-        label = label - load(state, ints[lay.READOUT] + k) * value
-    push = label
-    if ints[lay.LOG_COSH]:
-        for lane in range(WIDTH):
-            push = put(push, lane, math.tanh(get(label, lane)))
-    push = push * (2.0 * floats[lay.LOSS_FACTOR])
-    for k in range(p):
-        slope = load(work, ints[lay.AMPLITUDES] + k) * push
-        store(work, ints[lay.AMPLITUDES] + k, slope * load(state, ints[lay.READOUT] + k))
-        store(work, ints[lay.PUSHES] + k, load(work, ints[lay.PUSHES] + k) * push)
 
 
 @compiled(strict=True, inline=True)
