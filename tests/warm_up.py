@@ -9,5 +9,5 @@ problem = sv.Problem(
     training=sv.Training(learning_rate=0.01),
 )
 start = sv.start(problem, seed=0)
-for level in (sv.Macro(), sv.Micro(), sv.Micro(form="full")):
+for level in (sv.Macro(), sv.Meso(), sv.Micro(), sv.Micro(form="full")):
     sv.run(problem, start, level, until=1, stop=sv.when("risk", below=1e-9))

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from solvable import checks, landscape, plot, theory
+    from solvable.dynamics.covariance import step_covariance
     from solvable.dynamics.moments import Moments, field_covariance, moments
     from solvable.gaussian.units import Activation
     from solvable.macro import Macro
+    from solvable.meso import Meso
     from solvable.micro import Micro
     from solvable.overlaps import InvalidStart, Overlaps, Weights, measure, start
     from solvable.problems import (
@@ -40,20 +42,23 @@ _HOMES = {
         "Teacher", "Training", "convention",
     ),
     "solvable.overlaps": ("InvalidStart", "Overlaps", "Weights", "measure", "start"),
+    "solvable.dynamics.covariance": ("step_covariance",),
     "solvable.dynamics.moments": ("Moments", "field_covariance", "moments"),
     "solvable.results": ("Clock", "Ending", "Trajectory", "run", "run_batch", "when"),
     "solvable.macro": ("Macro",),
+    "solvable.meso": ("Meso",),
     "solvable.micro": ("Micro",),
 }  # fmt: skip
 _ROOMS = ("checks", "landscape", "plot", "theory")
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Activation", "Clock", "Data", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Micro", "Moments",
+    "Activation", "Clock", "Data", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Meso", "Micro",
+    "Moments",
     "Overlaps", "PowerLaw", "Problem",
     "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
     "field_covariance",
-    "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "theory", "when",
+    "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "step_covariance", "theory", "when",
 ]  # fmt: skip
 
 

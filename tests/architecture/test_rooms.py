@@ -16,11 +16,12 @@ ORDER = [
 ]  # fmt: skip
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {
-    "Activation", "Clock", "Data", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Micro", "Moments",
+    "Activation", "Clock", "Data", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Meso", "Micro",
+    "Moments",
     "Overlaps", "PowerLaw", "Problem",
     "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
     "field_covariance",
-    "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "theory", "when",
+    "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "step_covariance", "theory", "when",
 }  # fmt: skip
 
 

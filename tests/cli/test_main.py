@@ -93,6 +93,8 @@ def test_micro_from_the_command_line(file, capsys) -> None:
     assert (summary["level"], summary["runs"], summary["nfev"]) == ("micro", 3, 15_000)
     text = Path(file).read_text() + "stop = { quantity = 'risk', below = 0.99, relative = true }\n"
     Path(file).write_text(text)
+    assert main(["run", file, "--level", "meso", "--runs", "3", "--level-seed", "5", "--until", "5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["level"] == "meso"
     assert main(["run", file, "--level", "micro", "--runs", "2"]) == 0
     assert "2 of 2 runs: reached the threshold" in capsys.readouterr().out
 
@@ -157,7 +159,7 @@ def test_examples_run(name, capsys) -> None:
             [],
             "level.runs: is not a field here, must be one of atol, max_steps",
         ),
-        ("[run]->[level]\nname = 'nano'\n[run]", [], "level.name: 'nano' given, must be one of macro, micro"),
+        ("[run]->[level]\nname = 'nano'\n[run]", [], "level.name: 'nano' given, must be one of macro, meso, micro"),
         ("[run]->[level]\nrtol = 1.0\n[run]", [], "level.rtol: 1.0 given, must be between 1e-14 and 0.01"),
         ("[run]->[level]\nname = 'micro'\norder = 'drawn'\n[run]", [], "level.order: given without data"),
         ("[run]->[level]\nname = 'micro'\ndata = 'none.npy'\n[run]", [], "none.npy: No such file"),

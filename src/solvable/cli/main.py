@@ -36,9 +36,9 @@ def parser() -> argparse.ArgumentParser:
         "[start], [level] and [run]; options given here win over the file.",
     )
     run.add_argument("file", help="problem.toml or problem.json")
-    run.add_argument("--level", choices=["macro", "micro"], help="level of description (default: macro)")
-    run.add_argument("--runs", metavar="N", help="how many runs, for micro")
-    run.add_argument("--level-seed", metavar="SEED", help="seed of the samples that micro draws")
+    run.add_argument("--level", choices=["macro", "meso", "micro"], help="level of description (default: macro)")
+    run.add_argument("--runs", metavar="N", help="how many runs, for micro and meso")
+    run.add_argument("--level-seed", metavar="SEED", help="seed of the samples that micro and meso draw")
     run.add_argument("--until", metavar="TIME", help="how long, in the unit of --clock")
     run.add_argument("--clock", metavar="UNIT", help="alpha (steps/dim, the default), steps, rate, or a paper's key")
     run.add_argument("--seed", help="draw the start from this seed")

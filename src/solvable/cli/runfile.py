@@ -79,7 +79,22 @@ class MicroTable(LevelTable):
         return Micro(data=Data(self.data, order=self.order, array=self.array), **given)  # type: ignore[arg-type]
 
 
-LEVELS = ("macro", "micro")
+class MesoTable(LevelTable):
+    name: Literal["meso"] = "meso"
+    runs: Annotated[int, Plain] = 1
+    seed: Annotated[int, Plain] = 0
+    rtol: Annotated[float, Plain] = 1e-4
+    leap: Annotated[float, Plain] | None = None
+    samples: Annotated[int, Plain] = 16
+    max_steps: Annotated[int, Plain] = 1_000_000
+
+    def level(self) -> Level:
+        from solvable.meso import Meso
+
+        return Meso(**self._given())
+
+
+LEVELS = ("macro", "meso", "micro")
 OPTIONS = {"runs": "runs", "seed": "level-seed"}  # on the command line
 
 
@@ -106,7 +121,9 @@ class RunTable(Model):
 class RunFile(Model):
     problem: Problem
     start: StartTable = Field(default_factory=StartTable)
-    level: Annotated[MacroTable | MicroTable, Field(discriminator="name")] = Field(default_factory=MacroTable)
+    level: Annotated[MacroTable | MesoTable | MicroTable, Field(discriminator="name")] = Field(
+        default_factory=MacroTable
+    )
     run: RunTable = Field(default_factory=RunTable)
 
     @model_validator(mode="before")

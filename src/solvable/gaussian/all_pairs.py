@@ -105,7 +105,7 @@ def _places(own: np.ndarray, spread: float, others: np.ndarray, along: float, re
 
 def _octaves(steepness: float) -> int:
     """Halvings that resolve a change on the scale 1/steepness."""
-    return int(np.ceil(np.log2(2.0 * min(steepness, 1e6))))
+    return int(np.ceil(np.log2(2.0 * (steepness if steepness < 1e6 else 1e6))))
 
 
 def _density(x: np.ndarray) -> np.ndarray:

@@ -12,10 +12,11 @@ import numpy as np
 
 from solvable.dynamics import layout
 from solvable.dynamics.equations import RISK
+from solvable.dynamics.own import in_python, own_amplitudes
 from solvable.dynamics.sample import amplitudes
 from solvable.micro import process
 from solvable.micro.ahead import fill_rows, look_ahead
-from solvable.micro.reduced import CHUNK, own_amplitudes
+from solvable.micro.reduced import CHUNK
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.random import child, streams
 from solvable.overlaps import Weights, embed
@@ -90,7 +91,7 @@ class Walk:
         self.layout = layout.layout(bare)
         self.tables = layout.rate_tables([problem])
         self.own = own_amplitudes(problem) if layout.is_own(problem) else None
-        self.look_ahead = look_ahead if self.own is None else process.in_python(look_ahead, self.own)
+        self.look_ahead = look_ahead if self.own is None else in_python(look_ahead, amplitudes=self.own)
 
     def __call__(self, control: Control, place: int) -> None:
         if control.stopped:

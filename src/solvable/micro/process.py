@@ -1,9 +1,5 @@
 """Many steps of the reduced process, with a look at the runs from time to time."""
 
-from collections.abc import Callable
-from types import FunctionType
-from typing import Any
-
 import numpy as np
 from numba import boolean, float64, int64, uint64
 
@@ -137,11 +133,6 @@ def follow(
             if going == 0:
                 return step + 1
     return end
-
-
-def in_python(kernel: Any, own_amplitudes: Callable[..., None]) -> Callable[..., Any]:
-    """A kernel as plain Python, with other amplitudes: those that compiled code cannot compute."""
-    return FunctionType(kernel.py_func.__code__, {**kernel.py_func.__globals__, "amplitudes": own_amplitudes})
 
 
 @compiled(strict=True)

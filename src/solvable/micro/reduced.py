@@ -6,10 +6,10 @@ from collections.abc import Callable
 import numpy as np
 
 from solvable.dynamics import layout
+from solvable.dynamics.own import in_python, own_amplitudes
 from solvable.micro import process
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
-from solvable.problems import Problem
 from solvable.results import Ending, Lane
 from solvable.results.ensemble import Control
 from solvable.results.records import Eye, Records
@@ -41,7 +41,7 @@ class Group:
         self.layout.ints[layout.VARYING] = self.tables.shape[2] > 1
         self.follow: Callable[..., int] = process.follow
         if layout.is_own(problem):
-            self.follow = process.in_python(process.follow, own_amplitudes(problem))
+            self.follow = in_python(process.follow, amplitudes=own_amplitudes(problem))
 
     def __call__(self, control: Control, place: int) -> None:
         with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped
@@ -132,26 +132,6 @@ class Group:
                 self.records.end(run, ending, step, ys[i])
             else:
                 self.records.end(run, FATES[int(self.fate[i])], int(self.when[i]), self.ends[i])
-
-
-def own_amplitudes(problem: Problem) -> Callable[..., None]:
-    """`sample.amplitudes` for functions of the user's own, in Python."""
-    p, q, training = problem.student.width, problem.teacher.width, problem.training
-    unit, labels = problem.student.unit, problem.teacher.labels
-
-    def amplitudes(ints: np.ndarray, floats: np.ndarray, state: np.ndarray, work: np.ndarray) -> None:
-        slots, readout = work.reshape(-1, WIDTH), state.reshape(-1, WIDTH)[ints[layout.READOUT] :]
-        h = slots[ints[layout.FIELDS] :][:p]
-        error = labels(np.ascontiguousarray(slots[ints[layout.TEACHER_FIELDS] :][:q].T))
-        if ints[layout.NOISY]:
-            error = error + floats[layout.LABEL_NOISE] * slots[ints[layout.NORMALS] - 1]
-        value, slope = unit.function(h), unit.derivative(h)
-        error = error - (readout[:p] * value).sum(axis=0)
-        push = 2 * training.loss_factor * (np.tanh(error) if training.loss == "log-cosh" else error)
-        slots[ints[layout.AMPLITUDES] :][:p] = readout[:p] * slope * push
-        slots[ints[layout.PUSHES] :][:p] = value * push
-
-    return amplitudes
 
 
 def groups(lanes: list[Lane], seeds: list[np.random.SeedSequence], records: Records) -> list[Group]:

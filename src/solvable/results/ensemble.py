@@ -17,7 +17,11 @@ class Control:
 
     def __init__(self, jobs: int) -> None:
         self.done = np.zeros(jobs)
-        self.stopped = False
+        self.halt = np.zeros(1)  # for compiled code to look at
+
+    @property
+    def stopped(self) -> bool:
+        return bool(self.halt[0])
 
 
 def run_jobs(jobs: Sequence[Job], totals: Sequence[float], threads: int | None, report: Report) -> None:
@@ -35,9 +39,9 @@ def run_jobs(jobs: Sequence[Job], totals: Sequence[float], threads: int | None, 
             except KeyboardInterrupt:
                 if control.stopped:
                     raise
-                control.stopped = True
+                control.halt[0] = 1.0
                 pending = {one for one in pending if not one.cancel()}  # those not begun never begin
     finally:
-        control.stopped = True
+        control.halt[0] = 1.0
         for one in pending:
             one.cancel()

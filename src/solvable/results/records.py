@@ -72,7 +72,8 @@ class Records:
         self.ends = np.repeat([eye.packed.state for eye in eyes], each, axis=0)
         self.start_risk = np.repeat([eye.see(eye.packed.state)[0][RISK] for eye in eyes], each)
         self.endings = np.full(runs, Ending.INTERRUPTED)
-        self.end_steps = np.zeros(runs, dtype=np.int64)
+        self.end_steps = np.zeros(runs)
+        self.evaluations: np.ndarray | None = None  # of each run; None: one for each sample
 
     def write(self, run: int, output: int, y: np.ndarray, seen: np.ndarray, error: float) -> None:
         """Output number `output` of a run, with what was seen of it."""
@@ -83,7 +84,7 @@ class Records:
         if self.states is not None:
             self.states[run, output] = y
 
-    def end(self, run: int, ending: Ending, step: int, y: np.ndarray) -> None:
+    def end(self, run: int, ending: Ending, step: float, y: np.ndarray) -> None:
         self.endings[run], self.end_steps[run], self.ends[run] = ending, step, y
 
     def trajectory(self, name: str, settings: dict[str, Any]) -> Trajectory:
@@ -113,7 +114,9 @@ class Records:
             start_hash=np.repeat(np.array([lane.start.hash for lane in self.lanes], dtype=object), self.each),
             endings=self.endings,
             end_alpha=self.end_steps / self.dim,
-            nfev=self.end_steps * problem.training.batch,
+            nfev=(self.end_steps * problem.training.batch if self.evaluations is None else self.evaluations).astype(
+                np.int64
+            ),
             blocks=blocks,
             stop=self.plan.stop,
         )

@@ -1,0 +1,104 @@
+"""How one step of SGD scatters the overlaps: the exact covariance of their increments, for quadratic units of any widths.
+
+With e = sum_i s_i z_i^2 + sqrt(Delta) zeta and f_k = 4 c a_k, one step moves dim R_kl by rate f_k e z_k u_l and dim Q_kj by
+rate (f_k + f_j) e z_k z_j + rate^2 f_k f_j e^2 z_k z_j. Their second moments are averages <e^m z_a z_b z_c z_d>, coefficients of
+
+    <exp(t z^T M z) z_a z_b z_c z_d> = det(1 - 2 t C M)^(-1/2) ( G_ab G_cd + G_ac G_bd + G_ad G_bc ),    G(t) = (1 - 2 t C M)^-1 C
+
+in powers of t, M = diag(s).
+"""
+
+import math
+
+import numpy as np
+
+from solvable.dynamics.moments import field_covariance
+from solvable.overlaps import Overlaps, check_start
+from solvable.problems import Problem
+
+MOST = 40  # units in all: the tensors have their fourth power
+
+
+def step_covariance(problem: Problem, state: Overlaps) -> np.ndarray:
+    """(m, m) covariance of dim times the increments of one step, which is dim times what a unit of alpha adds to the covariance of
+    the overlaps: cross overlaps R row by row, then student overlaps Q_kj, k <= j, row by row. Free norms, fixed readout; for
+    quadratic units under squared loss on isotropic inputs, where dim is large."""
+    _check(problem)
+    check_start(problem, state)
+    p, q, training = problem.student.width, problem.teacher.width, problem.training
+    rate = training.learning_rate
+    if not isinstance(rate, float):
+        raise ValueError("step_covariance: training.learning_rate: is a schedule; give a constant one")
+    C, s = field_covariance(problem, state), np.concatenate([-state.readout, problem.teacher.readout_values])
+    first, second, third, fourth = _averages(C, s, training.label_noise)
+    f = 4 * training.loss_factor * state.readout
+    rows = [(k, p + m) for k in range(p) for m in range(q)] + [(k, j) for k in range(p) for j in range(k, p)]
+    a, b = np.array(rows).T
+    inside = b < p
+    linear = rate * (f[a] + np.where(inside, f[np.minimum(b, p - 1)], 0.0))
+    square = np.where(inside, rate**2 * f[a] * f[np.minimum(b, p - 1)], 0.0)
+    mean = linear * first[0][a, b] + square * first[1][a, b]
+    pick = np.ix_(np.arange(len(rows)), np.arange(len(rows)))
+    i, j = pick
+    both = (a[i], b[i], a[j], b[j])
+    moments = (
+        np.outer(linear, linear) * second[both]
+        + (np.outer(linear, square) + np.outer(square, linear)) * third[both]
+        + np.outer(square, square) * fourth[both]
+    )
+    covariance: np.ndarray = moments - np.outer(mean, mean)
+    return covariance
+
+
+def _check(problem: Problem) -> None:
+    for reason, holds in [
+        ("student.activation: is not 'quadratic'", problem.student.activation == "quadratic"),
+        ("teacher.activation: is not 'quadratic'", problem.teacher.activation == "quadratic"),
+        ("teacher.target: is not 'additive'", problem.teacher.target == "additive"),
+        ("training.loss: is not 'squared'", problem.training.loss == "squared"),
+        ("inputs.spectrum: is not isotropic", problem.inputs.blocks == 1 and problem.inputs.eigenvalues[0] == 1),
+        ("student.norm: is not 'free'", problem.student.norm == "free"),
+        ("training.train_readout: is true", not problem.training.train_readout),
+        ("training.batch: is not 1", problem.training.batch == 1),
+    ]:
+        if not holds:
+            raise ValueError(f"step_covariance: {reason}, which the closed form needs")
+    if problem.student.width + problem.teacher.width > MOST:
+        raise ValueError(f"step_covariance: more than {MOST} units; sample steps instead, as Meso does")
+
+
+def _averages(
+    C: np.ndarray, s: np.ndarray, noise: float
+) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+    """<e^m z z> for m = 1, 2, then <e^m z z z z> for m = 2, 3, 4, with label noise."""
+    step = 2 * C * s  # C M, twice
+    powers = [C]
+    traces = []
+    product = np.eye(len(C))
+    for _ in range(4):
+        product = product @ step
+        powers.append(product @ C)
+        traces.append(np.trace(product))
+    weights = [1.0]  # of det(1 - 2 t C M)^(-1/2), by its logarithm sum_j t^j tr (2 C M)^j / (2 j)
+    for m in range(1, 5):
+        weights.append(sum(0.5 * traces[j - 1] * weights[m - j] for j in range(1, m + 1)) / m)
+
+    def two(m: int) -> np.ndarray:
+        found: np.ndarray = math.factorial(m) * sum(weights[m - j] * powers[j] for j in range(m + 1))  # type: ignore[assignment]
+        return found
+
+    def four(m: int) -> np.ndarray:
+        total = np.zeros((len(C),) * 4)
+        for i in range(m + 1):
+            for j in range(m + 1 - i):
+                pairs = np.multiply.outer(powers[i], powers[j])
+                total += weights[m - i - j] * (pairs + pairs.transpose(0, 2, 1, 3) + pairs.transpose(0, 2, 3, 1))
+        return math.factorial(m) * total
+
+    plain = {m: four(m) for m in range(5)}
+    return (
+        (two(1), two(2) + noise * two(0)),
+        plain[2] + noise * plain[0],
+        plain[3] + 3 * noise * plain[1],
+        plain[4] + 6 * noise * plain[2] + 3 * noise**2 * plain[0],
+    )

@@ -1,0 +1,328 @@
+"""Leaps over many samples: the equations of motion, and kicks with the noise that so many samples have.
+
+Over a time h, SGD takes n = h dim B samples. Their sum has the mean of the equations and fluctuates by n times the covariance of
+one sample. A kick draws m samples on the frames of the present weights (students [C | L], teachers [B | 0], see
+`dynamics/layout.py`) and adds sqrt(n/m) times what they deviate from their mean:
+
+    [C | L] += rate sqrt(lambda) sqrt(h m/(dim B)) ( mean of F (z, g)^T - sqrt(lambda) D [C | L; B | 0] )
+    Q       += rate^2 lambda f/B sqrt(h m/(dim B)) ( mean of F F^T - S )
+
+which has the covariance of n samples exactly, whatever m, and needs no matrix of covariances. Adding to weights, not to overlaps,
+keeps the overlaps possible; what F F^T takes away is given back by the equations, where m <= n.
+"""
+
+import math
+
+import numpy as np
+from numba import boolean, float64, int64, uint64
+
+from solvable.dynamics import layout as lay
+from solvable.dynamics.closed import step_moments
+from solvable.dynamics.equations import fields as covariance
+from solvable.dynamics.equations import observe, rate_at, rhs
+from solvable.dynamics.packing import (
+    BATCH,
+    BLOCKS,
+    EIGENVALUES,
+    FRACTIONS,
+    KIND,
+    LABEL_NOISE,
+    LOSS_FACTOR,
+    RATES,
+    READOUT_RATES,
+    SPHERE,
+    STUDENTS,
+    TEACHERS,
+    TRAIN_READOUT,
+)  # fmt: skip
+from solvable.dynamics.sample import amplitudes, draw, fields
+from solvable.numerics.compiled import compiled
+from solvable.numerics.lanes import WIDTH, fill, fma, load, store
+
+ORDER = 3  # of the equations' steps
+WEAK_ORDER = 2  # of the splitting into kicks and equations
+STRONG_ORDER = 0.5
+TOO_LONG = 4.0  # a leap is taken back only if its error is beyond this multiple of the tolerance: seldom, so noise is not selected
+SINGULAR = 1e-13  # pivots below this part of a student's norm are rounding
+
+GOING, PASSED, LOST, EXHAUSTED, HALTED = range(5)
+
+
+@compiled()
+def moments(y, ints, floats, work, readout_drift):
+    """C, D and S into `work`, as the equations have them."""
+    covariance(y, ints, floats, work[0], work[1, 0])
+    step_moments(
+        ints[KIND], ints[STUDENTS], True, ints[TRAIN_READOUT] != 0, floats[LOSS_FACTOR], floats[LABEL_NOISE],
+        work[0], work[1, 0], work[2], work[3], work[4], readout_drift,
+    )  # fmt: skip
+
+
+@compiled(strict=True)
+def collect(slots, work, sums, p, blocks):
+    at = 0
+    for b in range(blocks):
+        row = lay.TABLE + b * lay.ROW
+        width, z = slots[row + lay.RANK] + p, slots[row + lay.DRAWS]
+        for k in range(p):
+            f = load(work, slots[lay.AMPLITUDES] + k)
+            for i in range(width):
+                store(sums, at, fma(f, load(work, z + i), load(sums, at)))
+                at += 1
+    for k in range(p):
+        f = load(work, slots[lay.AMPLITUDES] + k)
+        for j in range(k + 1):
+            store(sums, at, fma(f, load(work, slots[lay.AMPLITUDES] + j), load(sums, at)))
+            at += 1
+    for k in range(p):
+        store(sums, at, load(sums, at) + load(work, slots[lay.PUSHES] + k))
+        at += 1
+
+
+@compiled(strict=True)
+def gather(slots, values, state, work, stream, rounds, sums):
+    """Draw eight samples `rounds` times and add up, in lanes, F (z, g)^T for each block, F F^T and what pushes the readouts."""
+    p, blocks = slots[lay.STUDENTS], slots[lay.BLOCKS]
+    sums[:] = 0.0
+    for _ in range(rounds):
+        draw(slots, stream, work)
+        fields(slots, values, state, work)
+        amplitudes(slots, values, state, work)
+        collect(slots, work, sums, p, blocks)
+
+
+@compiled(strict=True)
+def mean(sums, i, samples):
+    total = 0.0
+    for lane in range(WIDTH):
+        total += sums[i * WIDTH + lane]
+    return total / samples
+
+
+@compiled(strict=True)
+def factor(y, p, q, blocks, inverse, V):
+    """Coordinates V (block, p, q + p) of the students: C = R times the inverse of the teachers' frame, and the lower triangle L of
+    what is left of Q. A pivot of the size of rounding ends its column: nothing of that student lies outside the others."""
+    n = p + q
+    for b in range(blocks):
+        for k in range(p):
+            row = (b * p + k) * n
+            for i in range(q):
+                total = 0.0
+                for m in range(q):
+                    total += y[row + p + m] * inverse[b, m, i]
+                V[b, k, i] = total
+            for j in range(k + 1):
+                total = y[row + j]
+                for i in range(q + j):
+                    total -= V[b, k, i] * V[b, j, i]
+                if j < k:
+                    V[b, k, q + j] = total / V[b, j, q + j] if V[b, j, q + j] > 0.0 else 0.0
+                else:
+                    V[b, k, q + k] = math.sqrt(total) if total > SINGULAR * y[row + k] else 0.0
+            for j in range(k + 1, p):
+                V[b, k, q + j] = 0.0
+
+
+@compiled(strict=True)
+def spread(slots, V, y, p, q, state):
+    """The same coordinates in every lane, where `dynamics.sample` looks for them."""
+    for b in range(slots[lay.BLOCKS]):
+        row = lay.TABLE + b * lay.ROW
+        for k in range(p):
+            for i in range(q):
+                store(state, slots[row + lay.C] + k * q + i, fill(V[b, k, i]))
+        at = slots[row + lay.L]
+        for j in range(p):
+            for k in range(j, p):
+                store(state, at, fill(V[b, k, q + j]))
+                at += 1
+    for k in range(p):
+        store(state, slots[lay.READOUT] + k, fill(y[y.size - p + k]))
+
+
+@compiled(strict=True)
+def normalise(y, p, n, blocks, norms):
+    for k in range(p):
+        norms[k] = 0.0
+        for b in range(blocks):
+            norms[k] += y[(b * p + k) * n + k]
+        norms[k] = 1.0 / math.sqrt(norms[k])
+    for b in range(blocks):
+        for k in range(p):
+            row = (b * p + k) * n
+            for j in range(p):
+                y[row + j] *= norms[k] * norms[j]
+            for j in range(p, n):
+                y[row + j] *= norms[k]
+
+
+@compiled(strict=True)
+def kick(
+    h, alpha, segment, y, ints, floats, work,
+    slots, values, state, scratch, stream, sums, rounds,
+    frame, inverse, V, drift,
+):  # fmt: skip
+    """Add the noise of the samples of a time h to the state y."""
+    p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
+    n, width, samples = p + q, p + q, rounds * WIDTH
+    moments(y, ints, floats, work, drift)
+    factor(y, p, q, blocks, inverse, V)
+    spread(slots, V, y, p, q, state)
+    gather(slots, values, state, scratch, stream, rounds, sums)
+    D, S = work[3], work[4]
+    eta = rate_at(segment, alpha, floats, ints[RATES])
+    size = math.sqrt(h * samples / (values[lay.DIM] * floats[BATCH]))
+    other = blocks * p * width
+    for b in range(blocks):
+        root = math.sqrt(floats[ints[EIGENVALUES] + b])
+        outside = eta * eta * root * root * floats[ints[FRACTIONS] + b] / floats[BATCH] * size
+        moved = work[5]
+        for k in range(p):
+            for i in range(width):
+                expected = 0.0
+                for j in range(p):
+                    expected += D[k, j] * V[b, j, i]
+                if i < q:
+                    for m in range(q):
+                        expected += D[k, p + m] * frame[b, m, i]
+                found = mean(sums, (b * p + k) * width + i, samples)
+                moved[k, i] = V[b, k, i] + eta * root * size * (found - root * expected)
+        for k in range(p):
+            row = (b * p + k) * n
+            for j in range(k + 1):
+                total = outside * (mean(sums, other + k * (k + 1) // 2 + j, samples) - S[k, j])
+                for i in range(width):
+                    total += moved[k, i] * moved[j, i]
+                y[row + j] = total
+                y[(b * p + j) * n + k] = total
+            for m in range(q):
+                total = 0.0
+                for i in range(q):
+                    total += moved[k, i] * frame[b, m, i]
+                y[row + p + m] = total
+    if ints[TRAIN_READOUT] != 0:
+        rate = rate_at(segment, alpha, floats, ints[READOUT_RATES])
+        at = other + p * (p + 1) // 2
+        for k in range(p):
+            y[y.size - p + k] += rate * size * (mean(sums, at + k, samples) - drift[k])
+    if ints[SPHERE] != 0:
+        normalise(y, p, n, blocks, drift)
+
+
+@compiled(strict=True)
+def step(h, alpha, segment, y, ints, floats, work, rtol, atol, k, trial):
+    """One step of Bogacki and Shampine's pair of orders 3 and 2 (1989) from y to `trial`, and its error in units of the
+    tolerance."""
+    size = y.size
+    rhs(segment, alpha, y, ints, floats, work, k[0])
+    for i in range(size):
+        trial[i] = y[i] + 0.5 * h * k[0, i]
+    rhs(segment, alpha + 0.5 * h, trial, ints, floats, work, k[1])
+    for i in range(size):
+        trial[i] = y[i] + 0.75 * h * k[1, i]
+    rhs(segment, alpha + 0.75 * h, trial, ints, floats, work, k[2])
+    for i in range(size):
+        trial[i] = y[i] + h * (2.0 * k[0, i] + 3.0 * k[1, i] + 4.0 * k[2, i]) / 9.0
+    rhs(segment, alpha + h, trial, ints, floats, work, k[3])
+    worst = 0.0
+    for i in range(size):
+        error = h * (-5.0 * k[0, i] / 72.0 + k[1, i] / 12.0 + k[2, i] / 9.0 - k[3, i] / 8.0)
+        ratio = abs(error) / (atol + rtol * max(abs(y[i]), abs(trial[i])))
+        if not ratio <= worst:  # also where it is not a number
+            worst = ratio
+    return worst
+
+
+@compiled(
+    int64(
+        float64[::1], float64[::1], float64[::1], float64, float64, float64,
+        float64, int64, boolean, float64,
+        float64[::1], int64[::1], float64[::1], float64[:, :, ::1],
+        int64[::1], float64[::1], float64[::1], float64[::1], uint64[::1], float64[::1], int64,
+        float64[:, :, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1],
+        float64[:, ::1], float64[:, ::1], float64[::1],
+    ),
+    strict=True,
+)  # fmt: skip
+def follow(
+    times, breaks, course, fixed, rtol, atol,
+    bound, watched, falls, level,
+    y, ints, floats, work,
+    slots, values, state, scratch, stream, sums, rounds,
+    frame, inverse, V, stages,
+    states, observed, halt,
+):  # fmt: skip
+    """Leap from time zero to the last of `times`, landing on all of them and on the `breaks` of the rates; return what became of
+    the run. `course` = [leap to try, leaps allowed], and afterwards [time, leaps taken]. Where the run passes its threshold, time
+    and state lie on the straight line between the ends of the leap. y becomes the last state; `states` and `observed` are rows for
+    the times that were reached. `halt` is set by others to break off."""
+    t, h_next, taken, segment, output = 0.0, course[0], 0, 0, 0
+    drift, before, trial, seen = (
+        np.empty(ints[STUDENTS]),
+        np.empty_like(y),
+        np.empty_like(y),
+        np.empty(observed.shape[1]),
+    )
+    observe(y, ints, floats, work, seen)
+    fate = GOING
+    if watched >= 0 and (seen[watched] <= level if falls else seen[watched] >= level):
+        fate = PASSED
+    while True:
+        while output < times.size and times[output] <= t and (fate == GOING or t == 0.0):
+            states[output] = y
+            observed[output] = seen
+            output += 1
+        if output == times.size or fate != GOING:
+            break
+        if halt[0] != 0.0:
+            fate = HALTED
+            break
+        if taken >= course[1]:
+            fate = EXHAUSTED
+            break
+        while segment < breaks.size and breaks[segment] <= t:
+            segment += 1
+        end = times[output]
+        if segment < breaks.size:
+            end = min(end, breaks[segment])
+        h = fixed if fixed > 0.0 else h_next
+        lands = t + 1.01 * h >= end
+        if lands:
+            h = end - t
+        before[:] = y
+        kept = seen[watched] if watched >= 0 else 0.0
+        kick(
+            0.5 * h, t, segment, y, ints, floats, work,
+            slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, drift,
+        )  # fmt: skip
+        error = step(h, t, segment, y, ints, floats, work, rtol, atol, stages, trial)
+        taken += 1
+        if fixed <= 0.0 and not error <= TOO_LONG:
+            y[:] = before
+            h_next = h * (0.2 if not np.isfinite(error) else max(0.2, 0.9 * error ** (-1.0 / 3.0)))
+            continue
+        y[:] = trial
+        kick(
+            0.5 * h, t + h, segment, y, ints, floats, work,
+            slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, drift,
+        )  # fmt: skip
+        grown = h * min(5.0, max(0.2, 0.9 * max(error, 1e-6) ** (-1.0 / 3.0)))
+        h_next = max(grown, h_next) if lands else grown
+        t = end if lands else t + h
+        size = 0.0
+        for i in range(y.size):
+            size = max(size, abs(y[i])) if y[i] == y[i] else np.inf
+        if not size <= bound:
+            fate = LOST
+            break
+        observe(y, ints, floats, work, seen)
+        if watched >= 0 and (seen[watched] <= level if falls else seen[watched] >= level):
+            share = (kept - level) / (kept - seen[watched]) if kept != seen[watched] else 1.0
+            for i in range(y.size):
+                y[i] = before[i] + share * (y[i] - before[i])
+            t -= (1.0 - share) * h
+            fate = PASSED
+            break
+    course[0], course[1] = t, taken
+    return fate

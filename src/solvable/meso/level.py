@@ -1,0 +1,205 @@
+"""The diffusion of the overlaps as a level."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from solvable.dynamics import layout
+from solvable.dynamics.equations import OBSERVED, rhs
+from solvable.dynamics.equations import fields as covariance
+from solvable.dynamics.general import general_moments, is_closed, rule_for
+from solvable.dynamics.moments import NODES
+from solvable.dynamics.own import in_python, own_amplitudes
+from solvable.dynamics.packing import FRACTIONS, Packed, pack
+from solvable.dynamics.system import system
+from solvable.meso import leap
+from solvable.numerics.lanes import WIDTH, slots
+from solvable.numerics.random import STREAM, child, seed_sequence
+from solvable.numerics.tsit5 import first_step
+from solvable.problems import Problem
+from solvable.results import Ending, Lane, Plan, Trajectory
+from solvable.results.ensemble import Control, run_jobs
+from solvable.results.records import Eye, Records
+
+FATES = {
+    leap.GOING: Ending.FINISHED,
+    leap.PASSED: Ending.STOPPED,
+    leap.LOST: Ending.DIVERGED,
+    leap.EXHAUSTED: Ending.STEP_LIMIT,
+    leap.HALTED: Ending.INTERRUPTED,
+}
+
+
+@dataclass(frozen=True)
+class Meso:
+    """The stochastic equations of the overlaps, `runs` paths from each start: the mean of SGD at large finite dim and its noise, in
+    leaps over as many samples as the state allows. A path costs the same for 10^4 and 10^13 samples.
+
+    `rtol` bounds the error that a leap makes in the mean (order 3), relative to overlaps larger than a tenth of 1/sqrt(dim), and
+    so chooses the leap; or give a fixed `leap` in units of alpha. Noise comes from `samples` sampled steps at either end of a
+    leap, and has the covariance of the steps leapt over whatever their number; the error in the law of the result is of second
+    order in the leap (weak order 2), of one path of order 1/2, and falls as 1/dim. A path follows from the seed, the problem, the
+    start, its number and the output times, whatever runs beside it, on any number of `threads` (None: all cores). Thresholds are
+    met on the straight line between the ends of a leap.
+    """
+
+    runs: int = 1
+    seed: int | np.random.SeedSequence = 0
+    rtol: float = 1e-4
+    leap: float | None = None
+    samples: int = 16
+    max_steps: int = 1_000_000
+    threads: int | None = None
+
+    name = "meso"
+
+    def __post_init__(self) -> None:
+        for field, least in [("runs", 1), ("samples", 1), ("max_steps", 1), ("threads", 1), ("seed", 0)]:
+            value = getattr(self, field)
+            if (field == "threads" and value is None) or (
+                field == "seed" and isinstance(value, np.random.SeedSequence)
+            ):
+                continue
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{field}: {value!r} given, must be a whole number, at least {least}")
+            object.__setattr__(self, field, int(value))
+        if self.samples % WIDTH:
+            raise ValueError(f"samples: {self.samples} given, must be a multiple of {WIDTH}")
+        if not isinstance(self.rtol, int | float) or not 1e-8 <= self.rtol <= 1e-2:
+            raise ValueError(f"rtol: {self.rtol!r} given, must be between 1e-08 and 0.01")
+        if self.leap is not None and (not isinstance(self.leap, int | float) or not 0 < self.leap < np.inf):
+            raise ValueError(f"leap: {self.leap!r} given, must be a positive time in units of alpha")
+
+    def settings(self) -> dict[str, Any]:
+        """What the result depends on."""
+        seed = seed_sequence(self.seed)
+        return {
+            "runs": self.runs,
+            "seed": np.asarray(seed.entropy).tolist() if not isinstance(seed.entropy, int) else seed.entropy,
+            "seed_path": list(seed.spawn_key),
+            "rtol": self.rtol,
+            "leap": self.leap,
+            "samples": self.samples,
+            "max_steps": self.max_steps,
+        }
+
+    def check(self, lanes: list[Lane]) -> None:
+        """Refuse what this level cannot do, before anything runs."""
+        problem = lanes[0].problem
+        if problem.inputs.dim is None:
+            raise ValueError("inputs.dim: infinite, but Meso has the noise of a finite one; give it, or use Macro")
+        least = 2 * problem.student.width + problem.teacher.width
+        if problem.inputs.block_sizes.min() <= least:
+            raise ValueError(
+                f"inputs.dim: a block of {problem.inputs.block_sizes.min()} dimensions, must have more than {least} here "
+                f"(twice the students and the teachers); Micro takes blocks of any size"
+            )
+        if not is_closed(problem):
+            rule_for(problem, NODES, 0)
+
+    def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
+        records = Records(lanes, plan, self.runs)
+        records.evaluations = np.zeros(len(lanes) * self.runs)
+        settings = [_Setting(self, lane, records) for lane in lanes]
+        paths = [
+            _Path(setting, run, i * self.runs + run) for i, setting in enumerate(settings) for run in range(self.runs)
+        ]
+        run_jobs(paths, [1.0] * len(paths), self.threads, plan.report)
+        return records.trajectory(self.name, self.settings())
+
+
+class _Setting:
+    """What all paths of a lane share."""
+
+    def __init__(self, level: Meso, lane: Lane, records: Records) -> None:
+        problem = lane.problem
+        self.level, self.lane, self.records = level, lane, records
+        self.seed = hashlib.sha256(f"{problem.hash} {lane.start.hash}".encode()).digest()
+        self.eye, self.packed = Eye(lane, records.plan), _packed(lane)
+        self.follow, slope = _kernels(problem)
+        batched = problem.replace(training__batch=2)  # as in a batch, nothing is drawn outside the frames
+        self.form, frames = layout.layout(batched), layout.coordinates(batched, lane.start)
+        self.first = slots(self.form.slots)
+        self.first[:] = np.repeat(frames, WIDTH)
+        q, table = problem.teacher.width, self.form.ints[layout.TABLE :].reshape(-1, layout.ROW)
+        self.frame = np.stack([frames[row[layout.B] :][: q * q].reshape(q, q) for row in table])
+        self.inverse = np.linalg.pinv(self.frame, rcond=1e-12).transpose(0, 2, 1).copy()
+        speed, packed = np.empty_like(self.packed.state), self.packed
+        slope(0, 0.0, packed.state, packed.ints, packed.floats, self.eye.scratch, speed)
+        self.leap = first_step(packed.state, speed, float(records.steps[-1]) / records.dim, level.rtol)
+
+    def stream(self, run: int) -> np.ndarray:
+        """From what the run is, not from what runs beside it."""
+        key = np.frombuffer(self.seed[:16], dtype="<u4").tolist()
+        return child(self.level.seed, 3, *key, run).generate_state(STREAM * WIDTH, np.uint64)
+
+
+class _Path:
+    """One path of the diffusion, number `run` of its lane and `place` in the records."""
+
+    def __init__(self, setting: _Setting, run: int, place: int) -> None:
+        self.setting, self.run, self.place = setting, run, place
+
+    def __call__(self, control: Control, job: int) -> None:
+        one, records, level = self.setting, self.setting.records, self.setting.level
+        y, p, q = one.packed.state.copy(), one.lane.problem.student.width, one.lane.problem.teacher.width
+        blocks, times = len(one.frame), records.steps / records.dim
+        states, observed = np.full((times.size, y.size), np.nan), np.empty((times.size, OBSERVED))
+        course, eye, state = np.array([one.leap, float(level.max_steps)]), one.eye, slots(one.form.slots)
+        state[:] = one.first
+        with np.errstate(all="ignore"):  # a path that diverges overflows before it is stopped
+            fate = one.follow(
+                times, one.packed.breaks, course, level.leap or 0.0, level.rtol, 0.1 * level.rtol / np.sqrt(records.dim),
+                eye.bound, eye.watched, eye.falls, eye.level,
+                y, one.packed.ints, one.packed.floats, np.zeros_like(eye.scratch),
+                one.form.ints, one.form.floats, state, slots(one.form.work), one.stream(self.run),
+                slots(blocks * p * (p + q) + p * (p + 1) // 2 + p), level.samples // WIDTH,
+                one.frame, one.inverse, np.zeros((blocks, p, p + q)), np.empty((4, y.size)),
+                states, observed, control.halt,
+            )  # fmt: skip
+        look = None if eye.compiled else Eye(one.lane, records.plan)  # to each thread its own
+        for output in np.flatnonzero(np.isfinite(states).all(axis=1)):
+            seen = (observed[output], 0.0) if look is None else look.see(states[output])
+            records.write(self.place, int(output), states[output], *seen)
+        records.end(self.place, FATES[fate], course[0] * records.dim, y)
+        assert records.evaluations is not None
+        records.evaluations[self.place] = course[1]
+        control.done[job] = 1.0
+
+
+def _packed(lane: Lane) -> Packed:
+    """For the equations between kicks: what of the noise lies within the frames comes with the kicks."""
+    problem = lane.problem
+    packed = pack(problem, lane.start)
+    outside = problem.inputs.block_sizes - problem.student.width - problem.teacher.width
+    at = packed.ints[FRACTIONS]
+    packed.floats[at : at + outside.size] = outside / problem.inputs.dim
+    return packed
+
+
+def _kernels(problem: Problem) -> tuple[Callable[..., int], Callable[..., None]]:
+    """How to follow a path, and the equations' slope: compiled where the moments have a closed form, else Python around averages
+    over nodes or functions of the user's own."""
+    own = layout.is_own(problem)
+    if is_closed(problem) and not own:
+        return leap.follow, rhs
+    slope: Callable[..., None] = rhs
+    others: dict[str, Callable[..., Any]] = {}
+    if not is_closed(problem):
+        rule = rule_for(problem, NODES, 0)
+        slope, others["observe"] = system(problem, rule, noise=True)
+        p = problem.student.width
+
+        def moments(y: Any, ints: Any, floats: Any, work: Any, drift: Any) -> None:
+            covariance(y, ints, floats, work[0], work[1, 0])
+            found = general_moments(work[0], problem, y[y.size - p :], rule, noise=True)
+            work[3, :p], work[4, :p, :p], drift[:] = found.drift, found.noise, found.readout_drift
+
+        others["moments"] = moments
+    if own:
+        others["gather"] = in_python(leap.gather, amplitudes=own_amplitudes(problem))
+    others |= {"kick": in_python(leap.kick, **others), "step": in_python(leap.step, rhs=slope)}
+    return in_python(leap.follow, **others), slope

@@ -1,0 +1,89 @@
+"""The scatter of one step against cubature, sampling and the printed case of arnaboldi2023."""
+
+import numpy as np
+import pytest
+
+import solvable as sv
+
+
+def problem_of(p, q, rate=0.3, **changes):
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=q, overlap="sampled"),
+        student=sv.Student(width=p, readout=tuple(0.4 + 0.3 * np.arange(p))),
+        inputs=sv.Inputs(dim=50),
+        training=sv.Training(learning_rate=rate, loss_factor=0.5, label_noise=0.2),
+    )
+    return problem.replace(**changes)
+
+
+def increments(problem, state, z, zeta):
+    """(sample, m) by the rule of SGD: dim times what one step adds to R and Q."""
+    p, training = problem.student.width, problem.training
+    a, rate = state.readout, training.learning_rate
+    error = z[:, p:] ** 2 @ problem.teacher.readout_values - z[:, :p] ** 2 @ a + np.sqrt(training.label_noise) * zeta
+    F = rate * 2 * training.loss_factor * a * 2 * z[:, :p] * error[:, None]
+    cross = (F[:, :, None] * z[:, None, p:]).reshape(len(z), -1)
+    student = F[:, :, None] * z[:, None, :p]
+    student = student + student.transpose(0, 2, 1) + F[:, :, None] * F[:, None, :]
+    return np.concatenate([cross, student[:, *np.triu_indices(p)]], axis=1)
+
+
+@pytest.mark.parametrize(("p", "q"), [(1, 1), (2, 1), (1, 2), (3, 1)])
+def test_covariance_against_cubature(p, q) -> None:
+    """Products of increments are of degree 12 in all fields and the label's noise: seven nodes each are exact."""
+    problem = problem_of(p, q)
+    state = sv.start(problem, seed=1)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(7)
+    n = p + q + 1
+    grid = np.stack(np.meshgrid(*[nodes] * n, indexing="ij")).reshape(n, -1).T
+    chance = np.prod(np.stack(np.meshgrid(*[weights / weights.sum()] * n, indexing="ij")).reshape(n, -1), axis=0)
+    z = grid[:, :-1] @ np.linalg.cholesky(sv.field_covariance(problem, state)).T
+    X = increments(problem, state, z, grid[:, -1])
+    mean = chance @ X
+    assert sv.step_covariance(problem, state) == pytest.approx(
+        (X - mean).T @ (chance[:, None] * (X - mean)), rel=1e-10, abs=1e-12
+    )
+
+
+def test_covariance_against_sampling() -> None:
+    problem = problem_of(5, 3)
+    state = sv.start(problem, seed=1)
+    random = np.random.default_rng(0)
+    sums = []
+    for _ in range(20):
+        z = random.standard_normal((20_000, 8)) @ np.linalg.cholesky(sv.field_covariance(problem, state)).T
+        sums.append(np.cov(increments(problem, state, z, random.standard_normal(len(z))).T))
+    error = np.std(sums, axis=0, ddof=1) / np.sqrt(20)
+    deviation = np.abs(np.mean(sums, axis=0) - sv.step_covariance(problem, state)) / error
+    assert np.sqrt(np.mean(deviation**2)) < 1.5
+    assert deviation.max() < 8
+
+
+@pytest.mark.parametrize(("m", "gamma", "noise"), [(0.3, 0.1, 0.5), (0.0, 0.05, 0.0), (0.8, 0.2, 1.0)])
+def test_one_student_on_the_sphere_of_the_paper(m, gamma, noise) -> None:
+    """arnaboldi2023, (55): Var M is right as printed, Cov and Var Q after gamma -> 2 gamma (docs/ERRATA.md A11)."""
+    problem = (
+        sv.convention("arnaboldi2023").problem(p=1, d=1000, gamma=gamma, Delta=noise).replace(student__norm="free")
+    )
+    state = sv.start(problem, student_overlap=[[1.0]], cross_overlap=[[m]])
+    found = sv.step_covariance(problem, state) / gamma**2
+    assert found[0, 0] == pytest.approx(48 + 4 * noise + (144 + 8 * noise) * m**2 - 192 * m**4, rel=1e-12)
+    if m == 0.3:
+        assert found[0, 1] == pytest.approx(61.13, abs=0.01)
+        assert found[1, 1] == pytest.approx(299.01, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"student__activation": "erf"}, "student.activation: is not 'quadratic'"),
+        ({"student__norm": "sphere"}, "student.norm: is not 'free'"),
+        ({"training__batch": 2}, "training.batch: is not 1"),
+        ({"student__width": 45, "student__readout": "mean"}, "more than 40 units"),
+        ({"training__learning_rate": sv.Schedule(times=(0, 1), rates=(0.1, 0.2))}, "is a schedule"),
+    ],
+)
+def test_what_has_no_closed_form(changes, message) -> None:
+    problem = problem_of(2, 1, **changes)
+    with pytest.raises(ValueError, match=message):
+        sv.step_covariance(problem, sv.start(problem.replace(inputs__dim=200), seed=0))

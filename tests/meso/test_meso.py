@@ -1,0 +1,267 @@
+"""The diffusion against SGD itself: means and variances of every overlap, its bias, its noise, and how it behaves."""
+
+import numpy as np
+import pytest
+
+import solvable as sv
+from solvable.meso import leap
+
+
+def quadratic_of(p, q, dim, rate, **changes):
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=q),
+        student=sv.Student(width=p),
+        inputs=sv.Inputs(dim=dim),
+        training=sv.Training(learning_rate=rate, loss_factor=0.5),
+    )
+    return problem.replace(**changes)
+
+
+ERF = sv.Problem(
+    teacher=sv.Teacher(width=1, activation="erf", readout="unit"),
+    student=sv.Student(width=2, activation="erf", readout="unit"),
+    inputs=sv.Inputs(dim=3000, spectrum={"eigenvalues": [2.0, 0.5], "weights": [1 / 3, 2 / 3]}),
+    training=sv.Training(learning_rate=0.7, loss_factor=0.5),
+)
+CASES = {
+    "free": (quadratic_of(2, 2, 300, 0.15), [1, 8, 30]),
+    "wide": (quadratic_of(5, 2, 3000, 0.6), [1, 6, 20]),
+    "sphere and label noise": (
+        quadratic_of(2, 1, 300, 0.2, student__norm="sphere", training__label_noise=0.5), [1, 5, 20],
+    ),
+    "sphere, large dim": (quadratic_of(1, 1, 3000, 0.08, student__norm="sphere"), [2, 15, 40]),
+    "trained readout": (
+        quadratic_of(3, 1, 300, 0.3, student__norm="sphere", training__train_readout=True, training__readout_rate=0.3), [1, 5, 15],
+    ),
+    "batch and decay": (quadratic_of(2, 1, 300, 0.8, training__batch=5, training__weight_decay=0.1), [1, 4, 10]),
+    "schedule": (
+        quadratic_of(2, 1, 300, 0.1).replace(training__learning_rate=sv.Schedule(times=(0, 5), rates=(0.3, 0.1))), [1, 6, 15],
+    ),
+    "two blocks, erf": (ERF, [1, 5, 15]),
+}  # fmt: skip
+
+
+def flat(run):
+    """(run, time, everything): overlaps and readouts."""
+    p = run.problem.student.width
+    parts = [run.student_overlap[:, :, *np.triu_indices(p)], run.cross_overlap.reshape(*run.risk.shape, -1)]
+    parts += [run.readout] if run.problem.training.train_readout else []
+    return np.concatenate(parts, axis=2)
+
+
+def scores(one, two):
+    """Differences of means and of variances, in standard errors (those of variances from the fourth moments); NaN where there is
+    no scatter."""
+    errors, spreads = [], []
+    for x in (one, two):
+        deviation = x - x.mean(axis=0)
+        spreads.append((deviation**2).mean(axis=0))
+        errors.append(((deviation**4).mean(axis=0) - spreads[-1] ** 2) / len(x))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = (one.mean(axis=0) - two.mean(axis=0)) / np.sqrt(spreads[0] / len(one) + spreads[1] / len(two))
+        variance = (spreads[0] - spreads[1]) / np.sqrt(errors[0] + errors[1])
+    moving = spreads[1] > 1e-20
+    return mean[moving], variance[moving]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_means_and_variances_are_those_of_sgd(name) -> None:
+    problem, times = CASES[name]
+    start = sv.start(problem, seed=3)
+    micro = sv.run(problem, start, sv.Micro(runs=800, seed=1), times=times, progress=False)
+    meso = sv.run(problem, start, sv.Meso(runs=800, seed=2), times=times, progress=False)
+    assert meso.success
+    for found in scores(flat(meso), flat(micro)):
+        assert np.abs(found).max() < 4.5
+        assert np.sqrt(np.mean(found**2)) < 2.2  # they are correlated
+    if problem.student.norm == "sphere":
+        norms = np.diagonal(meso.student_overlap, axis1=2, axis2=3)
+        assert np.abs(norms - 1).max() < 1e-12
+
+
+def test_means_and_variances_at_large_dim() -> None:
+    """At dim 10^4 the bias is below the standard error, also near the solution with more students than teachers."""
+    problem = quadratic_of(4, 2, 10_000, 0.8)
+    start = sv.start(problem, seed=3, students="orthogonal", cross=0.05)
+    micro = sv.run(problem, start, sv.Micro(runs=200, seed=1), times=[5, 20, 60], progress=False)
+    meso = sv.run(problem, start, sv.Meso(runs=200, seed=2), times=[5, 20, 60], progress=False)
+    assert micro.risk[:, -1].max() < 0.05
+    for found in scores(flat(meso), flat(micro)):
+        assert np.abs(found).max() < 4.5
+        assert np.sqrt(np.mean(found**2)) < 2.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cross", [0.05, 0.5])  # on the way, and near the solution, with more students than teachers
+def test_the_bias_falls_with_the_dimension(cross) -> None:
+    """Resolved at dim 100, 300 and 1000 by tens of thousands of runs: the bias of the mean risk, times dim, stays of one size."""
+    found = []
+    for dim, runs in [(100, 60_000), (300, 60_000), (1000, 30_000)]:
+        problem = quadratic_of(3, 1, dim, 0.4)
+        start = sv.start(problem, seed=3, students="orthogonal", cross=cross)
+        options = {"times": [8.0], "progress": False}
+        micro = sv.run(problem, start, sv.Micro(runs=runs, seed=1), **options).risk[:, -1]
+        meso = sv.run(problem, start, sv.Meso(runs=runs, seed=2, rtol=1e-5), **options).risk[:, -1]
+        error = np.hypot(micro.std(), meso.std()) / np.sqrt(runs)
+        found.append(((meso.mean() - micro.mean()) * dim, error * dim))
+    bias, error = np.array(found).T
+    assert abs(bias[0]) > 3 * error[0]
+    assert np.abs(bias[1:] - bias[0]).max() < 4 * np.hypot(error[1:], error[0]).max() + 0.5 * abs(bias[0])
+
+
+@pytest.mark.parametrize(("p", "q"), [(1, 1), (2, 1), (3, 2)])
+def test_kicks_have_the_exact_covariance(p, q) -> None:
+    """One leap so short that it is nearly all kicks: the scatter of 20 000 paths against the closed form."""
+    dim, h = 10**6, 1e-3
+    problem = quadratic_of(p, q, dim, 0.3, training__label_noise=0.2)
+    start = sv.start(problem, seed=2, students="orthogonal", cross=0.3)
+    run = sv.run(problem, start, sv.Meso(runs=20_000, seed=1, leap=h), times=[h], progress=False)
+    assert set(run.nfev) == {1}
+    X = np.concatenate(
+        [run.cross_overlap[:, 0].reshape(20_000, -1), run.student_overlap[:, 0, *np.triu_indices(p)]], axis=1
+    )
+    exact = sv.step_covariance(problem, start) * h / dim
+    scale = np.sqrt(np.outer(np.diag(exact), np.diag(exact)))
+    assert np.abs(np.cov(X.T) - exact) / scale == pytest.approx(np.zeros_like(exact), abs=0.08)
+
+
+def test_the_mean_is_that_of_the_equations() -> None:
+    """At 10^15 dimensions noise is invisible, and the error that of the steps, order 3."""
+    problem = quadratic_of(3, 2, 10**15, 0.3)
+    start = sv.start(problem, seed=1, students="orthogonal", cross=0.1)
+    exact = sv.run(problem, start, sv.Macro(rtol=1e-12), times=[20]).student_overlap[0, 0]
+    errors = []
+    for steps in (20, 40, 80):
+        run = sv.run(problem, start, sv.Meso(leap=20 / steps), times=[20], progress=False)
+        errors.append(np.abs(run.student_overlap[0, 0] - exact).max())
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert orders[-1] == pytest.approx(leap.ORDER, abs=0.4)
+    loose, tight = (sv.run(problem, start, sv.Meso(rtol=rtol), times=[20]).risk[0, 0] for rtol in (1e-3, 1e-6))
+    risk = sv.run(problem, start, sv.Macro(rtol=1e-12), times=[20]).risk[0, 0]
+    assert abs(tight - risk) < 1e-4 * risk
+    assert abs(loose - risk) < 0.1 * risk
+
+
+def test_one_path_converges_as_its_leaps_shrink() -> None:
+    """Strong order: the same samples driving leaps of h, h/2, h/4 (as many samples for each unit of time)."""
+    problem = quadratic_of(2, 1, 400, 0.3)
+    start = sv.start(problem, seed=1, students="orthogonal", cross=0.3)
+    runs = [
+        sv.run(
+            problem,
+            start,
+            sv.Meso(runs=200, seed=5, leap=4 / steps, samples=8 * 64 // steps),
+            times=[4],
+            progress=False,
+        )
+        for steps in (4, 8, 16, 32, 64)
+    ]
+    best = runs[-1].student_overlap[:, -1]
+    errors = [np.sqrt(np.mean((run.student_overlap[:, -1] - best) ** 2)) for run in runs[:-1]]
+    slope = -np.polyfit(np.log([4, 8, 16, 32]), np.log(errors), 1)[0]
+    assert slope > leap.STRONG_ORDER - 0.1
+    assert errors[-1] < 0.3 * errors[0]
+
+
+def test_ten_to_the_thirteen_samples() -> None:
+    """dim 10^9 to alpha = 10^4: fluctuations of the escape are those that SGD has at any dim, from a start that scales with it."""
+    problem = sv.convention("bocchi2026").problem(p=4, p_star=2, eta=0.01).replace(inputs__dim=10**9)
+    start = sv.start(problem, seed=1, students="orthogonal")
+    stop = sv.when("risk", below=0.5, relative=True)
+    run = sv.run(problem, start, sv.Meso(runs=64, seed=1), until=10_000, stop=stop, progress=False)
+    times = run.exit_time()
+    starts = sv.theory.noisy_starts(problem, start, 200).value
+    expected = sv.run_batch(problem, starts, sv.Macro(rtol=1e-6), until=10_000, stop=stop).exit_time()
+    error = np.hypot(times.std(ddof=1) / 8, expected.std(ddof=1) / np.sqrt(200))
+    assert abs(times.mean() - expected.mean()) < 4 * error
+    assert times.std(ddof=1) / expected.std(ddof=1) == pytest.approx(1, abs=0.4)
+    assert run.nfev.max() < 5000
+
+
+def test_thresholds_are_met_between_leaps() -> None:
+    problem = quadratic_of(2, 1, 10**10, 0.3)
+    start = sv.start(problem, seed=1, students="orthogonal", cross=0.1)
+    stop = sv.when("risk", below=0.3, relative=True)
+    exact = sv.run(problem, start, sv.Macro(), until=200, stop=stop).end_alpha[0]
+    run = sv.run(problem, start, sv.Meso(rtol=1e-6), until=200, stop=stop)
+    assert run.ending == [sv.Ending.STOPPED]
+    assert run.end_alpha[0] == pytest.approx(exact, rel=1e-3)
+    assert run.last().student_overlap.shape == (2, 2)
+    assert np.isnan(run.risk[0, -1])
+    rising = sv.run(problem, start, sv.Meso(), until=200, stop=sv.when("cross_overlap", above=0.5), progress=False)
+    assert np.abs(rising.last().cross_overlap).max() == pytest.approx(0.5, abs=0.01)
+    there = sv.run(problem, start, sv.Meso(), until=5, stop=sv.when("risk", below=1.0, relative=True))
+    assert there.end_alpha[0] == 0
+
+
+def test_a_path_depends_on_nothing_beside_it() -> None:
+    problem, times = CASES["free"]
+    start = sv.start(problem, seed=3)
+    runs = [sv.run(problem, start, sv.Meso(runs=n, seed=2, threads=t), times=times) for n, t in [(5, 1), (9, 2)]]
+    assert np.array_equal(runs[0].student_overlap, runs[1].student_overlap[:5])
+    batch = sv.run_batch(problem, [sv.start(problem, seed=9), start], sv.Meso(runs=2, seed=2), times=times)
+    assert np.array_equal(batch.select(start=1).risk, runs[0].risk[:2])
+    assert not np.array_equal(runs[0].risk[0], runs[0].risk[1])
+    assert not np.array_equal(sv.run(problem, start, sv.Meso(seed=4), times=times).risk, runs[0].risk[:1])
+
+
+@pytest.mark.parametrize("activation", ["relu", "own"])
+def test_units_without_closed_form(activation) -> None:
+    """In Python around averages over nodes: means of a few paths near those of SGD."""
+    square = sv.Activation("square", lambda z: z * z, lambda z: 2 * z)
+    problem = quadratic_of(1, 1, 500, 0.1)
+    if activation == "relu":
+        problem = problem.replace(student__activation="relu", teacher__activation="relu")
+    else:
+        problem = problem.replace(student__activation=square)
+    start = sv.start(problem, seed=1)
+    micro = sv.run(problem, start, sv.Micro(runs=64, seed=1), times=[2], progress=False)
+    meso = sv.run(problem, start, sv.Meso(runs=12, seed=2, rtol=1e-2), times=[2], progress=False)
+    for found in scores(flat(meso), flat(micro))[:1]:
+        assert np.abs(found).max() < 4.5
+    assert np.isfinite(meso.risk).all()
+
+
+def test_students_that_coincide_stay_possible() -> None:
+    """From identical students, and from perfect ones: overlaps that Euler steps on Q would leave."""
+    problem = quadratic_of(3, 1, 1000, 0.3)
+    same = sv.start(problem, student_overlap=np.ones((3, 3)), cross_overlap=0.3 * np.ones((3, 1)))
+    perfect = sv.start(problem, student_overlap=np.ones((3, 3)), cross_overlap=np.ones((3, 1)))
+    for start in (same, perfect):
+        run = sv.run(problem, start, sv.Meso(runs=4), times=np.linspace(0, 20, 9), progress=False)
+        assert run.success
+        for i in range(4):
+            for time in run.time:
+                run.at(time, i)  # raises where no weights have the overlaps
+    assert run.risk.max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("level", "message"),
+    [
+        ({"runs": 0}, "runs: 0 given"),
+        ({"samples": 12}, "samples: 12 given, must be a multiple of 8"),
+        ({"rtol": 0.5}, "rtol: 0.5 given"),
+        ({"leap": -1}, "leap: -1 given"),
+        ({"seed": -1}, "seed: -1 given"),
+    ],
+)
+def test_mistakes_in_the_level(level, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        sv.Meso(**level)
+
+
+def test_what_it_cannot_do() -> None:
+    infinite = quadratic_of(2, 1, None, 0.1)
+    start = sv.start(infinite, student_overlap=np.eye(2))
+    with pytest.raises(ValueError, match="finite one; give it, or use Macro"):
+        sv.run(infinite, start, sv.Meso(), until=1)
+    tiny = quadratic_of(2, 1, 5, 0.1)
+    with pytest.raises(ValueError, match="must have more than 5 here"):
+        sv.run(tiny, sv.start(tiny, seed=0), sv.Meso(), until=1)
+    hot = quadratic_of(2, 1, 300, 20.0)
+    lost = sv.run(hot, sv.start(hot, seed=0), sv.Meso(runs=2), until=50, progress=False)
+    assert lost.ending == [sv.Ending.DIVERGED] * 2
+    problem = quadratic_of(2, 1, 300, 0.1)
+    short = sv.run(problem, sv.start(problem, seed=0), sv.Meso(max_steps=3), until=50, progress=False)
+    assert short.ending == [sv.Ending.STEP_LIMIT]
