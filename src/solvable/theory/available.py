@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from solvable.problems import Problem
-from solvable.theory import counting, plateau, solutions
+from solvable.theory import counting, plateau, solutions, sphere
 from solvable.theory.prediction import NotApplicable
 
 
@@ -37,6 +37,13 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "plateau_limit": ("plateau_limit(problem)", plateau.plateau_limit),
     "rate_limit": ("rate_limit(problem)", solutions.rate_limit),
     "late_risk": ("late_risk(problem, alpha)", lambda problem: solutions.late_risk(problem, 1.0)),
+    "sphere_overlap": ("sphere_overlap(problem, start, alpha)", sphere.check_one_student),
+    "annealed_escape_time": ("annealed_escape_time(problem)", sphere.annealed_escape_time),
+    "quenched_escape_time": ("quenched_escape_time(problem)", sphere.annealed_escape_time),
+    "noisy_escape_time": ("noisy_escape_time(problem)", sphere.annealed_escape_time),
+    "zero_escape_time": ("zero_escape_time(problem)", sphere.zero_escape_time),
+    "fewest_steps": ("fewest_steps(problem)", sphere.fewest_steps),
+    "noise_floor": ("noise_floor(problem)", sphere.noise_floor),
     "late_rate": ("late_rate(problem)", solutions.late_rate),
     "late_distance": ("late_distance(problem, alpha)", lambda problem: solutions.late_distance(problem, 1.0)),
 }

@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from solvable.numerics.random import child
 from solvable.overlaps import InvalidStart, Overlaps, Seed, check_start
 from solvable.problems import InvalidProblem, Problem, convention
+from solvable.theory import sphere
 from solvable.theory.prediction import NotApplicable, Prediction
 
 _SMALL = ("teacher orthonormal", "students orthogonal, of equal norm", "cross overlaps small")
@@ -37,6 +39,10 @@ class _Constants(NamedTuple):
     h: float
     S: float
     b: float
+
+
+def _on_sphere(problem: Problem) -> bool:
+    return isinstance(problem, Problem) and problem.student.norm == "sphere"
 
 
 def _constants(problem: Problem) -> _Constants:
@@ -74,7 +80,11 @@ def norm_learning(problem: Problem, alpha: float | np.ndarray, norm: float = 1.0
 
 def plateau(problem: Problem) -> Prediction:
     """Where students wait before they know the teachers, at any rate; to first order norm p/(p + 2), risk c (2/p* + 2/(p + 2)),
-    growth 8 c rate/(p p*), decay 16 c rate/(p (p + 2)) (bocchi2026, 4.1; (11) has the sign of the decay wrong)."""
+    growth 8 c rate/(p p*), decay 16 c rate/(p (p + 2)) (bocchi2026, 4.1; (11) has the sign of the decay wrong). On the sphere,
+    with one teacher: `theory/sphere.py`."""
+    if _on_sphere(problem):
+        growth, decay, risk = sphere.growth(problem)
+        return Prediction(Plateau(1.0, risk, growth, decay), _SMALL, "arnaboldi2023, section 3")
     constants = _constants(problem)
     p, q, h, S, _ = constants
     s = _roots(constants)[0]
@@ -128,9 +138,12 @@ def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5) -> Predict
         Lambda = log[ (s_low / s_0) (s_high - s_0)/(s_high - s_low) ] / (4 h b s_high)
 
     which is 1/2 log(q/q_0) at small rates (bocchi2026, (13), leaves it out: docs/ERRATA.md B4). Growth slows down before the risk
-    has fallen much: at drop = 0.01 the time is right to a hundredth of 1/growth, at 0.5 the risk falls 10 to 20 % later."""
+    has fallen much: at drop = 0.01 the time is right to a hundredth of 1/growth, at 0.5 the risk falls 10 to 20 % later. On the
+    sphere, with one teacher, `drop` is a fraction of the first risk, and the time is exact at width one."""
     if not isinstance(drop, int | float) or not 0 < drop < 1:
         raise ValueError(f"drop: {drop!r} given, must be between 0 and 1")
+    if _on_sphere(problem):
+        return sphere.escape_time(problem, start, drop)
     waiting, size, response, caveats = _escape(problem, start)
     p, q = problem.student.width, problem.teacher.width
     if p < q and (1 - drop) * waiting.risk < _least_risk(p, q) * problem.training.loss_factor:
@@ -187,7 +200,10 @@ def plateau_noise(problem: Problem, norm: float = 1.0) -> Prediction:
         k(q) = <e^2 z^2 u^2>/q = (p* + 2)(p* + 4)/p*^2 - 2 q (p* + 2)(p + 2)/(p* p) + q^2 (p + 2)(p + 4)/p^2
 
     the second moment of error e, student field z and teacher field u on the plateau. Overlaps of a random start have the
-    variance 1/dim, so v compares noise and start, at any dim."""
+    variance 1/dim, so v compares noise and start, at any dim. On the sphere, with one teacher, where norms do not change, in
+    closed form."""
+    if _on_sphere(problem):
+        return sphere.noise(problem)
     from scipy.integrate import solve_ivp
 
     constants = _constants(problem)
@@ -234,7 +250,8 @@ def noisy_starts(problem: Problem, start: Overlaps, draws: int = 100, seed: Seed
     p, dim = problem.student.width, problem.inputs.dim
     assert dim is not None
     variance = plateau_noise(problem, float(np.trace(start.student_overlap)) / p)
-    noise = np.random.default_rng(seed).standard_normal((draws, *start.block_cross_overlap.shape))
+    random = np.random.default_rng(child(seed, 4))  # not the numbers that drew a start from this seed
+    noise = random.standard_normal((draws, *start.block_cross_overlap.shape))
     try:
         found = [
             Overlaps(start.block_student_overlap, R, start.block_teacher_overlap, start.readout)
@@ -250,7 +267,9 @@ def noisy_starts(problem: Problem, start: Overlaps, draws: int = 100, seed: Seed
 
 def optimal_rate(problem: Problem) -> Prediction:
     """Learning rate at which cross overlaps grow fastest on the plateau: the limit of vanishing first overlaps of the rate that
-    escapes soonest (bocchi2026, 4.1, holds that no formula exists: docs/ERRATA.md B15)."""
+    escapes soonest (bocchi2026, 4.1, holds that no formula exists: docs/ERRATA.md B15). On the sphere: arnaboldi2023, section 3."""
+    if _on_sphere(problem):
+        return sphere.optimal_rate(problem)
     p, q, _, S, b = _constants(problem)
     a = b * (S + 1) - 2
     s = (S * (b - 1) + math.sqrt(S**2 * (b - 1) ** 2 + a * S * (S - 1))) / a

@@ -6,6 +6,7 @@ import numpy as np
 
 from solvable.overlaps import Overlaps, check_start, nearest_frame
 from solvable.problems import InvalidProblem, Problem, convention
+from solvable.theory import sphere
 from solvable.theory.prediction import NotApplicable, Prediction
 
 
@@ -74,7 +75,10 @@ def _deviations(start: Overlaps) -> list[str]:
 
 
 def rate_limit(problem: Problem) -> Prediction:
-    """Learning rate beyond which the zero-error solutions are unstable: p p* / (4 c (p* + 2)), c the loss factor."""
+    """Learning rate beyond which the zero-error solutions are unstable: p p* / (4 c (p* + 2)), c the loss factor. On the sphere,
+    with one teacher, p/(12 c), or less with label noise (`theory/sphere.py`)."""
+    if isinstance(problem, Problem) and problem.student.norm == "sphere":
+        return sphere.rate_limit(problem)
     p, q = _widths(problem)
     if problem.teacher.overlap != "orthonormal":
         raise NotApplicable("teacher.overlap: is not 'orthonormal'")

@@ -1,0 +1,250 @@
+"""Quadratic students on the sphere that learn one teacher (arnaboldi2023): the plateau, its noise, and when it is left.
+
+With gamma = 2 c rate, paper time t = gamma alpha/p, label noise Delta and teacher and students of norm one, cross overlaps m grow
+from m = 0, Q = 1 as exp(omega t), omega = 4 [1 - (gamma/p) (1 + 1/p + 4/p^2 + Delta/2)], and the risk is
+2 c [1 + 1/p + sum_(j != l) Q_jl^2/p^2 - (2/p) sum_j m_j^2]. At width one u = m^2 obeys du/dt = 2 u (a - b u), a = omega and
+b = 4 (1 - 6 gamma), which is solved in closed form.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from solvable.overlaps import Overlaps, Seed, check_start
+from solvable.problems import InvalidProblem, Problem, convention
+from solvable.theory.prediction import NotApplicable, Prediction
+
+_SMALL = ("students orthogonal", "cross overlaps small")
+
+
+class Estimate(NamedTuple):
+    """A mean over draws and its standard error (zero where the mean is exact)."""
+
+    mean: float
+    standard_error: float
+
+
+class _Constants(NamedTuple):
+    """Width, gamma, Delta, omega and b per unit of t, and t per unit of alpha."""
+
+    p: int
+    gamma: float
+    noise: float
+    omega: float
+    b: float
+    pace: float
+
+
+def _constants(problem: Problem, *, trained: bool = False) -> _Constants:
+    try:
+        convention("arnaboldi2023").require(problem)
+    except InvalidProblem as error:
+        raise NotApplicable(str(error)) from None
+    if problem.student.norm != "sphere":
+        raise NotApplicable("student.norm: is not 'sphere'")
+    if problem.training.train_readout and not trained:
+        raise NotApplicable("training.train_readout: is true")
+    rate, p, noise = problem.training.learning_rate, problem.student.width, problem.training.label_noise
+    if not isinstance(rate, float):
+        raise NotApplicable("training.learning_rate: is a schedule, not constant")
+    gamma = 2 * problem.training.loss_factor * rate
+    omega = 4 * (1 - gamma / p * (1 + 1 / p + 4 / p**2 + noise / 2))
+    return _Constants(p, gamma, noise, omega, 4 * (1 - 6 * gamma), gamma / p)
+
+
+def _growing(problem: Problem) -> _Constants:
+    constants = _constants(problem)
+    if constants.omega <= 0:
+        raise NotApplicable("training.learning_rate: so large that cross overlaps do not grow")
+    return constants
+
+
+def growth(problem: Problem) -> tuple[float, float, float]:
+    """Per unit of alpha: growth of cross overlaps and decay of overlaps between students; and the risk of the plateau. With a
+    trained readout students wait at p/(p + 2) times the first one."""
+    p, gamma, label, omega, _, pace = _constants(problem, trained=True)
+    c, a = problem.training.loss_factor, 1.0
+    if problem.training.train_readout:
+        a = p / (p + 2)
+        omega = 4 * a - 2 * gamma / p * a**2 * (2 + 2 / (p + 2) + label)
+    decay = 8 * a**2 / p * (1 if problem.training.train_readout else 1 - 8 * gamma / p**2)
+    return omega * pace, decay * pace, c * ((1 - a) ** 2 + 2 * (1 + a**2 / p))
+
+
+def noise(problem: Problem) -> Prediction:
+    """v = (2 gamma/(p omega)) (10 - 6/p + 8/p^2 + Delta): noise spreads cross overlaps by v/dim each, as if from the start."""
+    p, gamma, label, omega, _, _ = _growing(problem)
+    return Prediction(
+        2 * gamma / (p * omega) * (10 - 6 / p + 8 / p**2 + label),
+        (*_SMALL, "dim large"),
+        "linear noise around the plateau",
+    )
+
+
+def rate_limit(problem: Problem) -> Prediction:
+    """Largest rate at which the teacher is learned: p/6 over 2 c without label noise, by the stability of the solution; with it
+    the smaller of that and, at width one, 2/(12 + Delta) (arnaboldi2023, after (7), has 1/6: docs/ERRATA.md A7), where overlaps
+    stop growing."""
+    p, _, label, _, _, _ = _constants(problem)
+    limit = p * min(1 / 6, 1 / (1 + 1 / p + 4 / p**2 + label / 2))
+    return Prediction(
+        limit / (2 * problem.training.loss_factor), ("large dim",), "linear stability of plateau and solution"
+    )
+
+
+def optimal_rate(problem: Problem) -> Prediction:
+    """Rate at which cross overlaps grow fastest, gamma = p^3/(8 + 2 p + (2 + Delta) p^2) (arnaboldi2023, section 3)."""
+    p, _, label, _, _, _ = _constants(problem)
+    rate = p**3 / (8 + 2 * p + (2 + label) * p**2) / (2 * problem.training.loss_factor)
+    limit = rate_limit(problem).value
+    caveats = (
+        (f"beyond the rate {limit:.6g} at which zero error is unstable: learning stalls",) if rate >= limit else ()
+    )
+    return Prediction(rate, _SMALL, "extremum of the growth", caveats)
+
+
+def noise_floor(problem: Problem) -> Prediction:
+    """Risk at which label noise holds the students in the end: c 2 g Delta/(1 - 6 g), g = gamma/p (arnaboldi2023, (8); exact at
+    width one)."""
+    p, gamma, label, omega, _, _ = _constants(problem)
+    g = gamma / p
+    if g >= 1 / 6 or omega <= 0:
+        raise NotApplicable("training.learning_rate: so large that the teacher is not learned")
+    caveats = () if p == 1 else ("students are taken as aligned with each other",)
+    return Prediction(
+        2 * problem.training.loss_factor * g * label / (1 - 6 * g),
+        ("late times", "dim infinite"),
+        "arnaboldi2023, (8)",
+        caveats,
+    )
+
+
+def check_one_student(problem: Problem) -> None:
+    if _constants(problem).p > 1:
+        raise NotApplicable("student.width: is not 1")
+
+
+def sphere_overlap(problem: Problem, start: Overlaps, alpha: float | np.ndarray) -> Prediction:
+    """Square of the cross overlap of a single student at time alpha, in closed form:
+    u = a u_0 e^(2 a t) / (a + b u_0 (e^(2 a t) - 1))."""
+    check_one_student(problem)
+    _, _, _, a, b, pace = _constants(problem)
+    check_start(problem, start)
+    u, grown = float(start.cross_overlap[0, 0]) ** 2, np.expm1(2 * a * pace * np.asarray(alpha, dtype=float))
+    ratio = grown / a if a != 0 else 2 * pace * np.asarray(alpha, dtype=float)
+    return Prediction(u * (1 + grown) / (1 + b * u * ratio), ("dim infinite",), "closed form of arnaboldi2023, (7)")
+
+
+def escape_time(problem: Problem, start: Overlaps, drop: float) -> Prediction:
+    """Time alpha at which the risk (without that of label noise) has fallen by the fraction `drop` of its first value: exact at
+    width one, else with cross overlaps that keep growing (arnaboldi2023, (45))."""
+    p = _growing(problem).p
+    check_start(problem, start)
+    m, Q = start.cross_overlap[:, 0], start.student_overlap
+    size, between = float(np.sum(m**2)), float(np.sum(Q**2) - p)
+    if size == 0:
+        raise NotApplicable("cross_overlap: is zero at the start; see zero_escape_time")
+    time = float(_times(problem, np.array([size]), np.array([between]), drop)[0])
+    if not np.isfinite(time):
+        raise NotApplicable("training.label_noise: holds the risk above so large a drop")
+    source = "closed form of arnaboldi2023, (7)" if p == 1 else "arnaboldi2023, (45)"
+    return Prediction(time, ("dim infinite",) if p == 1 else (*_SMALL, "dim infinite"), source, _early(p, drop))
+
+
+def _early(p: int, drop: float) -> tuple[str, ...]:
+    return ("growth slows down before: up to 5 % early at drop = 0.1, 20 % at 0.5",) if p > 1 and drop > 0.05 else ()
+
+
+def _times(problem: Problem, size: np.ndarray, between: np.ndarray, drop: float) -> np.ndarray:
+    """Escape times alpha from sums of squares of m and of the overlaps between students."""
+    p, _, _, omega, b, pace = _constants(problem)
+    if p == 1:
+        goal = drop + (1 - drop) * size
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = np.log(goal * (omega - b * size) / (size * (omega - b * goal))) / (2 * omega)
+        return np.where(b * goal < omega, t / pace, np.inf)
+    reach = drop * p * (p + 1) + (2 * p * size - between) * (1 - drop)
+    return np.log(reach / (2 * p * size)) / (2 * omega) / pace
+
+
+def annealed_escape_time(problem: Problem, drop: float = 0.1) -> Prediction:
+    """`escape_time` of the mean random start, sum m^2 = p/dim and sum Q^2 = p (p - 1)/dim (arnaboldi2023, (47))."""
+    p, _, _, omega, _, pace = _growing(problem)
+    dim = _dim(problem)
+    time = math.log((p + 1) * (drop * dim + 1 - drop) / (2 * p)) / (2 * omega) / pace
+    return Prediction(time, (*_SMALL, "dim large"), "arnaboldi2023, (47)", _early(p, drop))
+
+
+def quenched_escape_time(problem: Problem, drop: float = 0.1, draws: int = 10_000, seed: Seed = 0) -> Prediction:
+    """Mean `escape_time` over random starts on the sphere (arnaboldi2023, (46)): by quadrature at width one, else over `draws`
+    starts, whose overlaps follow from a triangle of p + 1 rows (Bartlett)."""
+    p = _growing(problem).p
+    dim = _dim(problem)
+    if not isinstance(draws, int | np.integer) or draws < 2:
+        raise ValueError(f"draws: {draws!r} given, must be a whole number, at least 2")
+    if p == 1:
+        from scipy.integrate import quad
+        from scipy.stats import beta
+
+        law = beta(0.5, 0.5 * (dim - 1))
+
+        def mean(x: float) -> float:  # x is the share of random starts with a smaller overlap
+            return float(_times(problem, np.array([law.ppf(x)]), np.zeros(1), drop)[0])
+
+        time = quad(mean, 0, 1, limit=400, epsabs=0, epsrel=1e-9)[0]
+        if not np.isfinite(time):
+            raise NotApplicable("training.label_noise: holds the risk above so large a drop")
+        return Prediction(Estimate(time, 0.0), ("dim infinite in the dynamics",), "arnaboldi2023, (46), exact")
+    random = np.random.default_rng(seed)
+    rows = np.tril(random.standard_normal((draws, p + 1, p + 1)), -1)
+    rows[:, np.arange(p + 1), np.arange(p + 1)] = np.sqrt(random.chisquare(dim - np.arange(p + 1), (draws, p + 1)))
+    rows /= np.linalg.norm(rows, axis=2, keepdims=True)
+    gram = rows @ rows.transpose(0, 2, 1)
+    size, between = np.sum(gram[:, 0, 1:] ** 2, axis=1), np.sum(gram[:, 1:, 1:] ** 2, axis=(1, 2)) - p
+    times = _times(problem, size, between, drop)
+    found = Estimate(float(times.mean()), float(times.std(ddof=1) / math.sqrt(draws)))
+    return Prediction(found, (*_SMALL, "dim infinite in the dynamics"), "arnaboldi2023, (46)", _early(p, drop))
+
+
+def noisy_escape_time(problem: Problem, drop: float = 0.1, draws: int = 10_000, seed: Seed = 0) -> Prediction:
+    """Mean escape time of SGD at this dim from random starts: `quenched_escape_time` less log(1 + v)/(2 growth), because noise
+    adds v/dim to the square of every first overlap (`plateau_noise`; docs/ERRATA.md A21)."""
+    v, (_, _, _, omega, _, pace) = noise(problem).value, _growing(problem)
+    plain = quenched_escape_time(problem, drop, draws, seed)
+    shifted = plain.value._replace(mean=plain.value.mean - math.log1p(v) / (2 * omega * pace))
+    return Prediction(shifted, (*_SMALL, "dim large"), "noise added to the start", plain.caveats)
+
+
+def zero_escape_time(problem: Problem, drop: float = 0.1) -> Prediction:
+    """Mean time alpha in which one student without any overlap, m = 0, is carried to m^2 = drop by noise alone, while dm grows
+    linearly: (2/omega) times the integral of Dawson's function up to sqrt(omega drop)/sigma, sigma^2 = gamma (48 + 4 Delta)/dim,
+    for large dim [log(4 omega drop/sigma^2) + 0.5772]/(2 omega) (arnaboldi2023, (52))."""
+    check_one_student(problem)
+    _, gamma, label, omega, _, pace = _growing(problem)
+    from scipy.integrate import quad
+    from scipy.special import dawsn
+
+    sigma = math.sqrt(gamma * (48 + 4 * label) / _dim(problem))
+    end = math.sqrt(omega * drop) / sigma
+    body = quad(dawsn, 0, min(end, 30.0), limit=200, epsrel=1e-12)[0]
+    if end > 30:  # Dawson's function is 1/(2x) + 1/(4x^3) + ... there
+        body += 0.5 * math.log(end / 30) + (1 / 30**2 - 1 / end**2) / 8
+    return Prediction(2 / omega * body / pace, ("drop small", "dim large"), "arnaboldi2023, (52)")
+
+
+def fewest_steps(problem: Problem, drop: float = 0.1) -> Prediction:
+    """Steps of SGD to the annealed escape at the optimal rate, dim (8 + 2 p + (2 + Delta) p^2)/(4 p^2) log[...] (arnaboldi2023,
+    section 3). At two students or more that rate is unstable: see `optimal_rate`."""
+    best = optimal_rate(problem)
+    at_best = problem.replace(training__learning_rate=best.value)
+    found = annealed_escape_time(at_best, drop)
+    return Prediction(
+        found.value * _dim(problem), found.assumptions, "arnaboldi2023, section 3", (*best.caveats, *found.caveats)
+    )
+
+
+def _dim(problem: Problem) -> int:
+    if problem.inputs.dim is None:
+        raise NotApplicable("inputs.dim: is infinite, so first overlaps vanish")
+    return problem.inputs.dim
