@@ -111,3 +111,30 @@ def hessian(problem: Problem, weights: Weights) -> np.ndarray:
     blocks[k, :, k, :] -= 4 * a[:, None, None] * (point.tau * np.eye(dim) + 2 * point.D(np.eye(dim)))
     dense: np.ndarray = point.c * blocks.reshape(size, size)
     return dense
+
+
+def sphere_gradient(problem: Problem, weights: Weights) -> np.ndarray:
+    """(p, N) gradient along the spheres |u_k| = 1: what is left of `gradient` beside each student's own direction."""
+    U, g = _unit(problem, weights), gradient(problem, weights)
+    return g - np.sum(g * U, axis=1, keepdims=True) * U
+
+
+def sphere_hessian(problem: Problem, weights: Weights) -> np.ndarray:
+    """(p N, p N) second derivative along the spheres |u_k| = 1: P H P - (u_k . grad_k) P, P = 1 - u_k u_k^T for each student; the p
+    directions off the spheres are zero."""
+    U, g, H = _unit(problem, weights), gradient(problem, weights), hessian(problem, weights)
+    p, dim = U.shape
+    blocks = np.zeros((p, dim, p, dim))
+    for k in range(p):
+        blocks[k, :, k, :] = np.eye(dim) - np.outer(U[k], U[k])
+    P = blocks.reshape(H.shape)
+    curved: np.ndarray = P @ H @ P - np.repeat(np.sum(U * g, axis=1), dim)[:, None] * P
+    return curved
+
+
+def _unit(problem: Problem, weights: Weights) -> np.ndarray:
+    U = _point(problem, weights).U
+    norms = np.sum(U**2, axis=1)
+    if np.abs(norms - 1).max() > 1e-9:
+        raise ValueError(f"landscape: students of squared norm {np.round(norms, 6)} per dim, must be 1 on the sphere")
+    return U

@@ -5,6 +5,12 @@ from importlib import import_module
 from solvable.papers.figure import PaperFigure
 
 _MODULES = {
+    "arnaboldi2023/1": "solvable.papers.arnaboldi2023.exits",
+    "arnaboldi2023/2": "solvable.papers.arnaboldi2023.widths",
+    "arnaboldi2023/3": "solvable.papers.arnaboldi2023.paths",
+    "arnaboldi2023/4": "solvable.papers.arnaboldi2023.course",
+    "arnaboldi2023/5": "solvable.papers.arnaboldi2023.readout",
+    "arnaboldi2023/limits": "solvable.papers.arnaboldi2023.limits",
     "bocchi2026/1": "solvable.papers.bocchi2026.agreement",
     "bocchi2026/2": "solvable.papers.bocchi2026.optimum",
     "bocchi2026/3": "solvable.papers.bocchi2026.selection",

@@ -31,6 +31,17 @@ class Mean(NamedTuple):
     left_out: int
 
 
+class MeanTime(NamedTuple):
+    """Mean over the `runs` runs that came to the threshold, with a confidence interval; `never` more did not, so that the true mean
+    is later."""
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+    never: int
+
+
 class Blocks(NamedTuple):
     """Overlaps per block, (run, time, block, ...) along a trajectory or (run, block, ...) at its end."""
 
@@ -195,6 +206,21 @@ class Trajectory:
         pairs = zip(self.risk, levels, strict=True)
         read = np.array([observables.crossing_time(self.time, risk, level) for risk, level in pairs])
         return np.where((self.endings == Ending.STOPPED) & exact, self.end_time, read)
+
+    def mean_exit_time(
+        self, below: float | None = None, *, relative: bool = True, confidence: float = 0.95
+    ) -> MeanTime:
+        """Mean of `exit_time` over the runs, with its confidence interval by Student's distribution (NaN for fewer than two)."""
+        from scipy.stats import t
+
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence: {confidence} given, must be between 0 and 1")
+        times = self.exit_time(below, relative=relative)
+        there = times[np.isfinite(times)]
+        n = there.size
+        half = t.ppf(0.5 + 0.5 * confidence, n - 1) * there.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+        mean = float(there.mean()) if n else np.nan
+        return MeanTime(mean, mean - half, mean + half, n, times.size - n)
 
     def plateaus(self, run: int = 0, *, flatness: float = 0.2) -> list[observables.Plateau]:
         return observables.plateaus(self.time, self.risk[run], flatness=flatness)

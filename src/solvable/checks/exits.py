@@ -1,0 +1,52 @@
+"""When runs escape, by every level that has noise, and by the equations from noisy starts."""
+
+import numpy as np
+
+from solvable.checks.report import Report
+from solvable.macro import Macro
+from solvable.meso import Meso
+from solvable.micro import Micro
+from solvable.overlaps import Overlaps
+from solvable.problems import Problem
+from solvable.results import run, run_batch, when
+from solvable.theory import NotApplicable, noisy_starts
+
+
+def exit_times_agree(
+    problem: Problem,
+    start: Overlaps,
+    until: float,
+    *,
+    drop: float = 0.1,
+    runs: int = 200,
+    seed: int = 0,
+    allowed: float = 4.0,
+) -> Report:
+    """Mean and standard deviation of the first times alpha at which the risk has fallen by the part `drop`: of the diffusion and,
+    where the theory has them, of the equations from noisy starts, against SGD, in standard errors."""
+    stop = when("risk", below=1 - drop, relative=True)
+    micro = run(problem, start, Micro(runs=runs, seed=seed), until=until, stop=stop).exit_time()
+    found = {"diffusion": run(problem, start, Meso(runs=runs, seed=seed), until=until, stop=stop).exit_time()}
+    try:
+        noisy = noisy_starts(problem, start, runs, seed).value
+        found["equations from noisy starts"] = run_batch(
+            problem, noisy, Macro(rtol=1e-6), until=until, stop=stop
+        ).exit_time()
+    except NotApplicable:
+        pass
+    if not all(np.isfinite(times).all() for times in (micro, *found.values())):
+        raise ValueError(
+            f"exit_times_agree: some runs have not lost {drop:g} of their risk by alpha = {until:g}; raise until"
+        )
+    references = {name: np.array([micro.mean(), micro.std(ddof=1)]) for name in found}
+    values = {name: np.array([times.mean(), times.std(ddof=1)]) for name, times in found.items()}
+    scales = {name: np.hypot(_errors(micro), _errors(times)) for name, times in found.items()}
+    return Report("exit times: mean and standard deviation", values, references, scales, allowed)
+
+
+def _errors(times: np.ndarray) -> np.ndarray:
+    """Standard errors of mean and standard deviation."""
+    deviation = times - times.mean()
+    spread = float(np.mean(deviation**2))
+    fourth = float(np.mean(deviation**4))
+    return np.sqrt(np.array([spread, max(fourth - spread**2, 0.0) / (4 * spread)]) / times.size)

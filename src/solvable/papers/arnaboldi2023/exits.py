@@ -1,0 +1,132 @@
+"""Figure 1: one student around its equations, and the mean time to escape mediocrity against width and dimension."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import digamma
+
+from solvable import theory
+from solvable.macro import Macro
+from solvable.meso import Meso
+from solvable.micro import Micro
+from solvable.overlaps import Overlaps, start
+from solvable.papers.arnaboldi2023.paths import compute_paths, draw_paths, judge_paths
+from solvable.papers.arnaboldi2023.settings import DROP, KEY, PER_WIDTH, problem
+from solvable.papers.claims import Claim, judge
+from solvable.papers.figure import PaperFigure, whole
+from solvable.plot.style import figure, letter
+from solvable.problems import Problem
+from solvable.results import run_batch, when
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+DIM = 1000
+WIDTHS = (1, 2, 5, 10, 20)
+
+
+def exits(here: Problem, starts: list[Overlaps], level: Macro | Meso | Micro) -> np.ndarray:
+    """First passages in the paper's time, a row for each start."""
+    stop = when("risk", below=1 - DROP, relative=True)
+    found = whole(run_batch(here, starts, level, until=30 / PER_WIDTH, stop=stop, progress=False)).exit_time()
+    return PER_WIDTH * found.reshape(len(starts), -1)
+
+
+def compare(p: int, d: int, count: int, level: Meso | Micro) -> dict[str, float]:
+    """Means over random starts: simulated, of the equations, of the equations from noisy starts, and the formulas."""
+    here = problem(p, d)
+    starts = [start(here, seed=seed) for seed in range(count)]
+    noisy = [theory.noisy_starts(here, one, 1, seed=i).value[0] for i, one in enumerate(starts)]
+    simulated = exits(here, starts, level)
+    return {
+        "simulated": simulated.mean(),
+        "error": simulated.std(ddof=1) / np.sqrt(count),
+        "equations": exits(here, starts, Macro(rtol=1e-6)).mean(),
+        "corrected": exits(here, noisy, Macro(rtol=1e-6)).mean(),
+        "quenched": PER_WIDTH * theory.quenched_escape_time(here, DROP).value.mean,
+        "annealed": PER_WIDTH * theory.annealed_escape_time(here, DROP).value,
+    }
+
+
+def compute(quick: bool) -> "xarray.Dataset":
+    count = 300 if quick else 3000
+    widths = [1, 2, 5] if quick else list(WIDTHS)
+    dims = [100, 1000, 10_000] if quick else [100, 300, 1000, 3000, 10_000, 100_000]
+    by_width = [compare(p, DIM, count, Micro(runs=1, seed=5)) for p in widths]
+    by_dim = [compare(1, d, count, Meso(runs=1, seed=6)) for d in dims]
+    data = compute_paths(1, quick)
+    for axis, rows in [("p", by_width), ("d", by_dim)]:
+        for name in rows[0]:
+            data[f"{name}_{axis}"] = (axis, [row[name] for row in rows])
+    data = data.assign_coords(p=widths, d=dims)
+    data.attrs["starts"] = count
+    return data
+
+
+def draw(data: "xarray.Dataset") -> "Figure":
+    picture, (a, b, c) = figure(1, 3, height=2.7, width=9.5)
+    draw_paths(data, a)
+    a.legend(loc="center right", fontsize=7)
+    for ax, axis, name in [(b, "p", "SGD"), (c, "d", "diffusion")]:
+        x = data[axis].values
+        ax.errorbar(
+            x, data[f"simulated_{axis}"], data[f"error_{axis}"], linestyle="", marker="o", markersize=4, label=name
+        )
+        ax.plot(x, data[f"equations_{axis}"], color="0.5", label="equations")
+        ax.plot(x, data[f"corrected_{axis}"], color="black", label="equations, noisy starts")
+        ax.plot(x, data[f"quenched_{axis}"], color="C1", linestyle="--", label="(46) quenched")
+        ax.plot(x, data[f"annealed_{axis}"], color="C2", linestyle=":", label="(47) annealed")
+        ax.set_xscale("log")
+        ax.set_ylabel("mean exit time $t$")
+        ax.legend(fontsize=7)
+    b.set_xticks(data["p"].values, labels=[str(p) for p in data["p"].values])
+    b.minorticks_off()
+    b.set_xlabel("student width $p$")
+    b.set_title(f"$d = {DIM}$, $\\gamma/p = {PER_WIDTH}$, $T = {DROP}$", fontsize=8, loc="right")
+    c.set_xlabel("dimension $d$")
+    c.set_title("$p = 1$", fontsize=8, loc="right")
+    for ax, name in zip((a, b, c), "abc", strict=True):
+        letter(ax, name)
+    return picture
+
+
+def claims(data: "xarray.Dataset") -> list[Claim]:
+    found, error = data["simulated_p"].values, data["error_p"].values
+    corrected, plain = data["corrected_p"].values, data["equations_p"].values
+    gap = data["quenched_d"].values - data["annealed_d"].values
+    omega = 4 * (1 - 6 * PER_WIDTH)
+    constant = np.euler_gamma + np.log(2) - np.log(1 - DROP)
+    slope = np.polyfit(np.log(data["d"].values), data["simulated_d"].values, 1)[0]
+    test = "tests/theory/test_sphere.py::test_sgd_escapes_earlier_by_its_noise"
+    return [
+        *judge_paths(FIGURE.key, data),
+        judge(
+            FIGURE.key, "the time to escape grows with log d, as log d/(2 omega) (slope at p = 1, times 2 omega)",
+            expected=1.0, found=slope * 2 * omega, tolerance=0.15, evidence="diffusion, panel c",
+        ),
+        judge(
+            FIGURE.key, "quenched and annealed times differ by a constant, (0.5772 + log 2 - log(1 - T))/(2 omega) at p = 1",
+            expected=constant / (2 * omega), found=gap[-1], tolerance=0.02 * gap[-1], evidence="(46), (47)",
+        ),
+        judge(
+            FIGURE.key, "which vanishes with the width (largest p: difference over that at p = 1)",
+            expected=(np.log(pmax := int(data["p"][-1])) - digamma(pmax / 2) - np.log(2)) / constant,
+            found=float((data["quenched_p"][-1] - data["annealed_p"][-1]) / (data["quenched_p"][0] - data["annealed_p"][0])),
+            tolerance=0.1, evidence="(46), (47)",
+        ),
+        judge(
+            FIGURE.key, "SGD escapes when the equations do from noisy starts (worst width, in standard errors)",
+            expected=0.0, found=(np.abs(found - corrected) / error).max(), tolerance=5.0, correction="A21", evidence=test,
+        ),
+        judge(
+            FIGURE.key, "stochasticity cannot be neglected: the equations themselves are late (p = 1, in standard errors of SGD)",
+            expected=float((plain[0] - corrected[0]) / error[0]), found=float((plain[0] - found[0]) / error[0]), tolerance=4.0,
+            correction="A21", evidence=test,
+        ),
+    ]  # fmt: skip
+
+
+FIGURE = PaperFigure(
+    f"{KEY}/1", "Escaping mediocrity: one student, and the time against width and dimension", compute, draw, claims
+)
