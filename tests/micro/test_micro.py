@@ -180,7 +180,7 @@ def test_a_threshold_where_the_risk_has_no_closed_form():
 
 def test_functions_of_your_own(monkeypatch):
     """As built-in ones, given as functions: from the same streams, the same runs up to rounding."""
-    monkeypatch.setattr(sv.Micro, "_seed", lambda self, lane, run: child(self.seed, run))
+    monkeypatch.setattr("solvable.micro.level.lane_seed", lambda seed, kind, lane: child(seed))
     own = sv.Activation("my tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
     product = sv.Target("product", 2, lambda u: u[:, 0] * u[:, 1])
     built_in = ERF.replace(

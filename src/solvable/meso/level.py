@@ -1,6 +1,5 @@
 """The diffusion of the overlaps as a level."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +16,13 @@ from solvable.dynamics.packing import FRACTIONS, Packed, pack
 from solvable.dynamics.system import system
 from solvable.meso import leap
 from solvable.numerics.lanes import WIDTH, slots
-from solvable.numerics.random import STREAM, child, seed_sequence
+from solvable.numerics.random import STREAM, child
 from solvable.numerics.tsit5 import first_step
 from solvable.problems import Problem
 from solvable.results import Ending, Lane, Plan, Trajectory
 from solvable.results.ensemble import Control, run_jobs
 from solvable.results.records import Eye, Records
+from solvable.results.sampling import check_whole, lane_seed, seed_settings
 
 FATES = {
     leap.GOING: Ending.FINISHED,
@@ -57,15 +57,7 @@ class Meso:
     name = "meso"
 
     def __post_init__(self) -> None:
-        for field, least in [("runs", 1), ("samples", 1), ("max_steps", 1), ("threads", 1), ("seed", 0)]:
-            value = getattr(self, field)
-            if (field == "threads" and value is None) or (
-                field == "seed" and isinstance(value, np.random.SeedSequence)
-            ):
-                continue
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{field}: {value!r} given, must be a whole number, at least {least}")
-            object.__setattr__(self, field, int(value))
+        check_whole(self, runs=1, samples=1, max_steps=1, threads=1, seed=0)
         if self.samples % WIDTH:
             raise ValueError(f"samples: {self.samples} given, must be a multiple of {WIDTH}")
         if not isinstance(self.rtol, int | float) or not 1e-8 <= self.rtol <= 1e-2:
@@ -75,11 +67,9 @@ class Meso:
 
     def settings(self) -> dict[str, Any]:
         """What the result depends on."""
-        seed = seed_sequence(self.seed)
         return {
             "runs": self.runs,
-            "seed": np.asarray(seed.entropy).tolist() if not isinstance(seed.entropy, int) else seed.entropy,
-            "seed_path": list(seed.spawn_key),
+            **seed_settings(self.seed),
             "rtol": self.rtol,
             "leap": self.leap,
             "samples": self.samples,
@@ -117,7 +107,7 @@ class _Setting:
     def __init__(self, level: Meso, lane: Lane, records: Records) -> None:
         problem = lane.problem
         self.level, self.lane, self.records = level, lane, records
-        self.seed = hashlib.sha256(f"{problem.hash} {lane.start.hash}".encode()).digest()
+        self.seed = lane_seed(level.seed, 3, lane)
         self.eye, self.packed = Eye(lane, records.plan), _packed(lane)
         self.follow, slope = _kernels(problem)
         batched = problem.replace(training__batch=2)  # as in a batch, nothing is drawn outside the frames
@@ -130,11 +120,6 @@ class _Setting:
         speed, packed = np.empty_like(self.packed.state), self.packed
         slope(0, 0.0, packed.state, packed.ints, packed.floats, self.eye.scratch, speed)
         self.leap = first_step(packed.state, speed, float(records.steps[-1]) / records.dim, level.rtol)
-
-    def stream(self, run: int) -> np.ndarray:
-        """From what the run is, not from what runs beside it."""
-        key = np.frombuffer(self.seed[:16], dtype="<u4").tolist()
-        return child(self.level.seed, 3, *key, run).generate_state(STREAM * WIDTH, np.uint64)
 
 
 class _Path:
@@ -150,12 +135,13 @@ class _Path:
         states, observed = np.full((times.size, y.size), np.nan), np.empty((times.size, OBSERVED))
         course, eye, state = np.array([one.leap, float(level.max_steps)]), one.eye, slots(one.form.slots)
         state[:] = one.first
+        stream = child(one.seed, self.run).generate_state(STREAM * WIDTH, np.uint64)
         with np.errstate(all="ignore"):  # a path that diverges overflows before it is stopped
             fate = one.follow(
                 times, one.packed.breaks, course, level.leap or 0.0, level.rtol, 0.1 * level.rtol / np.sqrt(records.dim),
                 eye.bound, eye.watched, eye.falls, eye.level,
                 y, one.packed.ints, one.packed.floats, np.zeros_like(eye.scratch),
-                one.form.ints, one.form.floats, state, slots(one.form.work), one.stream(self.run),
+                one.form.ints, one.form.floats, state, slots(one.form.work), stream,
                 slots(blocks * p * (p + q) + p * (p + 1) // 2 + p), level.samples // WIDTH,
                 one.frame, one.inverse, np.zeros((blocks, p, p + q)), np.empty((4, y.size)),
                 states, observed, control.halt,

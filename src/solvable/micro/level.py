@@ -1,6 +1,5 @@
 """Finite-size SGD as a level."""
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -8,13 +7,14 @@ import numpy as np
 
 from solvable.dynamics import layout
 from solvable.micro import full, reduced
-from solvable.numerics.random import child, seed_sequence
+from solvable.numerics.random import child
 from solvable.numerics.threads import one_blas_thread
 from solvable.overlaps import embed
 from solvable.problems import Data
 from solvable.results import Lane, Plan, Trajectory
 from solvable.results.ensemble import run_jobs
 from solvable.results.records import Records
+from solvable.results.sampling import check_whole, lane_seed, seed_settings
 
 FORMS = ("auto", "reduced", "full")
 MOST_DIM = 10**12
@@ -44,15 +44,7 @@ class Micro:
     name = "micro"
 
     def __post_init__(self) -> None:
-        for field, least in [("runs", 1), ("threads", 1), ("seed", 0)]:
-            value = getattr(self, field)
-            if (field == "threads" and value is None) or (
-                field == "seed" and isinstance(value, np.random.SeedSequence)
-            ):
-                continue
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{field}: {value!r} given, must be a whole number, at least {least}")
-            object.__setattr__(self, field, int(value))
+        check_whole(self, runs=1, threads=1, seed=0)
         if self.form not in FORMS:
             raise ValueError(f"form: {self.form!r} given, must be one of {', '.join(FORMS)}")
         if self.data is not None and not isinstance(self.data, Data):
@@ -62,11 +54,9 @@ class Micro:
 
     def settings(self) -> dict[str, Any]:
         """What the result depends on."""
-        seed = seed_sequence(self.seed)
         return {
             "runs": self.runs,
-            "seed": np.asarray(seed.entropy).tolist() if not isinstance(seed.entropy, int) else seed.entropy,
-            "seed_path": list(seed.spawn_key),
+            **seed_settings(self.seed),
             "form": "full" if self._is_full else "reduced",
             "data": None if self.data is None else self.data.fingerprint,
         }
@@ -112,7 +102,8 @@ class Micro:
         records = Records(lanes, plan, self.runs)
         self._check_rows(records)
         flat = [lane for lane in lanes for _ in range(self.runs)]
-        seeds = [self._seed(lane, run) for lane in lanes for run in range(self.runs)]
+        roots = [lane_seed(self.seed, int(self._is_full), lane) for lane in lanes]
+        seeds = [child(root, run) for root in roots for run in range(self.runs)]
         steps = float(records.steps[-1])
         if not self._is_full:
             groups = reduced.groups(flat, seeds, records)
@@ -123,11 +114,6 @@ class Micro:
         with one_blas_thread():  # each of our threads has a product of its own to compute
             run_jobs(walks, [steps] * len(walks), self.threads, plan.report)
         return records.trajectory(self.name, self.settings())
-
-    def _seed(self, lane: Lane, run: int) -> np.random.SeedSequence:
-        """From what the run is, not from what runs beside it."""
-        content = hashlib.sha256(f"{lane.problem.hash} {lane.start.hash}".encode()).digest()
-        return child(self.seed, int(self._is_full), *np.frombuffer(content[:16], dtype="<u4").tolist(), run)
 
     def _sample(self) -> full.Sample | None:
         """Rows to measure the risk on. An iterator has none to spare: then the risk is that of Gaussian inputs."""
