@@ -36,6 +36,10 @@ def test_mean_exit_times() -> None:
     ).mean_exit_time()
     assert early.runs + early.never == 100
     assert 40 < early.never < 60
+    assert np.isnan(early.mean)  # those that passed are no fair sample
+    batch = sv.run_batch(problem, start, sv.Macro(), until=500, learning_rates=[0.05, 0.1], stop=stop)
+    with pytest.raises(ValueError, match="the runs differ in learning_rate"):
+        batch.mean_exit_time()
     one = sv.run(problem, start, sv.Macro(), until=500, stop=stop).mean_exit_time()
     assert np.isnan(one.low)
     with pytest.raises(ValueError, match="confidence: 95"):

@@ -152,7 +152,7 @@ def test_examples_run(name, capsys) -> None:
         ("until = 100->", [], "run.until: is missing; give it by --until or in the table [run]"),
         ("width = 2->width = ", [], "not valid TOML"),
         ("dim = 1000->dim = 1000\nspectrum = 3", [], "inputs.spectrum: 3 given, must be"),
-        ("", ["--runs", "4"], "--runs: macro has none; say --level micro"),
+        ("", ["--runs", "4"], "--runs: macro has none; say --level micro or meso"),
         ("", ["--level", "micro", "--runs", "0"], "level.runs: 0 given, must be a whole number, at least 1"),
         (
             "[run]->[level]\nname = 'macro'\nruns = 3\n[run]",
@@ -222,7 +222,7 @@ def test_figures_and_claims(tmp_path, capsys) -> None:
     ("arguments", "message"),
     [
         (["figure", "bocchi2026/99"], "figure: 'bocchi2026/99' given, must be one of"),
-        (["claims", "newton1687"], "paper: 'newton1687' given, must be one of bocchi2026"),
+        (["claims", "newton1687"], "paper: 'newton1687' given, must be one of arnaboldi2023, bocchi2026"),
         (["reproduce", "newton1687"], "paper: 'newton1687' given"),
     ],
 )

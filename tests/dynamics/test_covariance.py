@@ -73,11 +73,32 @@ def test_one_student_on_the_sphere_of_the_paper(m, gamma, noise) -> None:
         assert found[1, 1] == pytest.approx(299.01, abs=0.01)
 
 
+def test_covariance_on_the_sphere() -> None:
+    """One step of sampled fields, with students scaled back to norm one, at a dim so large that the scaling is linear."""
+    problem = problem_of(2, 1, student__norm="sphere", student__readout="mean", teacher__overlap="orthonormal")
+    state = sv.start(problem, student_overlap=[[1, 0.3], [0.3, 1]], cross_overlap=[[0.4], [-0.2]])
+    free = problem.replace(student__norm="free")
+    random, dim = np.random.default_rng(0), 1e9
+    sums = []
+    for _ in range(20):
+        z = random.standard_normal((20_000, 3)) @ np.linalg.cholesky(sv.field_covariance(problem, state)).T
+        X = increments(free, state, z, random.standard_normal(len(z))) / dim
+        Q = np.stack([1 + X[:, 2], 0.3 + X[:, 3], 1 + X[:, 4]], axis=1)
+        root = np.sqrt(Q[:, [0, 2]])
+        moved = np.stack(
+            [(0.4 + X[:, 0]) / root[:, 0], (-0.2 + X[:, 1]) / root[:, 1], Q[:, 1] / root.prod(axis=1)], axis=1
+        )
+        sums.append(dim**2 * np.cov(moved.T))
+    error = np.std(sums, axis=0, ddof=1) / np.sqrt(20)
+    exact = sv.step_covariance(problem, state)
+    assert np.abs(exact[[2, 4]]).max() < 1e-12  # norms do not scatter
+    assert (np.abs(np.mean(sums, axis=0) - exact[np.ix_([0, 1, 3], [0, 1, 3])]) / error).max() < 6
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"student__activation": "erf"}, "student.activation: is not 'quadratic'"),
-        ({"student__norm": "sphere"}, "student.norm: is not 'free'"),
         ({"training__batch": 2}, "training.batch: is not 1"),
         ({"student__width": 45, "student__readout": "mean"}, "more than 40 units"),
         ({"training__learning_rate": sv.Schedule(times=(0, 1), rates=(0.1, 0.2))}, "is a schedule"),

@@ -24,6 +24,8 @@ def exit_times_agree(
 ) -> Report:
     """Mean and standard deviation of the first times alpha at which the risk has fallen by the part `drop`: of the diffusion and,
     where the theory has them, of the equations from noisy starts, against SGD, in standard errors."""
+    if runs < 2 or not 0 < drop < 1:
+        raise ValueError(f"exit_times_agree: runs={runs} and drop={drop} given, must be at least 2 and between 0 and 1")
     stop = when("risk", below=1 - drop, relative=True)
     micro = run(problem, start, Micro(runs=runs, seed=seed), until=until, stop=stop).exit_time()
     found = {"diffusion": run(problem, start, Meso(runs=runs, seed=seed), until=until, stop=stop).exit_time()}

@@ -154,7 +154,7 @@ def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
         if level.get("name", "macro") == "macro":
             for option in ("runs", "seed"):
                 if overrides.get("level", {}).get(option) is not None:
-                    raise ValueError(f"--{OPTIONS[option]}: macro has none; say --level micro")
+                    raise ValueError(f"--{OPTIONS[option]}: macro has none; say --level micro or meso")
         if isinstance(level.get("data"), str) and "inputs" not in problem:
             content["problem"] = {**problem, "inputs": _measured(level)}
     try:

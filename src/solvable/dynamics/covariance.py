@@ -21,8 +21,9 @@ MOST = 40  # units in all: the tensors have their fourth power
 
 def step_covariance(problem: Problem, state: Overlaps) -> np.ndarray:
     """(m, m) covariance of dim times the increments of one step, which is dim times what a unit of alpha adds to the covariance of
-    the overlaps: cross overlaps R row by row, then student overlaps Q_kj, k <= j, row by row. Free norms, fixed readout; for
-    quadratic units under squared loss on isotropic inputs, where dim is large."""
+    the overlaps: cross overlaps R row by row, then student overlaps Q_kj, k <= j, row by row. Fixed readout; for quadratic units
+    under squared loss on isotropic inputs, where dim is large. On the sphere the increments are projected, dR_kl - R_kl dQ_kk/2
+    and dQ_kj - Q_kj (dQ_kk + dQ_jj)/2."""
     _check(problem)
     check_start(problem, state)
     p, q, training = problem.student.width, problem.teacher.width, problem.training
@@ -47,6 +48,14 @@ def step_covariance(problem: Problem, state: Overlaps) -> np.ndarray:
         + np.outer(square, square) * fourth[both]
     )
     covariance: np.ndarray = moments - np.outer(mean, mean)
+    if problem.student.norm == "sphere":
+        project, norms = np.eye(len(rows)), {k: rows.index((k, k)) for k in range(p)}
+        values = np.block([[state.student_overlap, state.cross_overlap]])
+        for row, (k, other) in enumerate(rows):
+            project[row, norms[k]] -= 0.5 * values[k, other]
+            if other < p:
+                project[row, norms[other]] -= 0.5 * values[k, other]
+        covariance = project @ covariance @ project.T
     return covariance
 
 
@@ -57,7 +66,6 @@ def _check(problem: Problem) -> None:
         ("teacher.target: is not 'additive'", problem.teacher.target == "additive"),
         ("training.loss: is not 'squared'", problem.training.loss == "squared"),
         ("inputs.spectrum: is not isotropic", problem.inputs.blocks == 1 and problem.inputs.eigenvalues[0] == 1),
-        ("student.norm: is not 'free'", problem.student.norm == "free"),
         ("training.train_readout: is true", not problem.training.train_readout),
         ("training.batch: is not 1", problem.training.batch == 1),
     ]:

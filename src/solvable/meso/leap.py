@@ -7,8 +7,8 @@ one sample. A kick draws m samples on the frames of the present weights (student
     [C | L] += rate sqrt(lambda) sqrt(h m/(dim B)) ( mean of F (z, g)^T - sqrt(lambda) D [C | L; B | 0] )
     Q       += rate^2 lambda f/B sqrt(h m/(dim B)) ( mean of F F^T - S )
 
-which has the covariance of n samples exactly, whatever m, and needs no matrix of covariances. Adding to weights, not to overlaps,
-keeps the overlaps possible; what F F^T takes away is given back by the equations, where m <= n.
+which has the covariance of n samples exactly, for any m up to n, and needs no matrix of covariances. Adding to weights, not to
+overlaps, keeps the overlaps possible; what F F^T takes away the equations give back, and what is left of it `rebuild` does.
 """
 
 import math
@@ -40,12 +40,13 @@ from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, store
 
 ORDER = 3  # of the equations' steps
-WEAK_ORDER = 2  # of the splitting into kicks and equations
+WEAK_ORDER = 2  # of means and covariances in the leap, to first order in 1/dim
 STRONG_ORDER = 0.5
+CRUDE = 0.1  # relative error of a fixed leap beyond which it says nothing any more
 TOO_LONG = 4.0  # a leap is taken back only if its error is beyond this multiple of the tolerance: seldom, so noise is not selected
 SINGULAR = 1e-13  # pivots below this part of a student's norm are rounding
 
-GOING, PASSED, LOST, EXHAUSTED, HALTED = range(5)
+GOING, PASSED, LOST, EXHAUSTED, HALTED, OVERLONG = range(6)
 
 
 @compiled()
@@ -102,8 +103,9 @@ def mean(sums, i, samples):
 @compiled(strict=True)
 def factor(y, p, q, blocks, inverse, V):
     """Coordinates V (block, p, q + p) of the students: C = R times the inverse of the teachers' frame, and the lower triangle L of
-    what is left of Q. A pivot of the size of rounding ends its column: nothing of that student lies outside the others."""
-    n = p + q
+    what is left of Q. A pivot of the size of rounding ends its column: nothing of that student lies outside the others. Whether a
+    pivot was negative, so that no weights have these overlaps."""
+    n, impossible = p + q, False
     for b in range(blocks):
         for k in range(p):
             row = (b * p + k) * n
@@ -120,8 +122,10 @@ def factor(y, p, q, blocks, inverse, V):
                     V[b, k, q + j] = total / V[b, j, q + j] if V[b, j, q + j] > 0.0 else 0.0
                 else:
                     V[b, k, q + k] = math.sqrt(total) if total > SINGULAR * y[row + k] else 0.0
+                    impossible = impossible or total < -SINGULAR * abs(y[row + k])
             for j in range(k + 1, p):
                 V[b, k, q + j] = 0.0
+    return impossible
 
 
 @compiled(strict=True)
@@ -165,7 +169,9 @@ def kick(
 ):  # fmt: skip
     """Add the noise of the samples of a time h to the state y."""
     p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
-    n, width, samples = p + q, p + q, rounds * WIDTH
+    n, width = p + q, p + q
+    rounds = max(1, min(rounds, int(h * values[lay.DIM] * floats[BATCH] / WIDTH)))  # no more than are leapt over
+    samples = rounds * WIDTH
     moments(y, ints, floats, work, drift)
     factor(y, p, q, blocks, inverse, V)
     spread(slots, V, y, p, q, state)
@@ -208,6 +214,28 @@ def kick(
             y[y.size - p + k] += rate * size * (mean(sums, at + k, samples) - drift[k])
     if ints[SPHERE] != 0:
         normalise(y, p, n, blocks, drift)
+
+
+@compiled(strict=True)
+def rebuild(y, ints, frame, V, norms):
+    """Overlaps of the coordinates V, which are possible whatever they came from."""
+    p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
+    n = p + q
+    for b in range(blocks):
+        for k in range(p):
+            row = (b * p + k) * n
+            for j in range(p):
+                total = 0.0
+                for i in range(n):
+                    total += V[b, k, i] * V[b, j, i]
+                y[row + j] = total
+            for m in range(q):
+                total = 0.0
+                for i in range(q):
+                    total += V[b, k, i] * frame[b, m, i]
+                y[row + p + m] = total
+    if ints[SPHERE] != 0:
+        normalise(y, p, n, blocks, norms)
 
 
 @compiled(strict=True)
@@ -302,11 +330,16 @@ def follow(
             y[:] = before
             h_next = h * (0.2 if not np.isfinite(error) else max(0.2, 0.9 * error ** (-1.0 / 3.0)))
             continue
+        if fixed > 0.0 and not error * rtol <= CRUDE:
+            fate = OVERLONG
+            break
         y[:] = trial
         kick(
             0.5 * h, t + h, segment, y, ints, floats, work,
             slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, drift,
         )  # fmt: skip
+        if factor(y, ints[STUDENTS], ints[TEACHERS], ints[BLOCKS], inverse, V):
+            rebuild(y, ints, frame, V, drift)
         grown = h * min(5.0, max(0.2, 0.9 * max(error, 1e-6) ** (-1.0 / 3.0)))
         h_next = max(grown, h_next) if lands else grown
         t = end if lands else t + h

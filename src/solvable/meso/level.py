@@ -1,6 +1,7 @@
 """The diffusion of the overlaps as a level."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,10 @@ from solvable.dynamics import layout
 from solvable.dynamics.equations import OBSERVED, rhs
 from solvable.dynamics.equations import fields as covariance
 from solvable.dynamics.general import general_moments, is_closed, rule_for
-from solvable.dynamics.moments import NODES
+from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.own import in_python, own_amplitudes
 from solvable.dynamics.packing import FRACTIONS, Packed, pack
-from solvable.dynamics.system import system
+from solvable.dynamics.system import observers, system
 from solvable.meso import leap
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import STREAM, child
@@ -30,6 +31,7 @@ FATES = {
     leap.LOST: Ending.DIVERGED,
     leap.EXHAUSTED: Ending.STEP_LIMIT,
     leap.HALTED: Ending.INTERRUPTED,
+    leap.OVERLONG: Ending.LEAP,
 }
 
 
@@ -39,9 +41,11 @@ class Meso:
     leaps over as many samples as the state allows. A path costs the same for 10^4 and 10^13 samples.
 
     `rtol` bounds the error that a leap makes in the mean (order 3), relative to overlaps larger than a tenth of 1/sqrt(dim), and
-    so chooses the leap; or give a fixed `leap` in units of alpha. Noise comes from `samples` sampled steps at either end of a
-    leap, and has the covariance of the steps leapt over whatever their number; the error in the law of the result is of second
-    order in the leap (weak order 2), of one path of order 1/2, and falls as 1/dim. A path follows from the seed, the problem, the
+    so chooses the leap; or give a fixed `leap` in units of alpha (leaps also end at outputs). Noise comes from `samples` sampled
+    steps at either end of a leap, and has the mean and covariance of the steps leapt over whatever their number (but the tails of
+    so few: raise `samples` for quantiles after a few leaps). The error in the means is of second order in the leap (weak order
+    2), of one path of order 1/2, and falls as 1/dim. Rare large samples, by which SGD at a small dim and a large rate may diverge,
+    it does not have. A path follows from the seed, the problem, the
     start, its number and the output times, whatever runs beside it, on any number of `threads` (None: all cores). Thresholds are
     met on the straight line between the ends of a leap.
     """
@@ -57,12 +61,12 @@ class Meso:
     name = "meso"
 
     def __post_init__(self) -> None:
-        check_whole(self, runs=1, samples=1, max_steps=1, threads=1, seed=0)
+        check_whole(self, runs=1, samples=WIDTH, max_steps=1, threads=1, seed=0)
         if self.samples % WIDTH:
             raise ValueError(f"samples: {self.samples} given, must be a multiple of {WIDTH}")
         if not isinstance(self.rtol, int | float) or not 1e-8 <= self.rtol <= 1e-2:
             raise ValueError(f"rtol: {self.rtol!r} given, must be between 1e-08 and 0.01")
-        if self.leap is not None and (not isinstance(self.leap, int | float) or not 0 < self.leap < np.inf):
+        if self.leap is not None and (not isinstance(self.leap, int | float | np.number) or not 0 < self.leap < np.inf):
             raise ValueError(f"leap: {self.leap!r} given, must be a positive time in units of alpha")
 
     def settings(self) -> dict[str, Any]:
@@ -119,7 +123,10 @@ class _Setting:
         self.inverse = np.linalg.pinv(self.frame, rcond=1e-12).transpose(0, 2, 1).copy()
         speed, packed = np.empty_like(self.packed.state), self.packed
         slope(0, 0.0, packed.state, packed.ints, packed.floats, self.eye.scratch, speed)
-        self.leap = first_step(packed.state, speed, float(records.steps[-1]) / records.dim, level.rtol)
+        C, rate = field_covariance(problem, lane.start), problem.training.schedule(0.0)
+        fastest = rate * problem.inputs.eigenvalues.max() * np.abs(moments(C, problem, lane.start.readout).drift).sum()
+        begin = first_step(packed.state, speed, float(records.steps[-1]) / records.dim, level.rtol)
+        self.leap = min(begin, 0.1 / max(fastest, 1e-12))  # the state may be at rest, but noise moves it
 
 
 class _Path:
@@ -136,7 +143,7 @@ class _Path:
         course, eye, state = np.array([one.leap, float(level.max_steps)]), one.eye, slots(one.form.slots)
         state[:] = one.first
         stream = child(one.seed, self.run).generate_state(STREAM * WIDTH, np.uint64)
-        with np.errstate(all="ignore"):  # a path that diverges overflows before it is stopped
+        with np.errstate(all="ignore"), _breakdown(times, states, course) as broken:
             fate = one.follow(
                 times, one.packed.breaks, course, level.leap or 0.0, level.rtol, 0.1 * level.rtol / np.sqrt(records.dim),
                 eye.bound, eye.watched, eye.falls, eye.level,
@@ -146,6 +153,8 @@ class _Path:
                 one.frame, one.inverse, np.zeros((blocks, p, p + q)), np.empty((4, y.size)),
                 states, observed, control.halt,
             )  # fmt: skip
+        if broken:
+            fate = leap.LOST
         look = None if eye.compiled else Eye(one.lane, records.plan)  # to each thread its own
         for output in np.flatnonzero(np.isfinite(states).all(axis=1)):
             seen = (observed[output], 0.0) if look is None else look.see(states[output])
@@ -154,6 +163,19 @@ class _Path:
         assert records.evaluations is not None
         records.evaluations[self.place] = course[1]
         control.done[job] = 1.0
+
+
+@contextmanager
+def _breakdown(times: np.ndarray, states: np.ndarray, course: np.ndarray) -> Iterator[list[Exception]]:
+    """In Python, averages and roots raise where a path diverges and compiled code goes on with NaN: it was lost after the last
+    output that it came to."""
+    broken: list[Exception] = []
+    try:
+        yield broken
+    except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+        reached = np.flatnonzero(np.isfinite(states).all(axis=1))
+        course[:] = times[reached[-1]] if reached.size else 0.0, 0.0
+        broken.append(error)
 
 
 def _packed(lane: Lane) -> Packed:
@@ -176,7 +198,8 @@ def _kernels(problem: Problem) -> tuple[Callable[..., int], Callable[..., None]]
     others: dict[str, Callable[..., Any]] = {}
     if not is_closed(problem):
         rule = rule_for(problem, NODES, 0)
-        slope, others["observe"] = system(problem, rule, noise=True)
+        slope, _ = system(problem, rule, noise=True)
+        others["observe"] = observers(problem, NODES)[0]
         p = problem.student.width
 
         def moments(y: Any, ints: Any, floats: Any, work: Any, drift: Any) -> None:

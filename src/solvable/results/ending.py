@@ -12,6 +12,7 @@ class Ending(IntEnum):
     STALLED = 5
     INTERRUPTED = 6
     EXHAUSTED = 7
+    LEAP = 8
 
     @property
     def success(self) -> bool:
@@ -28,5 +29,6 @@ class Ending(IntEnum):
             Ending.STEP_LIMIT: "used up max_steps: raise it, raise rtol, or ask for less time",
             Ending.INTERRUPTED: "was interrupted",
             Ending.EXHAUSTED: "the data ran out: ask for less time or give more rows",
+            Ending.LEAP: "the leap is too long for what happens within it: give a shorter one, or none",
             Ending.STALLED: "the step became too small for the time: raise rtol or atol",
         }[self]

@@ -32,14 +32,15 @@ class Mean(NamedTuple):
 
 
 class MeanTime(NamedTuple):
-    """Mean over the `runs` runs that came to the threshold, with a confidence interval; `never` more did not, so that the true mean
-    is later."""
+    """Mean over the `runs` runs that passed the threshold, with a confidence interval. NaN where `never` is not zero: so many came
+    to the end before, and those that passed are no fair sample. `left_out` more diverged or were interrupted."""
 
     mean: float
     low: float
     high: float
     runs: int
     never: int
+    left_out: int
 
 
 class Blocks(NamedTuple):
@@ -176,9 +177,7 @@ class Trajectory:
         rates are not averaged."""
         if name not in AVERAGED:
             raise ValueError(f"mean: {name!r} given, must be one of {', '.join(AVERAGED)}")
-        for label, values in self.labels.items():
-            if label != "start" and len(np.unique(values)) > 1:
-                raise ValueError(f"mean: the runs differ in {label}; choose by select({label}=...) first")
+        self._check_alike("mean")
         kept = self.endings != Ending.DIVERGED
         if (
             self.endings[kept] != Ending.INTERRUPTED
@@ -193,6 +192,11 @@ class Trajectory:
             if count > 1:
                 error[reached] = values[:, reached].std(axis=0, ddof=1) / np.sqrt(count)
         return Mean(mean, error, count, len(kept) - count)
+
+    def _check_alike(self, who: str) -> None:
+        for label, values in self.labels.items():
+            if label != "start" and len(np.unique(values)) > 1:
+                raise ValueError(f"{who}: the runs differ in {label}; choose by select({label}=...) first")
 
     def exit_time(self, below: float | None = None, *, relative: bool = True) -> np.ndarray:
         """(run,) first time the risk falls to `below` (relative: times its first value), NaN where it does not. Exact for
@@ -215,12 +219,17 @@ class Trajectory:
 
         if not 0 < confidence < 1:
             raise ValueError(f"confidence: {confidence} given, must be between 0 and 1")
-        times = self.exit_time(below, relative=relative)
-        there = times[np.isfinite(times)]
-        n = there.size
-        half = t.ppf(0.5 + 0.5 * confidence, n - 1) * there.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
-        mean = float(there.mean()) if n else np.nan
-        return MeanTime(mean, mean - half, mean + half, n, times.size - n)
+        self._check_alike("mean_exit_time")
+        times, ended = self.exit_time(below, relative=relative), self.endings
+        passed = np.isfinite(times)
+        broken = ~passed & np.isin(
+            ended, (Ending.DIVERGED, Ending.INTERRUPTED, Ending.STEP_LIMIT, Ending.STALLED, Ending.LEAP)
+        )
+        n, never = int(passed.sum()), int((~passed & ~broken).sum())
+        fair = n > 0 and never == 0
+        mean = float(times[passed].mean()) if fair else np.nan
+        half = float(t.ppf(0.5 + 0.5 * confidence, n - 1) * times[passed].std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+        return MeanTime(mean, mean - half, mean + half, n, never, int(broken.sum()))
 
     def plateaus(self, run: int = 0, *, flatness: float = 0.2) -> list[observables.Plateau]:
         return observables.plateaus(self.time, self.risk[run], flatness=flatness)

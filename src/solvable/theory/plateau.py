@@ -25,7 +25,7 @@ _START = (*_SMALL, "dim infinite")
 
 class Plateau(NamedTuple):
     """`norm` q of every student, `risk`, and per unit of alpha the `growth` rate of cross overlaps and the rate at which overlaps
-    between students decay (`decay`; to first order in the rate)."""
+    between students decay (`decay`; to first order in the rate, on the sphere at any rate)."""
 
     norm: float
     risk: float
@@ -84,7 +84,8 @@ def plateau(problem: Problem) -> Prediction:
     with one teacher: `theory/sphere.py`."""
     if _on_sphere(problem):
         growth, decay, risk = sphere.growth(problem)
-        return Prediction(Plateau(1.0, risk, growth, decay), _SMALL, "arnaboldi2023, section 3")
+        shrinks = () if growth > 0 else ("cross overlaps do not grow: students without them stay so",)
+        return Prediction(Plateau(1.0, risk, growth, decay), _SMALL, "arnaboldi2023, section 3", shrinks)
     constants = _constants(problem)
     p, q, h, S, _ = constants
     s = _roots(constants)[0]

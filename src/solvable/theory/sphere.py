@@ -68,7 +68,8 @@ def growth(problem: Problem) -> tuple[float, float, float]:
     if problem.training.train_readout:
         a = p / (p + 2)
         omega = 4 * a - 2 * gamma / p * a**2 * (2 + 2 / (p + 2) + label)
-    decay = 8 * a**2 / p * (1 if problem.training.train_readout else 1 - 8 * gamma / p**2)
+    slowed = 4 * gamma / (p + 2) ** 2 if problem.training.train_readout else 8 * gamma / p**2
+    decay = 8 * a**2 / p * (1 - slowed) if p > 1 else 0.0
     return omega * pace, decay * pace, c * ((1 - a) ** 2 + 2 * (1 + a**2 / p))
 
 
@@ -83,9 +84,9 @@ def noise(problem: Problem) -> Prediction:
 
 
 def rate_limit(problem: Problem) -> Prediction:
-    """Largest rate at which the teacher is learned: p/6 over 2 c without label noise, by the stability of the solution; with it
-    the smaller of that and, at width one, 2/(12 + Delta) (arnaboldi2023, after (7), has 1/6: docs/ERRATA.md A7), where overlaps
-    stop growing."""
+    """Largest rate at which students leave m = 0 and come near the teacher: p/6 over 2 c without label noise, by the stability of
+    the solution; with it the smaller of that and the rate at which overlaps stop growing, at width one 2/(12 + Delta)
+    (arnaboldi2023, after (7), has 1/6: docs/ERRATA.md A7)."""
     p, _, label, _, _, _ = _constants(problem)
     limit = p * min(1 / 6, 1 / (1 + 1 / p + 4 / p**2 + label / 2))
     return Prediction(
@@ -105,18 +106,11 @@ def optimal_rate(problem: Problem) -> Prediction:
 
 
 def noise_floor(problem: Problem) -> Prediction:
-    """Risk at which label noise holds the students in the end: c 2 g Delta/(1 - 6 g), g = gamma/p (arnaboldi2023, (8); exact at
-    width one)."""
-    p, gamma, label, omega, _, _ = _constants(problem)
-    g = gamma / p
-    if g >= 1 / 6 or omega <= 0:
-        raise NotApplicable("training.learning_rate: so large that the teacher is not learned")
-    caveats = () if p == 1 else ("students are taken as aligned with each other",)
+    """Risk at which label noise holds a single student in the end: 2 c gamma Delta/(1 - 6 gamma) (arnaboldi2023, (8))."""
+    check_one_student(problem)
+    _, gamma, label, _, b, _ = _growing(problem)
     return Prediction(
-        2 * problem.training.loss_factor * g * label / (1 - 6 * g),
-        ("late times", "dim infinite"),
-        "arnaboldi2023, (8)",
-        caveats,
+        8 * problem.training.loss_factor * gamma * label / b, ("late times", "dim infinite"), "arnaboldi2023, (8)"
     )
 
 
@@ -131,20 +125,25 @@ def sphere_overlap(problem: Problem, start: Overlaps, alpha: float | np.ndarray)
     check_one_student(problem)
     _, _, _, a, b, pace = _constants(problem)
     check_start(problem, start)
-    u, grown = float(start.cross_overlap[0, 0]) ** 2, np.expm1(2 * a * pace * np.asarray(alpha, dtype=float))
-    ratio = grown / a if a != 0 else 2 * pace * np.asarray(alpha, dtype=float)
-    return Prediction(u * (1 + grown) / (1 + b * u * ratio), ("dim infinite",), "closed form of arnaboldi2023, (7)")
+    u, time = float(start.cross_overlap[0, 0]) ** 2, 2 * pace * np.asarray(alpha, dtype=float)
+    with np.errstate(over="ignore"):
+        shrunk = np.exp(-a * time)
+        lasting = -np.expm1(-a * time) / a if a != 0 else time
+    return Prediction(u / (shrunk + b * u * lasting), ("dim infinite",), "closed form of arnaboldi2023, (7)")
 
 
 def escape_time(problem: Problem, start: Overlaps, drop: float) -> Prediction:
     """Time alpha at which the risk (without that of label noise) has fallen by the fraction `drop` of its first value: exact at
     width one, else with cross overlaps that keep growing (arnaboldi2023, (45))."""
     p = _growing(problem).p
+    _check_drop(drop)
     check_start(problem, start)
     m, Q = start.cross_overlap[:, 0], start.student_overlap
     size, between = float(np.sum(m**2)), float(np.sum(Q**2) - p)
     if size == 0:
         raise NotApplicable("cross_overlap: is zero at the start; see zero_escape_time")
+    if p == 1 and size >= 1:
+        raise NotApplicable("cross_overlap: is one at the start, so nothing is left to learn")
     time = float(_times(problem, np.array([size]), np.array([between]), drop)[0])
     if not np.isfinite(time):
         raise NotApplicable("training.label_noise: holds the risk above so large a drop")
@@ -153,7 +152,14 @@ def escape_time(problem: Problem, start: Overlaps, drop: float) -> Prediction:
 
 
 def _early(p: int, drop: float) -> tuple[str, ...]:
-    return ("growth slows down before: up to 5 % early at drop = 0.1, 20 % at 0.5",) if p > 1 and drop > 0.05 else ()
+    """What the linear law leaves out."""
+    late = "growth slows down before: the risk falls later, by more the larger drop, width and rate are and the smaller dim"
+    return (late,) if p > 1 and drop > 0.02 else ()
+
+
+def _check_drop(drop: float) -> None:
+    if not isinstance(drop, int | float | np.number) or not 0 < drop < 1:
+        raise ValueError(f"drop: {drop!r} given, must be between 0 and 1")
 
 
 def _times(problem: Problem, size: np.ndarray, between: np.ndarray, drop: float) -> np.ndarray:
@@ -171,6 +177,7 @@ def _times(problem: Problem, size: np.ndarray, between: np.ndarray, drop: float)
 def annealed_escape_time(problem: Problem, drop: float = 0.1) -> Prediction:
     """`escape_time` of the mean random start, sum m^2 = p/dim and sum Q^2 = p (p - 1)/dim (arnaboldi2023, (47))."""
     p, _, _, omega, _, pace = _growing(problem)
+    _check_drop(drop)
     dim = _dim(problem)
     time = math.log((p + 1) * (drop * dim + 1 - drop) / (2 * p)) / (2 * omega) / pace
     return Prediction(time, (*_SMALL, "dim large"), "arnaboldi2023, (47)", _early(p, drop))
@@ -180,6 +187,7 @@ def quenched_escape_time(problem: Problem, drop: float = 0.1, draws: int = 10_00
     """Mean `escape_time` over random starts on the sphere (arnaboldi2023, (46)): by quadrature at width one, else over `draws`
     starts, whose overlaps follow from a triangle of p + 1 rows (Bartlett)."""
     p = _growing(problem).p
+    _check_drop(drop)
     dim = _dim(problem)
     if not isinstance(draws, int | np.integer) or draws < 2:
         raise ValueError(f"draws: {draws!r} given, must be a whole number, at least 2")
@@ -222,6 +230,7 @@ def zero_escape_time(problem: Problem, drop: float = 0.1) -> Prediction:
     for large dim [log(4 omega drop/sigma^2) + 0.5772]/(2 omega) (arnaboldi2023, (52))."""
     check_one_student(problem)
     _, gamma, label, omega, _, pace = _growing(problem)
+    _check_drop(drop)
     from scipy.integrate import quad
     from scipy.special import dawsn
 

@@ -51,11 +51,12 @@ def compute_paths(p: int, quick: bool) -> "xarray.Dataset":
     variables: dict[str, Any] = {
         f"risk_{name}": (("run", "time"), one.risk) for name, one in curves.items() if name != "macro"
     }
+    variables |= {f"shown_{name}": ("run", one.exit_time(1 - DROP)) for name, one in curves.items() if name != "macro"}
     variables |= {f"exit_{name}": ("many", one) for name, one in exits.items() if name != "macro"}
     variables |= {
         "risk_macro": ("time", curves["macro"].risk[0]),
         "exit_macro": exits["macro"][0],
-        "floor": theory.noise_floor(here).value,
+        "floor": theory.noise_floor(here).value if p == 1 else np.nan,
         "exit_noisy": ("draw", predicted),
     }
     return xarray.Dataset(variables, {"time": times}, {"problem": here.to_json(), "width": p})
@@ -67,7 +68,7 @@ def draw_paths(data: Any, ax: "Axes") -> None:
         lines = ax.plot(time, data[f"risk_{name}"].values.T, color=colour, linewidth=0.6, alpha=0.7)
         lines[0].set_label(label)
         level = (1 - DROP) * float(data["risk_macro"][0])
-        ax.plot(data[f"exit_{name}"].values[:SHOWN], np.full(SHOWN, level), "|", color=colour, markersize=6)
+        ax.plot(data[f"shown_{name}"].values, np.full(SHOWN, level), "|", color=colour, markersize=6)
     ax.plot(time, data["risk_macro"], color="black", label="equations")
     ax.axvline(float(data["exit_macro"]), color="black", linestyle=":", linewidth=0.9, label="their exit")
     ax.set_xlabel("$t = \\gamma\\alpha/p$")
@@ -84,7 +85,7 @@ def judge_paths(key: str, data: Any) -> list[Claim]:
     evidence = f"{micro.size} runs and paths from one start"
     test = "tests/theory/test_sphere.py::test_sgd_escapes_earlier_by_its_noise"
     late = data["risk_micro"].values[:, -20:].mean()
-    return [
+    found = [
         judge(
             key, f"the diffusion has the exit times of SGD, p = {p} (difference of means, in standard errors)",
             expected=0.0, found=(meso.mean() - micro.mean()) / error, tolerance=4.0, evidence=evidence,
@@ -94,15 +95,19 @@ def judge_paths(key: str, data: Any) -> list[Claim]:
             expected=1.0, found=meso.std() / micro.std(), tolerance=6 * np.sqrt(1 / micro.size), evidence=evidence,
         ),
         judge(
-            key, f"noise does change the mean exit: it is that of the equations from noisy starts, p = {p}",
-            expected=noisy.mean(), found=micro.mean(), correction="A21", evidence=test,
-            tolerance=4 * np.hypot(micro.std() / np.sqrt(micro.size), noisy.std() / np.sqrt(noisy.size)) + 0.03,
-        ),
-        judge(
-            key, f"SGD ends at the excess gamma Delta/(p - 6 gamma) of (8), p = {p} (mean at late times)",
-            expected=float(data["floor"]), found=late, tolerance=0.25 * float(data["floor"]), evidence=f"{SHOWN} runs, late times",
+            key, f"the mean exit is that of the equations from noisy starts, p = {p}",
+            expected=noisy.mean(), found=micro.mean(), beyond=True, evidence=test,
+            tolerance=4 * np.hypot(micro.std() / np.sqrt(micro.size), noisy.std() / np.sqrt(noisy.size)),
         ),
     ]  # fmt: skip
+    if p == 1:
+        found.append(
+            judge(
+                key, "SGD ends at the excess gamma Delta/(1 - 6 gamma) of (8) (mean at late times)",
+                expected=float(data["floor"]), found=late, tolerance=0.1 * float(data["floor"]), evidence=f"{SHOWN} runs",
+            )
+        )  # fmt: skip
+    return found
 
 
 def compute(quick: bool) -> "xarray.Dataset":
