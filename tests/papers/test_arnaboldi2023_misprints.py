@@ -61,3 +61,14 @@ def test_the_annealed_time_inline() -> None:
     right = np.log((T * (p + 1) * d + (p + 1) * (1 - T)) / (2 * p)) / 8
     assert found == pytest.approx(right, rel=1e-6)
     assert inline / right > 1.3
+
+
+def test_the_excess_risk_at_the_start() -> None:
+    """A9: with mu_0 = d sum m^2 and tau_0 = d sum Q_jl^2, (44) must divide by d: 1 + 1/p + tau_0/(d p^2) - 2 mu_0/(d p)."""
+    p, d = 4, 300
+    problem = sv.convention("arnaboldi2023").problem(p=p, gamma=0.1, d=d)
+    state = sv.start(problem, seed=2)
+    mu, tau = d * np.sum(state.cross_overlap**2), d * (np.sum(state.student_overlap**2) - p)
+    risk = sv.moments(sv.field_covariance(problem, state), problem).risk
+    assert risk == pytest.approx(1 + 1 / p + tau / (d * p**2) - 2 * mu / (d * p), rel=1e-12)
+    assert abs(risk - (1 + 1 / p + d * tau / p**2 - 2 * d * mu / p)) > 1

@@ -86,7 +86,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         ax.plot(x, data[f"annealed_{axis}"], color="C2", linestyle=":", label="(47) annealed")
         ax.set_xscale("log")
         ax.set_ylabel("mean exit time $t$")
-        ax.legend(fontsize=7)
+        ax.legend(fontsize=6.5, loc="upper right" if axis == "p" else "lower right")
     b.set_xticks(data["p"].values, labels=[str(p) for p in data["p"].values])
     b.minorticks_off()
     b.set_xlabel("student width $p$")

@@ -26,7 +26,7 @@ def compute(quick: bool) -> "xarray.Dataset":
     """Largest overlap with the teacher, of the equations and of SGD, from the same start with and without training readouts."""
     import xarray
 
-    runs, times = (2, np.linspace(0, 2, 41)) if quick else (10, np.linspace(0, 2, 101))
+    runs, times = (8, np.linspace(0, 2, 41)) if quick else (10, np.linspace(0, 2, 101))
     found: dict[str, list[list[np.ndarray]]] = {"macro": [], "micro": [], "readout": []}
     for p in WIDTHS:
         fixed = problem(p, DIM)
@@ -87,6 +87,21 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
                     expected=1.0, found=ratio, tolerance=tolerance, evidence="equations from one start",
                 )
             )  # fmt: skip
+        passed = [
+            np.mean(
+                [
+                    np.interp(0.5, np.maximum.accumulate(one), data["time"].values)
+                    for one in data["micro"].values[i, case]
+                ]
+            )
+            for case in range(2)
+        ]
+        result.append(
+            judge(
+                FIGURE.key, f"so it does in SGD, p = {p} (ratio of mean times of 0.5)",
+                expected=1.0, found=passed[1] / passed[0], tolerance=0.12, evidence=f"{data.sizes['run']} runs from one start",
+            )
+        )  # fmt: skip
     return result
 
 
