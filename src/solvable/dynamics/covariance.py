@@ -39,8 +39,7 @@ def step_covariance(problem: Problem, state: Overlaps) -> np.ndarray:
     linear = rate * (f[a] + np.where(inside, f[np.minimum(b, p - 1)], 0.0))
     square = np.where(inside, rate**2 * f[a] * f[np.minimum(b, p - 1)], 0.0)
     mean = linear * first[0][a, b] + square * first[1][a, b]
-    pick = np.ix_(np.arange(len(rows)), np.arange(len(rows)))
-    i, j = pick
+    i, j = np.ix_(range(len(rows)), range(len(rows)))
     both = (a[i], b[i], a[j], b[j])
     moments = (
         np.outer(linear, linear) * second[both]

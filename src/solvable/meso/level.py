@@ -45,9 +45,8 @@ class Meso:
     steps at either end of a leap, and has the mean and covariance of the steps leapt over whatever their number (but the tails of
     so few: raise `samples` for quantiles after a few leaps). The error in the means is of second order in the leap (weak order
     2), of one path of order 1/2, and falls as 1/dim. Rare large samples, by which SGD at a small dim and a large rate may diverge,
-    it does not have. A path follows from the seed, the problem, the
-    start, its number and the output times, whatever runs beside it, on any number of `threads` (None: all cores). Thresholds are
-    met on the straight line between the ends of a leap.
+    it does not have. A path follows from the seed, the problem, the start, its number and the output times, whatever runs beside
+    it, on any number of `threads` (None: all cores). Thresholds are met on the straight line between the ends of a leap.
     """
 
     runs: int = 1

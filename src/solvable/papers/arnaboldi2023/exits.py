@@ -100,7 +100,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
 
 def claims(data: "xarray.Dataset") -> list[Claim]:
     gap = data["quenched_d"].values - data["annealed_d"].values
-    omega = 4 * (1 - 6 * PER_WIDTH)
+    omega = theory.plateau(problem(1, DIM)).value.growth / PER_WIDTH
     constant = np.euler_gamma + np.log(2) - np.log(1 - DROP)
     slope = np.polyfit(np.log(data["d"].values), data["simulated_d"].values, 1)[0]
     test = "tests/theory/test_sphere.py::test_sgd_escapes_earlier_by_its_noise"

@@ -88,11 +88,10 @@ def draw(data: "xarray.Dataset") -> "Figure":
 
 def usable_gain() -> float:
     """Steps of one student at its optimal rate over those of 10^4 at the largest stable rate, logarithms left out."""
-    single, many = problem(1, 3000, 1 / 12), problem(10_000, 3000)
-    steps = []
-    for here in (single, many.replace(training__learning_rate=theory.rate_limit(many).value)):
-        steps.append(1 / theory.plateau(here).value.growth)
-    return steps[0] / steps[1]
+    one, many = problem(1, 3000), problem(10_000, 3000)
+    pairs = [(one, theory.optimal_rate(one).value), (many, theory.rate_limit(many).value)]
+    single, wide = (theory.plateau(here.replace(training__learning_rate=rate)).value.growth for here, rate in pairs)
+    return float(wide / single)
 
 
 def claims(data: "xarray.Dataset") -> list[Claim]:

@@ -11,7 +11,7 @@ from solvable.micro import Micro
 from solvable.papers.arnaboldi2023.settings import DROP, KEY, problem, typical_start
 from solvable.papers.claims import Claim, judge
 from solvable.papers.figure import PaperFigure, whole
-from solvable.plot.style import figure, letter
+from solvable.plot.style import figure
 from solvable.problems import Problem
 from solvable.results import run, run_batch, when
 from solvable.results.plan import Level
@@ -118,7 +118,6 @@ def draw(data: "xarray.Dataset") -> "Figure":
     picture, ax = figure(height=2.8, width=4.6)
     draw_paths(data, ax)
     ax.legend(loc="upper right", fontsize=7)
-    letter(ax, "")
     return picture
 
 
