@@ -8,9 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from solvable import checks, landscape, plot, theory
+    from solvable import checks, empirical, landscape, plot, theory
     from solvable.dynamics.covariance import step_covariance
     from solvable.dynamics.moments import Moments, field_covariance, moments
+    from solvable.empirical import Empirical
     from solvable.gaussian.units import Activation
     from solvable.macro import Macro
     from solvable.meso import Meso
@@ -45,19 +46,20 @@ _HOMES = {
     "solvable.dynamics.covariance": ("step_covariance",),
     "solvable.dynamics.moments": ("Moments", "field_covariance", "moments"),
     "solvable.results": ("Clock", "Ending", "Trajectory", "run", "run_batch", "when"),
+    "solvable.empirical": ("Empirical",),
     "solvable.macro": ("Macro",),
     "solvable.meso": ("Meso",),
     "solvable.micro": ("Micro",),
 }  # fmt: skip
-_ROOMS = ("checks", "landscape", "plot", "theory")
+_ROOMS = ("checks", "empirical", "landscape", "plot", "theory")
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Activation", "Clock", "Data", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Meso", "Micro",
-    "Moments",
+    "Activation", "Clock", "Data", "Empirical", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro",
+    "Meso", "Micro", "Moments",
     "Overlaps", "PowerLaw", "Problem",
     "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
-    "field_covariance",
+    "empirical", "field_covariance",
     "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "step_covariance", "theory", "when",
 ]  # fmt: skip
 

@@ -16,11 +16,11 @@ ORDER = [
 ]  # fmt: skip
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {
-    "Activation", "Clock", "Data", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro", "Meso", "Micro",
-    "Moments",
+    "Activation", "Clock", "Data", "Empirical", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro",
+    "Meso", "Micro", "Moments",
     "Overlaps", "PowerLaw", "Problem",
     "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
-    "field_covariance",
+    "empirical", "field_covariance",
     "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "step_covariance", "theory", "when",
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ import solvable as sv
 PAPERS = {
     "bocchi2026": {"p": 4, "p_star": 2, "eta": 0.1, "N": 100},
     "arnaboldi2023": {"p": 3, "gamma": 0.2, "Delta": 0.3, "d": 50, "sphere": True, "second_layer": True},
-    "saraomannelli2020": {"m": 5, "m_star": 2, "d": 6, "rate": 0.01},
+    "saraomannelli2020": {"m": 5, "m_star": 2, "d": 6, "n": 9, "Delta": 0.5, "rate": 0.01},
     "worschech2024": {"K": 2, "M": 3, "eta": 0.1, "beta": 0.5, "L": 4, "N": 40, "activation": "erf"},
 }
 

@@ -64,7 +64,21 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
         "late_rate",  # there are more students than teachers, and they are not on the sphere
         *("sphere_overlap", "annealed_escape_time", "quenched_escape_time", "noisy_escape_time"),
         *("zero_escape_time", "fewest_steps", "noise_floor"),
+        *(
+            "flow_tail",
+            "flow_rate",
+            "flow_jump",
+            "flow_integral",
+            "flow_bound",
+            "flow_approximation",
+        ),  # nor do they span the inputs
+        *("counted_threshold", "recovery_threshold", "recovery_limit", "statistical_dimension"),
+        *("unique_probability", "hidden_ray_probability"),
     }
+    spanning = sv.convention("saraomannelli2020").problem(m=5, m_star=1, d=5)
+    applies = {one.name for one in sv.theory.available(spanning) if one.applies}
+    assert {"flow_tail", "flow_bound", "counted_threshold", "recovery_limit", "unique_probability"} <= applies
+    assert not {"flow_rate", "hidden_ray_probability"} & applies
     assert str(by_name["late_risk"]) == "late_risk(problem, alpha)"
     other = quadratic.replace(student__norm="sphere", training__learning_rate=2.0, inputs=sv.Inputs())
     reasons = {one.name: one.reason for one in sv.theory.available(other) if not one.applies}

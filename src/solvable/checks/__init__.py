@@ -1,9 +1,19 @@
 """Identities as callable reports: what tests assert and users look at."""
 
 from solvable.checks.exits import exit_times_agree
+from solvable.checks.flows import entropy_balance, losses_fall
 from solvable.checks.invariants import layer_balance, norms_on_sphere
 from solvable.checks.moments import moments_against_sampling
 from solvable.checks.report import Report
 from solvable.checks.routes import routes_agree
 
-__all__ = ["Report", "exit_times_agree", "layer_balance", "moments_against_sampling", "norms_on_sphere", "routes_agree"]
+__all__ = [
+    "Report",
+    "entropy_balance",
+    "exit_times_agree",
+    "layer_balance",
+    "losses_fall",
+    "moments_against_sampling",
+    "norms_on_sphere",
+    "routes_agree",
+]

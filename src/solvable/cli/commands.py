@@ -77,9 +77,8 @@ def run(options: Namespace) -> int:
     first = start(file.problem, **{name: getattr(file.start, name) for name in type(file.start).model_fields})
     table = file.run
     if options.dry_run:
-        print(
-            f"would run {level} on problem {file.problem.hash[:12]} until {table.until or max(table.times or (0,))} ({table.clock})"
-        )
+        end = table.until or max(table.times or (0,))
+        print(f"would run {level} on problem {file.problem.hash[:12]} until {end} ({table.clock or level.clock})")
         return 0
     stop = None if table.stop is None else table.stop.threshold()
     trajectory = follow(
@@ -116,6 +115,7 @@ def _summary(trajectory: Any, output: str | None) -> dict[str, Any]:
         "message": trajectory.message,
         "end_time": float(np.median(trajectory.end_time[begun])),
         "risk": {"first": float(trajectory.start_risk[0]), "last": _median(last)},
+        **_training(trajectory, begun),
         "risk_error": float(np.nanmax(trajectory.risk_error, initial=0.0)),
         "half_risk_time": _median(half),
         "half_risk_runs": int(np.isfinite(half).sum()),
@@ -123,6 +123,19 @@ def _summary(trajectory: Any, output: str | None) -> dict[str, Any]:
         "nfev": int(trajectory.nfev.sum()),
         "output": output,
     }
+
+
+def _training(trajectory: Any, runs: np.ndarray) -> dict[str, Any]:
+    """Last training loss and population loss, where there is a data set."""
+    if trajectory.training_loss is None:
+        return {}
+    losses = {"training_loss": trajectory.training_loss, "population_loss": trajectory.population_loss}
+    return {name: _median(np.array([_last(values[i]) for i in runs])) for name, values in losses.items()}
+
+
+def _last(values: np.ndarray) -> float:
+    finite = values[np.isfinite(values)]
+    return float(finite[-1]) if finite.size else float("nan")
 
 
 def _last_risk(trajectory: Any, run: int) -> float:
@@ -147,6 +160,10 @@ def _print_summary(trajectory: Any, summary: dict[str, Any]) -> None:
     ended = f"{last:.6g}" if last is not None else "no finite value"
     many = " (median)" if summary["runs"] > 1 else ""
     print(f"risk {first:.6g} -> {ended} at {trajectory.clock.label} {summary['end_time']:.6g}{many}")
+    if summary.get("training_loss") is not None:
+        print(
+            f"last output: training loss {summary['training_loss']:.6g}, population loss {summary['population_loss']:.6g}{many}"
+        )
     if summary["risk_error"] > 0:
         print(f"error of the risk, of averages over nodes or rows: up to {summary['risk_error']:.2g}")
     if summary["half_risk_time"] is not None:

@@ -36,14 +36,20 @@ def parser() -> argparse.ArgumentParser:
         "[start], [level] and [run]; options given here win over the file.",
     )
     run.add_argument("file", help="problem.toml or problem.json")
-    run.add_argument("--level", choices=["macro", "meso", "micro"], help="level of description (default: macro)")
-    run.add_argument("--runs", metavar="N", help="how many runs, for micro and meso")
-    run.add_argument("--level-seed", metavar="SEED", help="seed of the samples that micro and meso draw")
+    run.add_argument(
+        "--level", choices=["empirical", "macro", "meso", "micro"], help="level of description (default: macro)"
+    )
+    run.add_argument("--runs", metavar="N", help="how many runs, for micro, meso and empirical")
+    run.add_argument("--level-seed", metavar="SEED", help="seed of the samples that these draw")
     run.add_argument("--until", metavar="TIME", help="how long, in the unit of --clock")
-    run.add_argument("--clock", metavar="UNIT", help="alpha (steps/dim, the default), steps, rate, or a paper's key")
+    run.add_argument(
+        "--clock",
+        metavar="UNIT",
+        help="alpha (steps/dim; the default, but for empirical), steps, rate, or a paper's key",
+    )
     run.add_argument("--seed", help="draw the start from this seed")
     run.add_argument("--scale", help="standard deviation of the students' weights at the start")
-    run.add_argument("--students", choices=["gaussian", "orthogonal"], help="law of the start")
+    run.add_argument("--students", choices=["gaussian", "orthogonal", "spanning"], help="law of the start")
     run.add_argument("--cross", help="size of the cross overlaps of an orthogonal start")
     run.add_argument("--output", metavar="FILE.nc", help="write the trajectory as NetCDF")
     run.add_argument("--json", action="store_true", help="print a summary as JSON")

@@ -4,9 +4,11 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from solvable.problems import Data, InvalidProblem, Problem
+from solvable.problems.data import read_numbers
 from solvable.problems.model import Array, Matrix, Model, Plain
 from solvable.problems.problem import RUN_TABLES, read_tables
 from solvable.results import Level, Threshold, when
@@ -17,7 +19,7 @@ class StartTable(Model):
 
     seed: Annotated[int, Plain, Field(ge=0)] | None = None
     scale: Annotated[float, Plain, Field(ge=0)] = 1.0
-    students: Literal["gaussian", "orthogonal"] = "gaussian"
+    students: Literal["gaussian", "orthogonal", "spanning"] = "gaussian"
     cross: Annotated[float, Plain, Field(ge=0)] | None = None
     student_overlap: Matrix | None = None
     cross_overlap: Matrix | None = None
@@ -94,7 +96,38 @@ class MesoTable(LevelTable):
         return Meso(**self._given())
 
 
-LEVELS = ("macro", "meso", "micro")
+class EmpiricalTable(LevelTable):
+    """`data` is a .npy or .npz file of rows, `labels` one of their labels; the other names of Data follow."""
+
+    name: Literal["empirical"] = "empirical"
+    runs: Annotated[int, Plain] = 1
+    seed: Annotated[int, Plain] = 0
+    data: str | None = None
+    array: str | None = None
+    prepare: bool = True
+    labels: str | None = None
+    method: str = "auto"
+    rtol: Annotated[float, Plain] = 1e-6
+    max_steps: Annotated[int, Plain] = 1_000_000
+
+    def level(self) -> Level:
+        from solvable.empirical import Empirical
+
+        given = self._given("data", "array", "prepare", "labels")
+        if self.data is None:
+            for name in self.model_fields_set & {"array", "prepare", "labels"}:
+                raise ValueError(f"{name}: given without data, so nothing would use it")
+            return Empirical(**given)
+        data = Data(self.data, array=self.array, prepare=self.prepare)
+        labels = (
+            None
+            if self.labels is None
+            else tuple(np.asarray(read_numbers(Path(self.labels)), dtype=float).ravel().tolist())
+        )
+        return Empirical(data=data, labels=labels, **given)
+
+
+LEVELS = ("empirical", "macro", "meso", "micro")
 OPTIONS = {"runs": "runs", "seed": "level-seed"}  # on the command line
 
 
@@ -112,7 +145,7 @@ class StopTable(Model):
 
 class RunTable(Model):
     until: Annotated[float, Plain, Field(gt=0)] | None = None
-    clock: str = "alpha"
+    clock: str | None = None
     times: Array | None = None
     keep_blocks: bool = False
     stop: StopTable | None = None
@@ -121,7 +154,7 @@ class RunTable(Model):
 class RunFile(Model):
     problem: Problem
     start: StartTable = Field(default_factory=StartTable)
-    level: Annotated[MacroTable | MesoTable | MicroTable, Field(discriminator="name")] = Field(
+    level: Annotated[EmpiricalTable | MacroTable | MesoTable | MicroTable, Field(discriminator="name")] = Field(
         default_factory=MacroTable
     )
     run: RunTable = Field(default_factory=RunTable)
@@ -154,7 +187,7 @@ def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
         if level.get("name", "macro") == "macro":
             for option in ("runs", "seed"):
                 if overrides.get("level", {}).get(option) is not None:
-                    raise ValueError(f"--{OPTIONS[option]}: macro has none; say --level micro or meso")
+                    raise ValueError(f"--{OPTIONS[option]}: macro has none; say --level micro, meso or empirical")
         if isinstance(level.get("data"), str) and "inputs" not in problem:
             content["problem"] = {**problem, "inputs": _measured(level)}
     try:
@@ -167,5 +200,8 @@ def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
 
 def _measured(level: dict[str, Any]) -> dict[str, Any]:
     """The table [inputs] of data, where the file has none."""
-    inputs = Data(level["data"], array=level.get("array")).inputs
+    data = Data(level["data"], array=level.get("array"))
+    if level.get("name") == "empirical":
+        return {"dim": data.dim}
+    inputs = data.inputs
     return {"dim": inputs.dim, "spectrum": {"eigenvalues": inputs.eigenvalues.tolist()}}

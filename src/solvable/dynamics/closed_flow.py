@@ -31,6 +31,7 @@ from solvable.overlaps import Overlaps, as_array, check_start
 from solvable.problems import Problem, convention
 
 RTOL = 1e-13
+TURN_RTOL = 1e-10  # the scalars between steps are no smoother, and errors of a rotation do not grow
 ZERO = 1e-14  # relative to the largest: rounding, not a direction
 EQUAL = 1e-10  # singular values this close, relatively, are one
 
@@ -157,7 +158,7 @@ def _turns(rows: _Rows, scalars: Callable[[Any], np.ndarray], times: np.ndarray)
         lower = np.tril(Y @ Y.T, -1)
         return (2 * y.reshape(size, size) @ (lower - lower.T)).ravel()
 
-    turned = integrate(rhs, np.eye(size).ravel(), 0.0, times[-1], 0.01 * RTOL, DOP853)(times)
+    turned = integrate(rhs, np.eye(size).ravel(), 0.0, times[-1], 0.01 * TURN_RTOL, DOP853, rtol=TURN_RTOL)(times)
     left, _, right = np.linalg.svd(turned.reshape(-1, size, size))
     return left @ right
 
@@ -243,11 +244,12 @@ def integrate(
     atol: Any,
     method: type[LSODA] | type[DOP853] = LSODA,
     bound: float = np.inf,
+    rtol: float = RTOL,
 ) -> Callable[[Any], np.ndarray]:
     """The solution as a function of time: (size,) at one, (time, size) at many; RuntimeError where it passes `bound`."""
     if end == begin:
         return lambda t: np.broadcast_to(start, (*np.shape(t), start.size))
-    solver = method(rhs, begin, start, end, rtol=RTOL, atol=atol)
+    solver = method(rhs, begin, start, end, rtol=rtol, atol=atol)
     times, pieces = [begin], []
     with np.errstate(over="ignore", invalid="ignore"):  # trial steps beyond the bound
         while solver.status == "running":

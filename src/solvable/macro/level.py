@@ -51,6 +51,8 @@ class Macro:
     threads: int | None = None
 
     name = "macro"
+    clock = "alpha"
+    one_pass = True
 
     def __post_init__(self) -> None:
         for field, low, high in [("rtol", 1e-14, 1e-2), ("atol", 0.0, 1e-2)]:

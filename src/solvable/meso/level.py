@@ -58,6 +58,8 @@ class Meso:
     threads: int | None = None
 
     name = "meso"
+    clock = "alpha"
+    one_pass = True
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, samples=WIDTH, max_steps=1, threads=1, seed=0)

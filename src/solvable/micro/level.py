@@ -42,6 +42,8 @@ class Micro:
     threads: int | None = None
 
     name = "micro"
+    clock = "alpha"
+    one_pass = True
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, threads=1, seed=0)

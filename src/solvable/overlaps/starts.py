@@ -16,7 +16,7 @@ def start(
     seed: Seed | None = None,
     *,
     scale: float = 1.0,
-    students: Literal["gaussian", "orthogonal"] = "gaussian",
+    students: Literal["gaussian", "orthogonal", "spanning"] = "gaussian",
     cross: float | None = None,
     student_overlap: Any = None,
     cross_overlap: Any = None,
@@ -26,12 +26,15 @@ def start(
     block_teacher_overlap: Any = None,
     readout: Any = None,
 ) -> Overlaps:
-    """A start for `problem`, one of three:
+    """A start for `problem`, one of four:
 
     - `seed` alone: students with Gaussian weights of standard deviation `scale` (on the sphere: normalised), at finite dim.
       The overlaps are drawn from their exact law, without drawing `dim` numbers.
     - `seed` and students="orthogonal": student overlap scale^2 times the identity, and Gaussian cross overlaps of standard
       deviation `cross` (default: scale/sqrt(dim)) with unit teachers, independent in each block: bocchi2026's idealised start.
+    - `seed` and students="spanning": as many students as inputs, orthogonal and equally long: quadratic ones then move as
+      infinitely many Gaussian ones of standard deviation `scale`. In saraomannelli2020's words A(0) is scale^2/dim times the
+      identity, so that its A(0) = 1 is scale = sqrt(dim).
     - overlaps as given. A plain overlap is shared among the blocks by their size; `block_...` has a leading block axis.
       What is left out is the problem's own teacher and zero cross overlap.
 
@@ -76,8 +79,14 @@ def start(
                     'cross: given with Gaussian students, whose overlaps follow; say students="orthogonal"'
                 )
             Q, R = _gaussian(problem, random, scale, T)
+        elif students == "spanning":
+            if cross is not None:
+                raise InvalidStart(
+                    'cross: given with spanning students, whose overlaps follow; say students="orthogonal"'
+                )
+            Q, R = _spanning(problem, scale, T)
         else:
-            raise InvalidStart(f"students: {students!r} given, must be 'gaussian' or 'orthogonal'")
+            raise InvalidStart(f"students: {students!r} given, must be 'gaussian', 'orthogonal' or 'spanning'")
     result = Overlaps(Q, R, T, values)
     check_start(problem, result)
     return result
@@ -137,6 +146,24 @@ def _orthogonal(
     R = cross * random.standard_normal(shape) @ np.linalg.cholesky(T + 1e-300 * np.eye(shape[2])).transpose(0, 2, 1)
     fractions = problem.inputs.fractions[:, None, None]
     return fractions * scale**2 * np.eye(problem.student.width), R
+
+
+def _spanning(problem: Problem, scale: float, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Students along the axes of the inputs. Only one block: several would not be spanned equally."""
+    dim, width = problem.inputs.dim, problem.student.width
+    if dim != width or problem.inputs.blocks > 1 or problem.student.norm != "free":
+        raise InvalidStart(
+            f"students: 'spanning' needs as many students as inputs, of one eigenvalue and with free norms; there are {width} "
+            f"students, and inputs.dim is {dim} in {problem.inputs.blocks} block(s)"
+        )
+    span = _factor(T[0])
+    if span.shape[1] > dim:
+        raise InvalidStart(
+            f'inputs.dim: {dim} dimensions cannot hold {span.shape[1]} independent teachers; say overlap="sampled"'
+        )
+    R = np.zeros((1, dim, len(span)))
+    R[0, : span.shape[1]] = scale * span.T
+    return scale**2 * np.eye(dim)[None], R
 
 
 def _gaussian(

@@ -123,14 +123,24 @@ def _quadratic_misfits(problem: Problem) -> list[str]:
     return misfits
 
 
-def _bocchi_misfits(problem: Problem) -> list[str]:
+def _one_pass_misfits(problem: Problem) -> list[str]:
+    samples = problem.training.samples
+    return [] if samples is None else [f"training.samples: is {samples}, a finite data set"]
+
+
+def _sarao_misfits(problem: Problem) -> list[str]:
     misfits = _quadratic_misfits(problem)
-    if problem.training.label_noise != 0:
-        misfits.append("training.label_noise: is not 0")
     if problem.student.norm != "free":
         misfits.append("student.norm: is not 'free'")
     if problem.training.train_readout:
         misfits.append("training.train_readout: is true")
+    return misfits
+
+
+def _bocchi_misfits(problem: Problem) -> list[str]:
+    misfits = _sarao_misfits(problem) + _one_pass_misfits(problem)
+    if problem.training.label_noise != 0:
+        misfits.append("training.label_noise: is not 0")
     return misfits
 
 
@@ -171,7 +181,7 @@ def _arnaboldi(
 
 
 def _arnaboldi_misfits(problem: Problem) -> list[str]:
-    misfits, training = _quadratic_misfits(problem), problem.training
+    misfits, training = _quadratic_misfits(problem) + _one_pass_misfits(problem), problem.training
     if problem.teacher.width != 1:
         misfits.append(f"teacher.width: is {problem.teacher.width}, not 1")
     if training.train_readout:
@@ -192,14 +202,24 @@ def _read_arnaboldi(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _sarao(m: int, m_star: int, d: int | None = None, rate: float = 1e-3) -> Problem:
-    """`rate` only sets the clock: the paper's flow is the small-rate limit."""
-    return _bocchi(p=m, p_star=m_star, eta=rate, N=d)
+def _sarao(
+    m: int, m_star: int, d: int | None = None, n: int | None = None, Delta: float = 0.0, rate: float | Schedule = 1e-3
+) -> Problem:
+    """`rate` only sets the clock: the paper's flow is the small-rate limit. `n` None is its population; label noise of
+    variance `Delta` it has not."""
+    problem = _bocchi(p=m, p_star=m_star, eta=rate, N=d)
+    return problem.replace(training__samples=n, training__label_noise=Delta)
 
 
 def _read_sarao(problem: Problem) -> dict[str, Any]:
-    rate = _rate(problem, problem.training.loss_factor)
-    return {"m": problem.student.width, "m_star": problem.teacher.width, "d": problem.inputs.dim, "rate": rate}
+    return {
+        "m": problem.student.width,
+        "m_star": problem.teacher.width,
+        "d": problem.inputs.dim,
+        "n": problem.training.samples,
+        "Delta": problem.training.label_noise,
+        "rate": _rate(problem, problem.training.loss_factor),
+    }
 
 
 def _worschech(
@@ -219,7 +239,7 @@ def _worschech(
 
 def _worschech_misfits(problem: Problem) -> list[str]:
     student, teacher, training = problem.student, problem.teacher, problem.training
-    misfits = []
+    misfits = _one_pass_misfits(problem)
     misfits += _additive_misfits(problem, ("linear", "erf", "relu"))
     if not all(math.isclose(value, math.sqrt(teacher.width) / student.width) for value in student.readout_values):
         misfits.append("student.readout: is not sqrt(teacher width) / width")
@@ -266,7 +286,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         lambda problem, risk: (_mse(problem, risk) + problem.training.label_noise) / 2,
     ),
     "saraomannelli2020": Convention(
-        "saraomannelli2020", "flow time t", _sarao, _read_sarao, _bocchi_misfits, _scaled(4.0),
+        "saraomannelli2020", "flow time t", _sarao, _read_sarao, _sarao_misfits, _scaled(4.0),
         lambda problem, risk: _mse(problem, risk) / 2,
     ),
     "worschech2024": Convention(

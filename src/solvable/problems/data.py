@@ -59,7 +59,7 @@ class Data:
     def rows(self) -> np.ndarray | None:
         """(samples, dim), or None for an iterator."""
         if isinstance(self.source, str | Path):
-            return _read(Path(self.source), self.array)
+            return read_numbers(Path(self.source), self.array)
         if hasattr(self.source, "__next__"):
             return None
         try:
@@ -215,7 +215,8 @@ def _stacks(source: Iterator[Any], dim: int | None) -> Iterator[np.ndarray]:
         yield stack
 
 
-def _read(path: Path, name: str | None) -> np.ndarray:
+def read_numbers(path: Path, name: str | None = None) -> np.ndarray:
+    """The array in a .npy file, or that of this name in a .npz file."""
     if path.suffix not in (".npy", ".npz"):
         raise ValueError(f"data: {path} given, must end in .npy or .npz")
     if not path.is_file():

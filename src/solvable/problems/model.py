@@ -63,7 +63,7 @@ _WORDS = {
     "model_attributes_type": "a table of its fields",
     "too_short": "not empty",
 }
-_BRANCHES = {"float", "int", "str", "none", "literal", "tuple", "constrained", "macro", "meso", "micro"}
+_BRANCHES = {"float", "int", "str", "none", "literal", "tuple", "constrained", "empirical", "macro", "meso", "micro"}
 
 
 def _path(location: tuple[int | str, ...]) -> list[str]:

@@ -1,4 +1,4 @@
-"""By which rule it learns: rate or schedule, batch, weight decay, loss, label noise, readout."""
+"""By which rule it learns: rate or schedule, batch, weight decay, loss, label noise, readout, samples."""
 
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -87,7 +87,8 @@ class Training(Model):
     `loss` "log-cosh" learns from 2 log cosh(label - output) in place of the square, which forgives outliers.
 
     One step moves w_k by (rate/batch) sum over the batch of F_k x / sqrt(dim); weight decay takes rate x decay x w / dim off.
-    A trained readout moves at `readout_rate` (None: the learning rate), per steps/dim.
+    A trained readout moves at `readout_rate` (None: the learning rate), per steps/dim. With `samples` there is a data set of so
+    many, seen again and again, all at once (`Empirical`); None is one pass over fresh ones.
     """
 
     learning_rate: Rate
@@ -98,6 +99,7 @@ class Training(Model):
     label_noise: NotNegative = 0.0
     train_readout: bool = False
     readout_rate: Rate | None = None
+    samples: Annotated[int, Plain, Field(gt=0, le=10**9)] | None = None
 
     @model_validator(mode="after")
     def _check(self) -> "Training":

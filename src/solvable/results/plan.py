@@ -9,12 +9,12 @@ from solvable.overlaps import Overlaps, Weights
 from solvable.problems import Problem
 from solvable.results.progress import Report, silent
 
-WATCHABLE = ("risk", "cross_overlap")
+WATCHABLE = ("risk", "cross_overlap", "training_loss")
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """Stop when a quantity passes a level: the risk, or the largest |cross overlap|."""
+    """Stop when a quantity passes a level: the risk, the largest |cross overlap|, or the training loss."""
 
     quantity: str
     level: float
@@ -28,7 +28,7 @@ class Threshold:
 def when(quantity: str, *, below: float | None = None, above: float | None = None, relative: bool = False) -> Threshold:
     """A threshold for `run(..., stop=when("risk", below=0.5, relative=True))`; relative: as a multiple of the first value.
 
-    Quantities: "risk", and "cross_overlap" for its largest absolute entry.
+    Quantities: "risk", "cross_overlap" for its largest absolute entry, and "training_loss" where there is a data set.
     """
     if quantity not in WATCHABLE:
         raise ValueError(f"when: {quantity!r} given, must be one of {', '.join(WATCHABLE)}")
@@ -66,6 +66,16 @@ class Level(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def clock(self) -> str:
+        """The unit of time where none is given."""
+        ...
+
+    @property
+    def one_pass(self) -> bool:
+        """Whether it sees every sample once, so that there is no data set."""
+        ...
 
     def settings(self) -> dict[str, Any]: ...
 

@@ -23,7 +23,7 @@ def run(
     until: float | None = None,
     *,
     times: Any = None,
-    clock: str = "alpha",
+    clock: str | None = None,
     stop: Threshold | None = None,
     keep_blocks: bool = False,
     progress: bool | None = None,
@@ -31,11 +31,12 @@ def run(
     """Follow `problem` from `start` on a level of description.
 
     `until` is the end and `times` the outputs (default: 201 equally spaced), both in the unit of `clock`: "alpha"
-    (steps/dim), "steps", "rate" or a paper's key. `stop=when(...)` ends the run at a threshold. `keep_blocks` keeps the
-    overlaps of the single blocks at all times, not only at the end. `progress` shows a bar where a level takes long
-    (None: on terminals).
+    (steps/dim), "steps", "rate" or a paper's key (None: the level's own, which is "alpha" but for Empirical). `stop=when(...)`
+    ends the run at a threshold. `keep_blocks` keeps the overlaps of the single blocks at all times, not only at the end.
+    `progress` shows a bar where a level takes long (None: on terminals).
     """
     _check_arguments(problem, [start], level, stop)
+    clock = clock or level.clock
     plan = Plan(output_times(Clock(problem, clock), until, times), stop, keep_blocks)
     lanes = [_lane(problem, start)]
     return replace(_solve(level, lanes, plan, progress), unit=clock)
@@ -49,7 +50,7 @@ def run_batch(
     *,
     learning_rates: Iterable[float | Schedule] | None = None,
     times: Any = None,
-    clock: str = "alpha",
+    clock: str | None = None,
     stop: Threshold | None = None,
     keep_blocks: bool = False,
     progress: bool | None = None,
@@ -65,9 +66,10 @@ def run_batch(
     rates = [problem.training.learning_rate] if learning_rates is None else [_plain(rate) for rate in learning_rates]
     if not starts or not rates:
         raise ValueError("run_batch: needs at least one start and one learning rate")
+    _check_arguments(problem, starts, level, stop)
+    clock = clock or level.clock
     if len(rates) > 1 and clock not in ("alpha", "steps"):
         raise ValueError(f"clock: {clock!r} runs differently for each learning rate; use 'alpha' or 'steps'")
-    _check_arguments(problem, starts, level, stop)
     problems = [problem.replace(training__learning_rate=rate) for rate in rates]
     plan = Plan(output_times(Clock(problems[0], clock), until, times), stop, keep_blocks)
     lanes = [_lane(one, first) for one in problems for first in starts]
@@ -109,6 +111,15 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
         raise TypeError(f"run: the third argument must be a level, not {_kind(level)}{hint}")
     if stop is not None and not isinstance(stop, Threshold):
         raise TypeError(f"stop: must come from when(...), not {_kind(stop)}")
+    if level.one_pass:
+        samples = problem.training.samples
+        if samples is not None:
+            raise ValueError(
+                f"training.samples: {samples} given, but {type(level).__name__} sees every sample once; "
+                f"use Empirical, or leave it out"
+            )
+        if stop is not None and stop.quantity == "training_loss":
+            raise ValueError(f"stop: {type(level).__name__} has no training loss; it sees every sample once")
     for start in starts:
         if not isinstance(start, Overlaps | Weights):
             raise TypeError(f"run: a start must be Overlaps, as from start(...), or Weights, not {_kind(start)}")

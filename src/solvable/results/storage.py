@@ -24,6 +24,11 @@ RUN_ARRAYS = (
     "block_teacher_overlap", "end_readout", "start_hash", "endings",
     "end_alpha", "nfev",
 )  # fmt: skip
+SAMPLE_ARRAYS = {
+    "training_loss": ("run", "time"),
+    "matrix": ("run", "time", "input", "input_"),
+    "teacher_matrix": ("run", "input", "input_"),
+}  # of runs on a finite data set
 _STUDENT, _CROSS = ("student", "student_"), ("student", "teacher")
 LONG_NAMES = {
     "risk": "risk",
@@ -31,6 +36,10 @@ LONG_NAMES = {
     "cross_overlap": "student-teacher overlap",
     "teacher_overlap": "teacher overlap",
     "readout": "readout",
+    "training_loss": "training loss",
+    "population_loss": "population loss",
+    "matrix": "students' quadratic form",
+    "teacher_matrix": "teachers' quadratic form",
 }
 
 
@@ -59,6 +68,11 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     if t.blocks is not None:
         variables["block_student_overlap"] = (("run", "block", "time", *_STUDENT), t.blocks.student.swapaxes(1, 2))
         variables["block_cross_overlap"] = (("run", "block", "time", *_CROSS), t.blocks.cross.swapaxes(1, 2))
+    for name, dimensions in SAMPLE_ARRAYS.items():
+        if getattr(t, name) is not None:
+            variables[name] = (dimensions, getattr(t, name))
+    if t.training_loss is not None:
+        variables["population_loss"] = (("run", "time"), t.population_loss)
     coordinates: dict[str, Any] = {
         "time": ("time", t.time, {"long_name": t.clock.label, "unit": t.unit}),
         "alpha": ("time", t.alpha, {"long_name": "α = steps / dim"}),
@@ -80,8 +94,8 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "versions": json.dumps(versions()),
     }
     dataset = xarray.Dataset(variables, coordinates, attributes)
-    for name, text in LONG_NAMES.items():
-        dataset[name].attrs["long_name"] = text
+    for name in LONG_NAMES.keys() & dataset.data_vars.keys():
+        dataset[name].attrs["long_name"] = LONG_NAMES[name]
     return dataset
 
 
@@ -128,7 +142,9 @@ def read(path: str | Path, problem: Problem | None = None) -> dict[str, Any]:
         "stop": None if stop is None else Threshold(**stop),
         "unit": data.attrs["unit"],
         "labels": {name: data[name].values for name in json.loads(data.attrs["labels"])},
-    } | {name: data[name].values for name in RUN_ARRAYS if name != "endings"}
+        **{name: data[name].values for name in RUN_ARRAYS if name != "endings"},
+        **{name: data[name].values for name in SAMPLE_ARRAYS if name in data},
+    }
 
 
 def _problem(path: str | Path, attributes: dict[str, Any], given: Problem | None) -> Problem:

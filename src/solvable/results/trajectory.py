@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-AVERAGED = ("risk", "student_overlap", "cross_overlap", "readout")
+AVERAGED = ("risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss")
 
 
 class Mean(NamedTuple):
@@ -60,6 +60,9 @@ class Trajectory:
     `risk_error` (run, time) is the error of the risk from averages over nodes, zero where all are closed; `start_risk`
     (run,) is the risk at time zero, also where the outputs begin later; `start_hash` (run,) tells which start it was.
 
+    Runs on a finite data set have `training_loss` (run, time), and the students and the teachers as quadratic forms on the inputs:
+    `matrix` (run, time, dim, dim) and `teacher_matrix` (run, dim, dim); elsewhere these are None.
+
     `alpha` counts steps/dim; `time` is the same in the unit of `clock`. Where a run did not come to a time its values
     are NaN. `labels` tell the runs of a batch apart. `data` is the labelled dataset.
     """
@@ -82,6 +85,9 @@ class Trajectory:
     end_alpha: np.ndarray
     nfev: np.ndarray
     blocks: Blocks | None = None
+    training_loss: np.ndarray | None = None
+    matrix: np.ndarray | None = None
+    teacher_matrix: np.ndarray | None = None
     stop: Threshold | None = None
     unit: str = "alpha"
     labels: dict[str, np.ndarray] = field(default_factory=dict)
@@ -102,6 +108,22 @@ class Trajectory:
     @property
     def teacher_overlap(self) -> np.ndarray:
         return self.block_teacher_overlap.sum(axis=1)
+
+    @property
+    def population_loss(self) -> np.ndarray:
+        """(run, time) the risk as saraomannelli2020 counts it, E = half the mean squared error: what the training loss becomes
+        with infinitely many samples."""
+        return self.risk / (2 * self.problem.training.loss_factor)
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """(run, time, dim) of `matrix`, rising."""
+        if self.matrix is None:
+            raise ValueError(f"eigenvalues: a run of {self.level} has no matrix on the inputs; Empirical has")
+        values = np.full(self.matrix.shape[:-1], np.nan)
+        reached = np.isfinite(self.risk)
+        values[reached] = np.linalg.eigvalsh(self.matrix[reached])
+        return values
 
     @property
     def ending(self) -> list[Ending]:
@@ -164,7 +186,11 @@ class Trajectory:
         problem, rates = self.problem, self.labels.get("learning_rate")
         if rates is not None and len(np.unique(rates[chosen])) == 1:
             problem = problem.replace(training__learning_rate=float(rates[chosen][0]))
-        arrays = {name: getattr(self, name)[chosen] for name in storage.RUN_ARRAYS}
+        arrays = {
+            name: value[chosen]
+            for name in (*storage.RUN_ARRAYS, *storage.SAMPLE_ARRAYS)
+            if (value := getattr(self, name)) is not None
+        }
         return replace(
             self, problem=problem, end_blocks=self.end_blocks.pick(chosen),
             blocks=None if self.blocks is None else self.blocks.pick(chosen),
@@ -175,8 +201,9 @@ class Trajectory:
         """Average of an array over the runs that did not diverge (nor were interrupted, if some were not), at the times that
         all of them reached (else NaN: the runs still going when others have stopped are no fair sample). Runs at several
         rates are not averaged."""
-        if name not in AVERAGED:
-            raise ValueError(f"mean: {name!r} given, must be one of {', '.join(AVERAGED)}")
+        if name not in AVERAGED or getattr(self, name) is None:
+            have = [one for one in AVERAGED if getattr(self, one) is not None]
+            raise ValueError(f"mean: {name!r} given, must be one of {', '.join(have)}")
         self._check_alike("mean")
         kept = self.endings != Ending.DIVERGED
         if (

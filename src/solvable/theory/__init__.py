@@ -2,6 +2,7 @@
 
 from solvable.theory.available import Available, available
 from solvable.theory.counting import degrees_of_freedom, solution_dimension
+from solvable.theory.flow import flow_approximation, flow_bound, flow_integral, flow_jump, flow_rate, flow_tail
 from solvable.theory.plateau import (
     Plateau,
     escape_risk,
@@ -15,6 +16,14 @@ from solvable.theory.plateau import (
     stair_lengths,
 )
 from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.recovery import (
+    counted_threshold,
+    hidden_ray_probability,
+    recovery_limit,
+    recovery_threshold,
+    statistical_dimension,
+    unique_probability,
+)
 from solvable.theory.solutions import (
     late_distance,
     late_rate,
@@ -42,10 +51,18 @@ __all__ = [
     "Prediction",
     "annealed_escape_time",
     "available",
+    "counted_threshold",
     "degrees_of_freedom",
     "escape_risk",
     "escape_time",
     "fewest_steps",
+    "flow_approximation",
+    "flow_bound",
+    "flow_integral",
+    "flow_jump",
+    "flow_rate",
+    "flow_tail",
+    "hidden_ray_probability",
     "late_distance",
     "late_rate",
     "late_risk",
@@ -61,8 +78,12 @@ __all__ = [
     "plateau_noise",
     "quenched_escape_time",
     "rate_limit",
+    "recovery_limit",
+    "recovery_threshold",
     "solution_dimension",
     "sphere_overlap",
     "stair_lengths",
+    "statistical_dimension",
+    "unique_probability",
     "zero_escape_time",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from solvable.problems import Problem
-from solvable.theory import counting, plateau, solutions, sphere
+from solvable.theory import counting, flow, plateau, recovery, solutions, sphere
 from solvable.theory.prediction import NotApplicable
 
 
@@ -45,6 +45,18 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "fewest_steps": ("fewest_steps(problem)", sphere.fewest_steps),
     "noise_floor": ("noise_floor(problem)", sphere.noise_floor),
     "late_rate": ("late_rate(problem)", solutions.late_rate),
+    "flow_tail": ("flow_tail(problem)", flow.flow_tail),
+    "flow_rate": ("flow_rate(problem, start)", flow.check_flow_rate),
+    "flow_jump": ("flow_jump(problem)", flow.flow_jump),
+    "flow_integral": ("flow_integral(problem, start)", flow.check_flow),
+    "flow_bound": ("flow_bound(problem, start, time)", flow.check_flow),
+    "flow_approximation": ("flow_approximation(problem, time)", lambda problem: flow.flow_approximation(problem, 1.0)),
+    "counted_threshold": ("counted_threshold(problem)", recovery.counted_threshold),
+    "recovery_threshold": ("recovery_threshold(problem)", recovery.check_recovery),
+    "recovery_limit": ("recovery_limit(problem)", recovery.check_limit),
+    "statistical_dimension": ("statistical_dimension(problem)", recovery.check_recovery),
+    "unique_probability": ("unique_probability(problem)", recovery.unique_probability),
+    "hidden_ray_probability": ("hidden_ray_probability(problem)", recovery.check_hidden_ray),
     "late_distance": ("late_distance(problem, alpha)", lambda problem: solutions.late_distance(problem, 1.0)),
 }
 

@@ -1,0 +1,301 @@
+"""Full-batch gradient flow on a finite data set, as a level."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from solvable.dynamics.closed_flow import flow_factor
+from solvable.empirical.kernels import POPULATION, TRAINING
+from solvable.empirical.sample import Followed, Sample
+from solvable.numerics.random import child
+from solvable.numerics.threads import one_blas_thread
+from solvable.numerics.tsit5 import FALLS, FINISHED, RISES
+from solvable.overlaps import Weights, embed
+from solvable.problems import Data, Problem, convention
+from solvable.results import Blocks, Clock, Ending, Lane, Plan, Trajectory
+from solvable.results.ensemble import Control, run_jobs
+from solvable.results.sampling import check_whole, lane_seed, seed_settings
+
+PAPER = "saraomannelli2020"
+METHODS = ("auto", "stabilised", "implicit")
+MOST_NUMBERS = 3 * 10**8  # that outputs and samples may take
+
+
+@dataclass(frozen=True)
+class Empirical:
+    """Gradient flow of quadratic students on `training.samples` samples, all at once, on `runs` data sets for each start.
+
+    Labels come from the teacher. The rows are standard Gaussian, drawn for each run, so that a larger data set begins with the
+    smaller one of the same seed; or they are `data`, all of them or the first `samples`, and then `labels` may be given too. A
+    start that is given as overlaps is turned at random against the data of each run. Without `samples` the loss is that of the
+    population and the flow has its closed form.
+
+    Time is saraomannelli2020's: `until` and `times` count t, with dW/dt = -width x gradient of half the training loss. A run
+    carries `training_loss` (half the mean squared error over the samples, E_n), `population_loss` (the same over all Gaussian
+    inputs, E) and `matrix`, the quadratic form A of the students.
+
+    `method` is "stabilised" (explicit, of order 2, costs samples x width x dim per evaluation and nothing else), "implicit" (of
+    order 4, factors a matrix of min(samples, width x dim) at every step) or "auto": implicit up to 300. `rtol` bounds the error
+    of each step relative to the largest weight; losses as small as 1e-20 stay good, because their slow modes do.
+    """
+
+    runs: int = 1
+    seed: int | np.random.SeedSequence = 0
+    data: Data | None = None
+    labels: tuple[float, ...] | None = None
+    method: Literal["auto", "stabilised", "implicit"] = "auto"
+    rtol: float = 1e-6
+    max_steps: int = 1_000_000
+    threads: int | None = None
+
+    name = "empirical"
+    clock = PAPER
+    one_pass = False
+
+    def __post_init__(self) -> None:
+        check_whole(self, runs=1, max_steps=1, threads=1, seed=0)
+        if self.method not in METHODS:
+            raise ValueError(f"method: {self.method!r} given, must be one of {', '.join(METHODS)}")
+        if not isinstance(self.rtol, int | float) or not 1e-12 <= self.rtol <= 1e-2:
+            raise ValueError(f"rtol: {self.rtol!r} given, must be between 1e-12 and 0.01")
+        if self.data is not None and not isinstance(self.data, Data):
+            raise ValueError(f"data: {type(self.data).__name__} given, must be Data(...)")
+        if self.data is not None and self.data.rows is None:
+            raise ValueError(
+                "data: an iterator given, but every sample is seen again and again; give an array or a file"
+            )
+        if self.labels is not None:
+            object.__setattr__(self, "labels", _checked_labels(self.labels, self.data))
+
+    def settings(self) -> dict[str, Any]:
+        """What the result depends on."""
+        return {
+            "runs": self.runs,
+            **seed_settings(self.seed),
+            "data": None if self.data is None else self.data.fingerprint,
+            "labels": None if self.labels is None else hashlib.sha256(np.array(self.labels).tobytes()).hexdigest(),
+            "method": self.method,
+            "rtol": self.rtol,
+            "max_steps": self.max_steps,
+        }
+
+    def check(self, lanes: list[Lane]) -> None:
+        """Refuse what this level cannot do, before anything runs."""
+        problem = lanes[0].problem
+        convention(PAPER).require(problem)
+        dim, samples = problem.inputs.dim, self.samples(problem)
+        if dim is None:
+            raise ValueError("inputs.dim: infinite, but a data set has rows of finite length; give it, or use Macro")
+        if self.data is not None:
+            self._check_data(self.data, lanes)
+        elif samples is None and self.runs > 1:
+            raise ValueError(
+                f"runs: {self.runs} given, but without training.samples there is no data set to draw; must be 1"
+            )
+        if samples is None and self.method != "auto":
+            raise ValueError(
+                f"method: {self.method!r} given, but without training.samples the flow has its closed form"
+            )
+        if dim * max(samples or 0, dim) > MOST_NUMBERS:
+            raise ValueError(f"inputs.dim: {dim} with {samples} samples is too much for memory")
+        for lane in lanes:
+            if lane.weights is None:
+                embed(lane.problem, lane.start, 0)  # refuses overlaps that no weights have
+
+    def _check_data(self, data: Data, lanes: list[Lane]) -> None:
+        problem = lanes[0].problem
+        assert data.rows is not None
+        if data.dim != problem.inputs.dim:
+            raise ValueError(f"inputs.dim: {problem.inputs.dim} given, but the data have rows of {data.dim} numbers")
+        if (problem.training.samples or 0) > len(data.rows):
+            raise ValueError(
+                f"training.samples: {problem.training.samples} given, but the data have {len(data.rows)} rows"
+            )
+        if self.labels is not None and problem.training.label_noise > 0:
+            raise ValueError("training.label_noise: given together with labels, so nothing would use it")
+        turned = any(lane.weights is None for lane in lanes)
+        if self.runs > 1 and not turned and problem.training.label_noise == 0:
+            raise ValueError(
+                f"runs: {self.runs} given, but all would see the same samples from the same weights; must be 1"
+            )
+
+    def samples(self, problem: Problem) -> int | None:
+        """How many samples a run has; None for the population."""
+        if problem.training.samples is None and self.data is not None and self.data.rows is not None:
+            return len(self.data.rows)
+        return problem.training.samples
+
+    def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
+        if plan.stop is not None and plan.stop.quantity == "cross_overlap":
+            raise ValueError("stop: 'cross_overlap' given, but Empirical watches 'risk' and 'training_loss' only")
+        if plan.stop is not None and self.samples(lanes[0].problem) is None:
+            raise ValueError(
+                "stop: given, but the closed form of the population's flow does not watch thresholds; use Macro"
+            )
+        kept = _Kept(lanes, plan, self.runs)
+        jobs = [
+            _Flow(self, lane, i * self.runs + run, run, kept)
+            for i, lane in enumerate(lanes)
+            for run in range(self.runs)
+        ]
+        with one_blas_thread():  # each of our threads has a product of its own to compute
+            run_jobs(jobs, [1.0] * len(jobs), self.threads, plan.report)
+        return kept.trajectory(self)
+
+
+class _Kept:
+    """What is kept of all runs; NaN where a run did not come to."""
+
+    def __init__(self, lanes: list[Lane], plan: Plan, each: int) -> None:
+        problem = lanes[0].problem
+        self.lanes, self.plan, self.each = lanes, plan, each
+        runs, times, p, q = len(lanes) * each, plan.times.size, problem.student.width, problem.teacher.width
+        dim = problem.inputs.dim or 0
+        numbers = runs * times * (p * (p + q) + dim**2)
+        if numbers > MOST_NUMBERS:
+            raise ValueError(
+                f"times: {runs} runs with {times} outputs take {numbers:.3g} numbers, must be at most {MOST_NUMBERS:.0e}; "
+                f"ask for fewer times or runs"
+            )
+        self.training, self.population = np.full((2, runs, times), np.nan)
+        self.student = np.full((runs, times, p, p), np.nan)
+        self.cross = np.full((runs, times, p, q), np.nan)
+        self.matrix = np.full((runs, times, dim, dim), np.nan)
+        self.teacher = np.full((runs, dim, dim), np.nan)
+        self.end_student = np.repeat([lane.start.block_student_overlap for lane in lanes], each, axis=0)
+        self.end_cross = np.repeat([lane.start.block_cross_overlap for lane in lanes], each, axis=0)
+        self.start_loss = np.repeat([_loss(lane) for lane in lanes], each)
+        self.endings = np.full(runs, Ending.INTERRUPTED)
+        self.end_alpha, self.nfev = np.zeros(runs), np.zeros(runs, dtype=np.int64)
+
+    def trajectory(self, level: Empirical) -> Trajectory:
+        lanes, each, problem = self.lanes, self.each, self.lanes[0].problem
+        readout = np.repeat([lane.start.readout for lane in lanes], each, axis=0)
+        risks = 2 * problem.training.loss_factor
+        return Trajectory(
+            problem=problem,
+            level=level.name,
+            settings=level.settings(),
+            alpha=self.plan.times,
+            risk=risks * self.population,
+            risk_error=np.zeros_like(self.population),
+            start_risk=risks * self.start_loss,
+            student_overlap=self.student,
+            cross_overlap=self.cross,
+            readout=np.repeat(readout[:, None], self.plan.times.size, axis=1),
+            block_teacher_overlap=np.repeat([lane.start.block_teacher_overlap for lane in lanes], each, axis=0),
+            end_blocks=Blocks(self.end_student, self.end_cross),
+            end_readout=readout,
+            start_hash=np.repeat(np.array([lane.start.hash for lane in lanes], dtype=object), each),
+            endings=self.endings,
+            end_alpha=self.end_alpha,
+            nfev=self.nfev,
+            training_loss=self.training,
+            matrix=self.matrix,
+            teacher_matrix=self.teacher,
+            stop=self.plan.stop,
+        )
+
+
+class _Flow:
+    """One run: the data, the flow, and what is kept of it."""
+
+    def __init__(self, level: Empirical, lane: Lane, place: int, run: int, kept: _Kept) -> None:
+        self.level, self.lane, self.place, self.kept = level, lane, place, kept
+        problem = lane.problem.replace(training__samples=None)  # so that data sets of one seed begin with the same rows
+        self.seed = child(lane_seed(level.seed, 4, Lane(problem, lane.start)), run)
+
+    def __call__(self, control: Control, place: int) -> None:
+        if control.stopped:
+            return
+        problem, kept, clock = self.lane.problem, self.kept, Clock(self.lane.problem, PAPER)
+        weights = self.lane.weights or embed(problem, self.lane.start, child(self.seed, 0))
+        dim, p = weights.student.shape[1], len(weights.student)
+        teacher = weights.teacher / np.sqrt(dim * len(weights.teacher))
+        sample = self._sample(problem, teacher.T @ teacher)
+        # students W (p, d) are P F with orthonormal columns P: the flow moves the factor F alone
+        P, first = (np.eye(p), weights.student) if p <= dim else np.linalg.qr(weights.student)
+        first = first / np.sqrt(dim * p)
+        times = clock.from_alpha(kept.plan.times)
+        if len(sample.rows):
+            level = self.level
+            found = sample.follow(
+                first, times, method=level.method, rtol=level.rtol, max_steps=level.max_steps,
+                watch=self._watch(sample, first), halt=control.halt,
+            )  # fmt: skip
+        else:
+            found = _population(sample, first, times)
+        self._keep(found, sample, P, weights, clock)
+        control.done[place] = 1.0
+
+    def _sample(self, problem: Problem, teacher: np.ndarray) -> Sample:
+        level, count = self.level, self.level.samples(problem) or 0
+        if level.data is not None:
+            assert level.data.rows is not None
+            rows = np.ascontiguousarray(level.data.prepared(level.data.rows[:count]))
+        else:
+            rows = np.random.default_rng(child(self.seed, 1)).standard_normal((count, len(teacher)))
+        if level.labels is not None:
+            return Sample(rows, np.array(level.labels[:count]), teacher)
+        noise = np.random.default_rng(child(self.seed, 2)).standard_normal(count)
+        return Sample.from_teacher(rows, teacher, np.sqrt(problem.training.label_noise) * noise)
+
+    def _watch(self, sample: Sample, first: np.ndarray) -> tuple[int, int, float]:
+        """Which of the losses to stop at, in which direction, and the level."""
+        stop = self.kept.plan.stop
+        if stop is None:
+            return -1, RISES, 0.0
+        which = TRAINING if stop.quantity == "training_loss" else POPULATION
+        unit = 1.0 if which == TRAINING else 2 * self.lane.problem.training.loss_factor
+        level = stop.level_for(unit * float(sample.losses(first)[which])) / unit
+        return which, FALLS if stop.falls else RISES, level
+
+    def _keep(self, found: Followed, sample: Sample, P: np.ndarray, weights: Weights, clock: Clock) -> None:
+        kept, i = self.kept, self.place
+        kept.training[i], kept.population[i] = found.training, found.population
+        kept.student[i], kept.cross[i] = _overlaps(P, found.factors, weights)
+        kept.matrix[i] = found.factors.transpose(0, 2, 1) @ found.factors
+        kept.teacher[i] = sample.teacher
+        kept.end_student[i, 0], kept.end_cross[i, 0] = _overlaps(P, found.last, weights)
+        kept.endings[i], kept.nfev[i] = found.ending, found.evaluations
+        kept.end_alpha[i] = kept.plan.times[-1] if found.ending == FINISHED else clock.to_alpha(found.end)
+
+
+def _overlaps(P: np.ndarray, factors: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+    """Student overlap (..., p, p) and cross overlap (..., p, p*) of students sqrt(dim p) P F."""
+    rows = np.sqrt(len(P)) * P @ factors
+    return rows @ rows.swapaxes(-1, -2), rows @ weights.teacher.T / np.sqrt(weights.teacher.shape[1])
+
+
+def _population(sample: Sample, first: np.ndarray, times: np.ndarray) -> Followed:
+    """The flow on the population, in closed form; its training loss is the population loss."""
+    values, vectors = np.linalg.eigh(sample.teacher)
+    values = np.where(values > 1e-14 * len(values) * values[-1], values, 0.0)
+    factors = flow_factor(first @ vectors, values, times, turn=True).factor @ vectors.T
+    loss = sample.losses(factors)[POPULATION]
+    return Followed(factors, loss, loss, factors[-1], float(times[-1]), FINISHED, 0)
+
+
+def _loss(lane: Lane) -> float:
+    """Population loss at the start: E = [2 |A - A*|^2 + (tr (A - A*))^2] / 2, from overlaps."""
+    p, q = lane.problem.student.width, lane.problem.teacher.width
+    Q, R, T = lane.start.student_overlap / p, lane.start.cross_overlap, lane.start.teacher_overlap / q
+    squares = (Q**2).sum() - 2 * (R**2).sum() / (p * q) + (T**2).sum()
+    return float(squares + 0.5 * (np.trace(Q) - np.trace(T)) ** 2)
+
+
+def _checked_labels(labels: Any, data: Data | None) -> tuple[float, ...]:
+    if data is None:
+        raise ValueError("labels: given without data, whose rows they would belong to")
+    try:
+        array = np.asarray(labels, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError("labels: must be numbers, one for each row of data") from None
+    assert data.rows is not None
+    if array.shape != (len(data.rows),) or not np.isfinite(array).all():
+        raise ValueError(
+            f"labels: shape {array.shape} given, must be {len(data.rows)} finite numbers, one for each row of data"
+        )
+    return tuple(array.tolist())

@@ -1,0 +1,78 @@
+"""The training loss as a landscape of quadratic forms A, and the flow on it, dA/dt = G A + A G (saraomannelli2020, 5).
+
+Forms are vectors of their entries (`numerics.symmetric`), the coordinates in which the loss is quadratic. For the string
+method, and as a second way to the flow; `Empirical` follows a factor of A instead.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from solvable.empirical.certificates import check_rows
+from solvable.numerics.symmetric import squares, to_matrix, to_vector
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingLandscape:
+    """Samples `rows` (n, d), labelled by `teacher` (units, d). Points are (..., d (d + 1)/2)."""
+
+    rows: Any
+    teacher: Any
+
+    def __post_init__(self) -> None:
+        rows, teacher = check_rows(self.rows, self.teacher)
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "teacher", teacher)
+
+    @cached_property
+    def solution(self) -> np.ndarray:
+        """The teacher's form."""
+        return to_vector(self.teacher.T @ self.teacher / len(self.teacher))
+
+    @cached_property
+    def identity(self) -> np.ndarray:
+        return to_vector(np.eye(self.rows.shape[1]))
+
+    @cached_property
+    def hessian(self) -> np.ndarray:
+        seen = squares(self.rows)
+        return seen.T @ seen / len(self.rows)
+
+    def energy(self, points: np.ndarray) -> np.ndarray:
+        """Training loss E_n, 1/2 mean (label - x^T A x)^2."""
+        residuals = (points - self.solution) @ squares(self.rows).T
+        return 0.5 * (residuals**2).mean(axis=-1)
+
+    def population_loss(self, points: np.ndarray) -> np.ndarray:
+        gap = points - self.solution
+        return (gap**2).sum(axis=-1) + 0.5 * (gap @ self.identity) ** 2
+
+    def _pull(self, points: np.ndarray) -> np.ndarray:
+        """G (..., d, d)."""
+        return to_matrix((self.solution - points) @ self.hessian)
+
+    def force(self, points: np.ndarray) -> np.ndarray:
+        A, G = to_matrix(points), self._pull(points)
+        return to_vector(G @ A + A @ G)
+
+    def jacobian(self, points: np.ndarray) -> np.ndarray:
+        """S -> G S + S G - (A (H S) + (H S) A)."""
+        return self._both_sides(self._pull(points)) - self._both_sides(to_matrix(points)) @ self.hessian
+
+    def _both_sides(self, matrices: np.ndarray) -> np.ndarray:
+        """(..., D, D) the map S -> M S + S M on vectors."""
+        units = to_matrix(np.eye(self.identity.size))
+        M = matrices[..., None, :, :]
+        return to_vector(M @ units + units @ M).swapaxes(-1, -2)
+
+    def growth(self, points: np.ndarray) -> np.ndarray:
+        """Twice the largest eigenvalue of G: the other part of the Jacobian only brings flow lines together."""
+        fastest: np.ndarray = 2 * np.linalg.eigvalsh(self._pull(points))[..., -1]
+        return fastest
+
+    def project(self, points: np.ndarray) -> np.ndarray:
+        """The nearest positive semidefinite forms."""
+        values, vectors = np.linalg.eigh(to_matrix(points))
+        return to_vector((vectors * np.maximum(values, 0.0)[..., None, :]) @ vectors.swapaxes(-1, -2))

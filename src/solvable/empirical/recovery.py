@@ -1,0 +1,123 @@
+"""How many samples determine the teacher, on given data and over many data sets."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from solvable.empirical.certificates import check_rows, decide, turned
+from solvable.empirical.sample import Sample
+from solvable.numerics.random import child
+from solvable.numerics.threads import one_blas_thread
+from solvable.problems import Problem, convention
+from solvable.results.ensemble import Control, run_jobs
+from solvable.results.progress import silent
+
+SHORT = 24  # inputs below which decisions are so short that threads only wait for each other
+
+
+def recovered(rows: Any, teacher: Any) -> bool:
+    """Whether the samples determine the teacher, by a verified certificate."""
+    return decide(rows, teacher).unique
+
+
+def fewest_samples(rows: Any, teacher: Any, enough: Callable[[Any, Any], bool] = recovered) -> int:
+    """How many of `rows`, from the first on, it takes to determine the teacher (more samples never hurt). Needs as many rows as
+    symmetric matrices have entries, dim (dim + 1)/2, where it is always determined.
+
+    `enough(rows, teacher)` tells whether so many are; left out, it is by certificates.
+    """
+    X, W = check_rows(rows, teacher)
+    dim, rank = X.shape[1], turned(W)[1]
+    low, high = dim * rank - rank * (rank - 1) // 2, dim * (dim + 1) // 2  # never enough, always enough
+    if len(X) < high:
+        raise ValueError(f"rows: {len(X)} given, must be at least dim (dim + 1)/2 = {high}")
+    if rank == dim:
+        low = high - 1
+    guess, stride = low + dim - rank, max(1, (dim - rank) // 2)
+    while high - low > 1:  # spread out from the guess until it is between, then halve
+        at = min(max(guess, low + 1), high - 1)
+        if enough(X[:at], W):
+            high, guess = at, at - stride
+        else:
+            low, guess = at, at + stride
+        stride *= 2
+        if not low < guess < high:
+            guess = (low + high) // 2
+            stride = high - low
+    return high
+
+
+@dataclass(frozen=True, eq=False)
+class Recovery:
+    """`fewest` (instances,): on each of so many data sets, how many samples it took to determine the teacher."""
+
+    problem: Problem
+    fewest: np.ndarray
+
+    @property
+    def mean(self) -> float:
+        return float(self.fewest.mean())
+
+    @property
+    def standard_error(self) -> float:
+        return float(self.fewest.std(ddof=1) / np.sqrt(self.fewest.size)) if self.fewest.size > 1 else float("nan")
+
+    def probability(self, samples: Any, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Part of the data sets in which `samples` are enough, and its confidence interval (Clopper and Pearson's)."""
+        from scipy.stats import beta
+
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence: {confidence} given, must be between 0 and 1")
+        n, many = np.asarray(samples), self.fewest.size
+        good = (self.fewest <= n[..., None]).sum(axis=-1)
+        tail = 0.5 * (1 - confidence)
+        with np.errstate(invalid="ignore"):
+            low = np.where(good > 0, beta.ppf(tail, good, many - good + 1), 0.0)
+            high = np.where(good < many, beta.ppf(1 - tail, good + 1, many - good), 1.0)
+        return good / many, low, high
+
+
+def recovery(
+    problem: Problem, instances: int = 100, seed: Any = 0, *, by: str = "certificate", threads: int | None = None
+) -> Recovery:
+    """How many samples it takes to determine the teacher of `problem`, on so many Gaussian data sets, each with a teacher in
+    random directions (its norms and angles do not matter, only how many it has).
+
+    by="certificate" decides exactly; by="flow" as saraomannelli2020 did, by whether gradient flow comes to the teacher
+    (`recovered_by_flow`). Instance i follows from the seed, i and the problem's dim and teacher width.
+    """
+    convention("saraomannelli2020").require(problem)
+    dim, width = problem.inputs.dim, problem.teacher.width
+    if dim is None:
+        raise ValueError("inputs.dim: infinite, but a data set has rows of finite length")
+    if by not in ("certificate", "flow"):
+        raise ValueError(f"by: {by!r} given, must be 'certificate' or 'flow'")
+    if not isinstance(instances, int) or isinstance(instances, bool) or instances < 1:
+        raise ValueError(f"instances: {instances!r} given, must be a whole number, at least 1")
+    fewest = np.zeros(instances, dtype=np.int64)
+
+    def job(control: Control, i: int) -> None:
+        random = np.random.default_rng(child(seed, 5, dim, width, i))
+        teacher, rows = random.standard_normal((width, dim)), random.standard_normal((dim * (dim + 1) // 2, dim))
+        fewest[i] = fewest_samples(rows, teacher, recovered if by == "certificate" else recovered_by_flow)
+        control.done[i] = 1.0
+
+    if threads is None and dim < SHORT:
+        threads = 1
+    with one_blas_thread():
+        run_jobs([job] * instances, [1.0] * instances, threads, silent)
+    return Recovery(problem, fewest)
+
+
+def recovered_by_flow(rows: Any, teacher: Any, until: float = 1e6) -> bool:
+    """Whether gradient flow from A(0) = 1 comes to the teacher: its population loss still falls by half over the last decade, and
+    the training loss has not vanished before (where a teacher of full rank is found, both vanish)."""
+    X, W = check_rows(rows, teacher)
+    A, dim = W.T @ W / len(W), X.shape[1]
+    found = Sample.from_teacher(X, A).follow(np.eye(dim), np.array([0.1 * until, until]))
+    early, late = found.population
+    if np.linalg.matrix_rank(W) == dim:
+        return bool(late < 1e-10)
+    return bool(late < 0.5 * early and found.training[-1] > 1e-20)

@@ -1,0 +1,88 @@
+"""A data set, and the quadratic students and teachers that meet on it."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from solvable.empirical import kernels
+from solvable.numerics import stiff
+
+BOUND = 1e4  # weights beyond this multiple of the first ones have diverged
+MOST_IMPLICIT = 300  # unknowns up to which a matrix of their number is factored at every step
+
+
+class Followed(NamedTuple):
+    """factors (time, k, d), training and population losses (time,), NaN where not reached; the last factor, its time, how it
+    ended (as `Ending` counts) and the right-hand sides that it took."""
+
+    factors: np.ndarray
+    training: np.ndarray
+    population: np.ndarray
+    last: np.ndarray
+    end: float
+    ending: int
+    evaluations: int
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Inputs `rows` (n, d) with `labels` (n,); students as a factor `first` (k, d) of their matrix A = F^T F, teachers as a
+    matrix `teacher` (d, d). Any number of samples, or none, where only the population loss has a meaning."""
+
+    rows: np.ndarray
+    labels: np.ndarray
+    teacher: np.ndarray
+
+    @classmethod
+    def from_teacher(cls, rows: np.ndarray, teacher: np.ndarray, noise: np.ndarray | float = 0.0) -> "Sample":
+        return cls(rows, np.einsum("si,ij,sj->s", rows, teacher, rows) + noise, teacher)
+
+    def packed(self, factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`ints` and `floats` as the kernels take them."""
+        ints = np.array([*self.rows.shape, len(factor)], dtype=np.int64)
+        return ints, np.concatenate([self.rows.ravel(), self.labels, self.teacher.ravel()])
+
+    def losses(self, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Training and population loss of each of `factors` (..., k, d)."""
+        ints, floats = self.packed(factors.reshape(-1, *factors.shape[-2:])[0])
+        flat = np.ascontiguousarray(factors).reshape(-1, factors.shape[-2] * factors.shape[-1])
+        found = np.empty((len(flat), 2))
+        for y, out in zip(flat, found, strict=True):
+            kernels.losses(y, ints, floats, out)
+        return found[:, 0].reshape(factors.shape[:-2]), found[:, 1].reshape(factors.shape[:-2])
+
+    def follow(
+        self,
+        first: np.ndarray,
+        times: np.ndarray,
+        *,
+        method: str = "auto",
+        rtol: float = 1e-6,
+        max_steps: int = 10**6,
+        watch: tuple[int, int, float] = (-1, 1, 0.0),
+        halt: np.ndarray | None = None,
+    ) -> Followed:
+        """The flow of the factor `first` (k, d) through `times`, by `method` "stabilised" or "implicit", or by which of the two
+        is cheaper ("auto"). `watch` is which of the losses to stop at, in which direction, and the level."""
+        (n, d), k = self.rows.shape, len(first)
+        ints, floats = self.packed(first)
+        implicit = method == "implicit" or (method == "auto" and min(n, k * d) <= MOST_IMPLICIT)
+        states, losses = np.empty((times.size, k * d)), np.empty((times.size, 2))
+        last, report = np.empty(k * d), np.zeros(5)
+        stiff.follow(
+            implicit, kernels.slope, kernels.factor, kernels.solve, kernels.fastest_growth, kernels.losses,
+            np.ascontiguousarray(first).ravel(), times,
+            rtol, max_steps, BOUND * max(1.0, float(np.abs(first).max())), *watch,
+            ints, floats, np.empty(kernels.room(n, d, k) if implicit else 0),
+            states, losses, last, report, np.zeros(1) if halt is None else halt,
+        )  # fmt: skip
+        return Followed(
+            states.reshape(-1, k, d),
+            losses[:, 0],
+            losses[:, 1],
+            last.reshape(k, d),
+            float(report[1]),
+            int(report[0]),
+            int(report[2]),
+        )

@@ -1,0 +1,90 @@
+"""How gradient flow on a data set ends.
+
+Where the samples determine a teacher of rank below dim, the part of A outside its range falls as D/t, with the positive
+semidefinite D that minimises <D, S D>/2 - tr D/2, S the Hessian of the training loss on that part with all else relaxed (its
+Schur complement). The training loss is then tr D / (4 t^2). Where the teacher has full rank, losses fall exponentially, as
+exp(-2 mu t) with the smallest eigenvalue mu of the linearised flow. Neither is in saraomannelli2020, which has the population only.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from solvable.empirical.certificates import check_rows, turned
+from solvable.numerics.symmetric import squares, to_matrix, to_vector
+
+
+class Tail(NamedTuple):
+    """training_loss x t^2 and population_loss x t^2 at late times, and the limit of t (A - A*)."""
+
+    training: float
+    population: float
+    matrix: np.ndarray
+
+
+def tail(rows: Any, teacher: Any) -> Tail:
+    """The end of the flow on samples `rows` (n, d) that determine the teachers (units, d), of rank below d, from any start of full
+    rank. Samples that do not determine them give no such end: ask `decide` first."""
+    X, W = check_rows(rows, teacher)
+    turn, rank = turned(W)
+    dim = X.shape[1]
+    if rank == dim:
+        raise ValueError("tail: the teacher has full rank, so the end is exponential; see late_rate")
+    H = _hessian(X @ turn.T)
+    outside = to_vector(np.pad(np.ones((dim - rank, dim - rank)), ((rank, 0), (rank, 0)))) > 0
+    H_oo, H_on, H_nn = H[np.ix_(~outside, ~outside)], H[np.ix_(~outside, outside)], H[np.ix_(outside, outside)]
+    response = -np.linalg.solve(H_oo, H_on)
+    schur = H_nn + H_on.T @ response
+    D = _smallest(schur)
+    vector = np.empty(len(H))
+    vector[outside], vector[~outside] = to_vector(D), response @ to_vector(D)
+    matrix = to_matrix(vector)
+    population = float((matrix**2).sum() + 0.5 * np.trace(matrix) ** 2)
+    return Tail(0.25 * float(np.trace(D)), population, turn.T @ matrix @ turn)
+
+
+def late_rate(rows: Any, teacher: Any) -> float:
+    """Rate 2 mu at which losses fall in the end, as exp(-2 mu t), where the teacher's matrix has full rank and the samples
+    determine it."""
+    X, W = check_rows(rows, teacher)
+    A = W.T @ W / len(W)
+    values, vectors = np.linalg.eigh(A)
+    if values[0] <= 1e-12 * values[-1]:
+        raise ValueError("late_rate: the teacher has not full rank, so the end is algebraic; see tail")
+    H = _hessian(X @ vectors)
+    root = np.sqrt(_pair_sums(values))  # of S -> A S + S A, diagonal in these coordinates
+    slowest = float(np.linalg.eigvalsh(root[:, None] * H * root)[0])
+    if slowest <= 1e-12 * float(values[-1]):
+        raise ValueError(f"late_rate: {len(X)} samples do not determine the teacher")
+    return 2 * slowest
+
+
+def _pair_sums(values: np.ndarray) -> np.ndarray:
+    i, j = np.triu_indices(len(values))
+    return values[i] + values[j]
+
+
+def _hessian(rows: np.ndarray) -> np.ndarray:
+    """Of the training loss in the entries of A, as vectors."""
+    seen = squares(rows)
+    return seen.T @ seen / len(rows)
+
+
+def _smallest(S: np.ndarray, tolerance: float = 1e-10, most: int = 100_000) -> np.ndarray:
+    """The positive semidefinite D that minimises <D, S D>/2 - tr D/2, by alternating directions."""
+    values, vectors = np.linalg.eigh(S)
+    if values[0] <= 1e-12 * values[-1]:
+        raise ValueError("tail: the samples leave directions outside the teacher's range unseen; see decide")
+    rho = float(np.sqrt(values[0] * values[-1]))
+    k = to_matrix(np.zeros(len(S))).shape[-1]
+    half = 0.5 * to_vector(np.eye(k))
+    Z, U = half.copy(), np.zeros_like(half)
+    for _ in range(most):
+        X = vectors @ ((vectors.T @ (half + rho * (Z - U))) / (values + rho))
+        spread, frame = np.linalg.eigh(to_matrix(X + U))
+        new = to_vector((frame * np.maximum(spread, 0.0)) @ frame.T)
+        U += X - new
+        moved, Z = np.linalg.norm(new - Z) + np.linalg.norm(X - new), new
+        if moved <= tolerance * np.linalg.norm(Z):
+            return to_matrix(Z)
+    raise ArithmeticError("tail: no convergence")

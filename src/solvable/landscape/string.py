@@ -1,0 +1,149 @@
+"""The string method: a path of least resistance between two points (e2007's simplified form).
+
+A chain of images hangs between the ends. Every image follows the flow for a while, then all are set back to equal distances along
+the chain, until nothing moves. Flow lines do not depend on how fast they are followed, so every image takes a step of its own:
+as long as its neighbours are apart, linearly implicit, which converges where the flow is stiff or slow.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+LONGEST = 20.0  # of a step in time, where the flow has almost come to rest
+
+
+class Landscape(Protocol):
+    """What a string hangs in. `points` is (images, n) everywhere."""
+
+    def energy(self, points: np.ndarray) -> np.ndarray:
+        """(images,)"""
+        ...
+
+    def force(self, points: np.ndarray) -> np.ndarray:
+        """(images, n) where the flow goes: downhill, in whatever metric."""
+        ...
+
+    def jacobian(self, points: np.ndarray) -> np.ndarray:
+        """(images, n, n) derivative of the force."""
+        ...
+
+    def growth(self, points: np.ndarray) -> np.ndarray:
+        """(images,) the fastest rate at which neighbouring flow lines part, or more."""
+        ...
+
+    def project(self, points: np.ndarray) -> np.ndarray:
+        """(images, n) the nearest points that are allowed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Potential:
+    """A landscape from functions of one point: its value, `gradient(x)` and, unless differences are to do, `hessian(x)`."""
+
+    function: Any
+    gradient: Any
+    hessian: Any = None
+
+    def energy(self, points: np.ndarray) -> np.ndarray:
+        return np.array([float(self.function(x)) for x in points])
+
+    def force(self, points: np.ndarray) -> np.ndarray:
+        return -np.array([np.asarray(self.gradient(x), dtype=float) for x in points])
+
+    def jacobian(self, points: np.ndarray) -> np.ndarray:
+        if self.hessian is not None:
+            return -np.array([np.asarray(self.hessian(x), dtype=float) for x in points])
+        n = points.shape[1]
+        made = np.empty((*points.shape, n))
+        for i in range(n):
+            step = 6e-6 * np.maximum(np.abs(points).max(axis=1), 1e-3)
+            nudge = np.zeros_like(points)
+            nudge[:, i] = step
+            made[:, :, i] = (self.force(points + nudge) - self.force(points - nudge)) / (2 * step[:, None])
+        return made
+
+    def growth(self, points: np.ndarray) -> np.ndarray:
+        matrices = self.jacobian(points)
+        fastest: np.ndarray = np.linalg.eigvalsh(matrices + matrices.swapaxes(1, 2))[:, -1] / 2
+        return fastest
+
+    def project(self, points: np.ndarray) -> np.ndarray:
+        return points
+
+
+@dataclass(frozen=True, eq=False)
+class String:
+    """points (images, n) at equal distances, their energy (images,). `moved` is by how much the last iteration moved the images,
+    over the length of the string; `converged` if that is below the tolerance."""
+
+    points: np.ndarray
+    energy: np.ndarray
+    moved: float
+    iterations: int
+    converged: bool
+
+    @property
+    def length(self) -> float:
+        return float(np.linalg.norm(np.diff(self.points, axis=0), axis=1).sum())
+
+
+def string(
+    landscape: Landscape,
+    start: Any,
+    end: Any,
+    *,
+    images: int = 100,
+    tolerance: float = 1e-4,
+    iterations: int = 500,
+) -> String:
+    """The string between `start` and `end` (n,), both held, from a straight one. An iteration moves the images by `moved`, the
+    largest distance over the length of the string; it has converged when that falls below `tolerance`."""
+    first, last = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    if first.ndim != 1 or first.shape != last.shape or not (np.isfinite(first).all() and np.isfinite(last).all()):
+        raise ValueError(
+            f"string: ends of shape {first.shape} and {last.shape} given, must be finite vectors of equal length"
+        )
+    if (first == last).all():
+        raise ValueError("string: start and end are the same point")
+    for name, value, least in [("images", images, 3), ("iterations", iterations, 1)]:
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ValueError(f"{name}: {value!r} given, must be a whole number, at least {least}")
+    if not tolerance > 0:
+        raise ValueError(f"tolerance: {tolerance!r} given, must be positive")
+    points = first + np.linspace(0, 1, images)[:, None] * (last - first)
+    moved, done = np.inf, 0
+    while done < iterations and not moved <= tolerance:
+        length = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
+        new = points.copy()
+        new[1:-1] = landscape.project(points[1:-1] + _step(landscape, points[1:-1], length / (images - 1)))
+        new = _even(new)
+        moved = float(np.linalg.norm(new - points, axis=1).max() / length)
+        points, done = new, done + 1
+        if not np.isfinite(moved):
+            raise ArithmeticError(f"string: the images are lost after {done} iterations")
+    return String(points, landscape.energy(points), moved, done, moved <= tolerance)
+
+
+def _step(landscape: Landscape, points: np.ndarray, spacing: float) -> np.ndarray:
+    """How far the flow takes each image in a time of its own, (1/dt - J) step = force."""
+    force = landscape.force(points)
+    speed = np.linalg.norm(force, axis=1)
+    times = np.minimum(LONGEST, spacing / np.maximum(speed, 1e-300))
+    times = np.minimum(times, 0.5 / np.maximum(landscape.growth(points), 1e-300))  # else the step would go uphill
+    matrices = -landscape.jacobian(points)
+    diagonal = np.arange(points.shape[1])
+    matrices[:, diagonal, diagonal] += 1 / times[:, None]
+    return np.linalg.solve(matrices, force[:, :, None])[:, :, 0]
+
+
+def _even(points: np.ndarray) -> np.ndarray:
+    """The same chain with images at equal distances, by straight lines between them (so that convex sets are not left)."""
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+    wanted = np.linspace(0, along[-1], len(points))
+    right = np.clip(np.searchsorted(along, wanted, side="right"), 1, len(points) - 1)
+    left = right - 1
+    share = (wanted - along[left]) / np.maximum(along[right] - along[left], 1e-300)
+    made = points[left] + share[:, None] * (points[right] - points[left])
+    made[0], made[-1] = points[0], points[-1]
+    return made

@@ -1,0 +1,155 @@
+"""Gradient flow of quadratic students on the population: how fast it ends, what bounds it, and what its loss adds up to.
+
+Time and loss are saraomannelli2020's: t, and E = tr D^2 + (tr D)^2 / 2 with D = A - A* (`Trajectory.population_loss`). The flow
+itself has a closed form; `Empirical` without `training.samples` follows it.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from solvable.overlaps import Overlaps, check_start
+from solvable.problems import InvalidProblem, Problem, convention
+from solvable.theory.prediction import NotApplicable, Prediction
+
+PAPER = "saraomannelli2020"
+COMMUTES = "students span all inputs equally at the start: A(0) is a multiple of the identity"
+
+
+def _sizes(problem: Problem) -> tuple[int, int]:
+    """Dimension, and rank of the teacher."""
+    try:
+        convention(PAPER).require(problem)
+    except InvalidProblem as error:
+        raise NotApplicable(str(error)) from None
+    if problem.training.samples is not None:
+        raise NotApplicable(f"training.samples: is {problem.training.samples}, not the population; see `empirical`")
+    if problem.inputs.dim is None:
+        raise NotApplicable("inputs.dim: is infinite")
+    return problem.inputs.dim, min(problem.teacher.width, problem.inputs.dim)
+
+
+def _spanning(problem: Problem) -> tuple[int, int]:
+    d, r = _sizes(problem)
+    if problem.student.width < d:
+        raise NotApplicable(f"student.width: {problem.student.width} students do not span {d} inputs")
+    return d, r
+
+
+def check_flow(problem: Problem) -> None:
+    _spanning(problem)
+
+
+def flow_tail(problem: Problem) -> Prediction:
+    """t^2 E at late times, where the teacher has fewer units than there are inputs: (d - m*) (m* + 2) / (16 (d + 2)), whatever the
+    teacher's norms and angles and from any start of full rank. saraomannelli2020 has 1/16 (26)."""
+    d, r = _spanning(problem)
+    if r == d:
+        raise NotApplicable("teacher.width: is not below dim, so the end is exponential; see flow_rate")
+    value = (d - r) * (r + 2) / (16 * (d + 2))
+    return Prediction(value, ("student matrix of full rank at the start", "late times"), "slowest modes at the teacher")
+
+
+def check_flow_rate(problem: Problem) -> None:
+    d, r = _spanning(problem)
+    if r < d:
+        raise NotApplicable("teacher.width: is below dim, so the end is algebraic; see flow_tail")
+
+
+def flow_rate(problem: Problem, start: Overlaps) -> Prediction:
+    """Rate at which E falls in the end, as exp(-rate t), where the teacher's matrix has full rank: twice the smallest eigenvalue
+    of 4 diag(l) + 2 l 1^T for the eigenvalues l of A*; or 4 (l_1 + l_2), with the two smallest, if that is less and the start
+    does not commute with the teacher. About 8 l_1. saraomannelli2020 has 4 (d + 2) (29)."""
+    check_flow_rate(problem)
+    check_start(problem, start)
+    values = _eigenvalues(start, problem)
+    root = np.sqrt(values)
+    slowest = float(np.linalg.eigvalsh(4 * np.diag(values) + 2 * np.outer(root, root))[0])
+    if not _commutes(problem, start) and len(values) > 1:
+        slowest = min(slowest, 2 * float(values[0] + values[1]))
+    return Prediction(2 * slowest, ("late times",), "linearised flow at the teacher")
+
+
+def flow_jump(problem: Problem) -> Prediction:
+    """When the eigenvalues along an orthonormal teacher come up from the plateau: log(d) / (4 l), l = 1/m*.
+    saraomannelli2020 has log(2 d) / (2 m* + 4)."""
+    d, r = _spanning(problem)
+    if problem.teacher.overlap != "orthonormal":
+        raise NotApplicable("teacher.overlap: is not 'orthonormal'")
+    if r == d:
+        raise NotApplicable("teacher.width: is not below dim, so there is no plateau")
+    caveats = () if d >= 100 * r else ("dim is not much larger than the teacher's width",)
+    return Prediction(r * np.log(d) / 4, (COMMUTES, "dim large"), "growth as exp(4 l t) from 1/d", caveats)
+
+
+def flow_integral(problem: Problem, start: Overlaps) -> Prediction:
+    """The loss summed over all time, int E dt = V/4 with V = tr(A - A* - A* log A + A* log A*) at the start: along the flow
+    dV/dt = -4 E, if A(0) is a multiple of the identity. Not in saraomannelli2020."""
+    return Prediction(_entropy(problem, start) / 4, (COMMUTES,), "dV/dt = -4 E")
+
+
+def flow_bound(problem: Problem, start: Overlaps, time: Any) -> Prediction:
+    """A bound on E at `time`: E(0) / (1 + 8 E(0) t / H), H = tr[(A - A*) A^-1 (A - A*)] at the start (saraomannelli2020, (18), with
+    its constant), and V/(4 t) of `flow_integral` where that applies. Exact for H the largest over all time."""
+    d, _ = _spanning(problem)
+    check_start(problem, start)
+    p, q = problem.student.width, problem.teacher.width
+    Q, R, T = start.student_overlap, start.cross_overlap, start.teacher_overlap
+    inverse = np.linalg.pinv(Q, rcond=1e-11, hermitian=True)
+    if np.linalg.matrix_rank(Q, tol=1e-10 * np.abs(Q).max(), hermitian=True) < d:
+        raise NotApplicable("start: the students do not span all inputs")
+    size = np.trace(Q) / p - 2 * np.trace(T) / q + p / q**2 * np.trace(R.T @ inverse @ inverse @ R @ T)
+    first = _loss(problem, start)
+    times = np.asarray(time, dtype=float)
+    bound = first / (1 + 8 * first / size * times) if first > 0 else np.zeros_like(times)
+    if _commutes(problem, start):
+        with np.errstate(divide="ignore"):
+            bound = np.minimum(bound, _entropy(problem, start) / (4 * times))
+    return Prediction(bound, ("H is largest at the start",), "saraomannelli2020, (18)")
+
+
+def flow_approximation(problem: Problem, time: Any) -> Prediction:
+    """saraomannelli2020's (27) for an orthonormal teacher, as printed: 1/4 [k / (1 + 2 (2 + k) t)]^2, k = d - m*. Read as the loss
+    L = E/2 (as E it is twice as far off) it leaves out how the teacher's directions respond, and is too low: by 1.13 to
+    2.0 at d = 8, m* = 1."""
+    d, r = _spanning(problem)
+    if problem.teacher.overlap != "orthonormal" or r == d:
+        raise NotApplicable("teacher.overlap: is not 'orthonormal' with fewer units than inputs")
+    k = d - r
+    value = 0.25 * (k / (1 + 2 * (2 + k) * np.asarray(time, dtype=float))) ** 2
+    return Prediction(
+        value, (COMMUTES,), "saraomannelli2020, (27)", ("too low by up to a factor of two; use the flow itself",)
+    )
+
+
+def _eigenvalues(start: Overlaps, problem: Problem) -> np.ndarray:
+    """Of A*, rising: the largest dim of those of the teacher overlap, over the width."""
+    dim = problem.inputs.dim or 0
+    values = np.linalg.eigvalsh(start.teacher_overlap)[-dim:] / problem.teacher.width
+    if values[0] <= 1e-12 * values[-1]:
+        raise NotApplicable("teacher_overlap: the teachers do not span all inputs, so the end is algebraic")
+    return values
+
+
+def _commutes(problem: Problem, start: Overlaps) -> bool:
+    """Whether A is a multiple of the identity: students orthogonal and equal, as many as inputs (or any with that Gram matrix)."""
+    values = np.linalg.eigvalsh(start.student_overlap)[-(problem.inputs.dim or 0) :]
+    return bool(values[-1] - values[0] <= 1e-10 * values[-1])
+
+
+def _entropy(problem: Problem, start: Overlaps) -> float:
+    d, _ = _spanning(problem)
+    check_start(problem, start)
+    if not _commutes(problem, start):
+        raise NotApplicable("start: A(0) is not a multiple of the identity; say students='spanning'")
+    size = float(np.trace(start.student_overlap)) / problem.student.width / d  # A = size x identity
+    values = np.linalg.eigvalsh(start.teacher_overlap) / problem.teacher.width
+    values = values[values > 1e-14 * values[-1]]
+    return float(d * size - values.sum() - values.sum() * np.log(size) + (values * np.log(values)).sum())
+
+
+def _loss(problem: Problem, start: Overlaps) -> float:
+    p, q = problem.student.width, problem.teacher.width
+    Q, R, T = start.student_overlap / p, start.cross_overlap, start.teacher_overlap / q
+    squares = (Q**2).sum() - 2 * (R**2).sum() / (p * q) + (T**2).sum()
+    return float(squares + 0.5 * (np.trace(Q) - np.trace(T)) ** 2)

@@ -1,0 +1,239 @@
+"""How many samples determine a quadratic teacher: the threshold of saraomannelli2020, and what replaces it.
+
+The samples determine the teacher's matrix, of rank r in d dimensions, if no other positive semidefinite matrix gives all labels
+(`empirical.decide` tells for given data). N* is the smallest number of samples for which they do.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from scipy.integrate import cumulative_simpson, quad
+from scipy.optimize import minimize_scalar, root
+from scipy.special import gammaln
+from scipy.stats import chi
+
+from solvable.problems import InvalidProblem, Problem, convention
+from solvable.theory.prediction import NotApplicable, Prediction
+
+
+def _sizes(problem: Problem) -> tuple[int, int]:
+    """Dimension, and rank of the teacher."""
+    width = _rank_of(problem)
+    if problem.inputs.dim is None:
+        raise NotApplicable("inputs.dim: is infinite; see recovery_limit")
+    return problem.inputs.dim, min(width, problem.inputs.dim)
+
+
+def _rank_of(problem: Problem) -> int:
+    try:
+        convention("saraomannelli2020").require(problem)
+    except InvalidProblem as error:
+        raise NotApplicable(str(error)) from None
+    if problem.training.label_noise > 0:
+        raise NotApplicable("training.label_noise: is not 0, so no student gives all labels")
+    if problem.inputs.dim is not None and problem.student.width < problem.inputs.dim:
+        raise NotApplicable(
+            f"student.width: {problem.student.width} students are not any quadratic form on {problem.inputs.dim} inputs"
+        )
+    return problem.teacher.width
+
+
+def check_recovery(problem: Problem) -> None:
+    _sizes(problem)
+
+
+def check_limit(problem: Problem) -> None:
+    _rank_of(problem)
+
+
+def counted_threshold(problem: Problem) -> Prediction:
+    """saraomannelli2020's n_c = d (m* + 1) - m* (m* + 1)/2 for m* < d, d (d + 1)/2 otherwise (13): a count of entries. It is the
+    mean of N* within a sample or so for d <= 8 and exact for m* >= d - 1; for large d at fixed m* it is too low by a factor."""
+    d, r = _sizes(problem)
+    value = d * (r + 1) - r * (r + 1) // 2 if r < d else d * (d + 1) // 2
+    caveats = () if d <= 8 or r >= d - 1 else ("not a threshold for d > 8: see recovery_threshold",)
+    return Prediction(value, ("student width at least dim",), "saraomannelli2020, (13)", caveats)
+
+
+def statistical_dimension(problem: Problem) -> Prediction:
+    """Statistical dimension of the cone of directions in which another matrix could lie: the number of random linear equations at
+    which it is as likely as not that they leave none,
+
+        min over tau of  r (r + 1)/2 + r k + r tau^2 + E sum_i (lambda_i - tau)_+^2,      k = d - r,
+
+    with the eigenvalues lambda of a random symmetric k x k matrix (variance 1 on the diagonal, 1/2 off it), averaged exactly."""
+    d, r = _sizes(problem)
+    return Prediction(_dimension(d, r), ("equations with Gaussian matrices in place of x x^T",), "conic geometry")
+
+
+def recovery_threshold(problem: Problem) -> Prediction:
+    """Mean of N*: 1/2 + alpha(r)/(3 r) x statistical dimension, alpha(r) = `recovery_limit`. A heuristic, which certified
+    decisions confirm within their errors up to d = 128 (r = 1) and d = 32 (r = 4, 8, 16)."""
+    d, r = _sizes(problem)
+    if r >= d - 1:
+        return Prediction(float(d * (d + 1) // 2), (), "exact: no smaller number of samples is enough")
+    value = 0.5 + _limit(r) / (3 * r) * _dimension(d, r)
+    return Prediction(
+        value, ("Gaussian inputs", "student width at least dim"), "statistical dimension, corrected for x x^T"
+    )
+
+
+def recovery_limit(problem: Problem) -> Prediction:
+    """N*/d as d grows at fixed teacher width r: 3.308 for r = 1 (phase retrieval; saraomannelli2020 has 2), towards 3 r for large
+    r (it has r + 1). From a cavity argument, not rigorous: it is the alpha at which
+
+        min over s and e >= 0 of  < (e/a + s a + h)^2 >  =  r/alpha,        <sqrt e>^2 >= (1 - 1/alpha) <e>,
+
+    a with the law of chi_r and h normal."""
+    return Prediction(
+        _limit(_rank_of(problem)), ("dim infinite at fixed teacher width", "cavity argument"), "cavity argument"
+    )
+
+
+def unique_probability(problem: Problem) -> Prediction:
+    """Probability that d + 1 samples determine a teacher of one unit (fewer never do):
+
+        (d + 1) 2^(1 - d) (2/pi)^d  int (x / sinh x)^d dx / int sech^d x dx.
+
+    Then the samples do so if and only if one of the rays x_s, turned to the teacher's side, is not extremal."""
+    d, r = _sizes(problem)
+    if r != 1:
+        raise NotApplicable(f"teacher.width: is {problem.teacher.width}, not 1")
+    if problem.training.samples not in (None, d + 1):
+        raise NotApplicable(f"training.samples: is {problem.training.samples}, not dim + 1 = {d + 1}")
+    return Prediction(2 * (d + 1) * math.exp(_log_one_inside(d + 1)), ("Gaussian inputs",), "signs of normal products")
+
+
+def check_hidden_ray(problem: Problem) -> tuple[int, int]:
+    d, r = _sizes(problem)
+    if r != 1:
+        raise NotApplicable(f"teacher.width: is {problem.teacher.width}, not 1")
+    if problem.training.samples is None:
+        raise NotApplicable("training.samples: is not given")
+    return d, problem.training.samples
+
+
+def hidden_ray_probability(problem: Problem) -> Prediction:
+    """Probability that a given one of n = `training.samples` rays, all turned to the side of a teacher of one unit, lies in the
+    cone of the others. saraomannelli2020's criterion is that some ray does; it is sufficient, and n times this bounds how
+    often it is met."""
+    d, n = check_hidden_ray(problem)
+    terms = [
+        gammaln(n) - gammaln(j + 1) - gammaln(n - j) + _log_side(j, n - j) + _log_one_inside(n - j)
+        for j in range(n - d - 1, -1, -2)
+    ]
+    value = 2 * float(np.exp(np.logaddexp.reduce(terms))) if terms else 0.0
+    return Prediction(value, ("Gaussian inputs",), "conic geometry of half-sphere rays")
+
+
+@lru_cache(maxsize=1024)
+def _log_one_inside(N: int) -> float:
+    """log of the probability that, of N products of normals under the condition that they sum to zero, the first alone is
+    negative. Its characteristic integral, on the line through its saddle at -i pi/2, is that of a positive function."""
+    if N == 1:
+        return 0.0
+    m = N - 1
+    positive = quad(lambda x: (x / math.sinh(x)) ** m if x > 0 else 1.0, 0, 40, epsabs=0, epsrel=1e-12, limit=200)[0]
+    whole = 0.5 * math.sqrt(math.pi) * math.exp(gammaln(m / 2) - gammaln((m + 1) / 2))  # int_0^inf sech^m
+    return -m * math.log(2) + m * math.log(2 / math.pi) + math.log(positive / whole)
+
+
+@lru_cache(maxsize=1024)
+def _log_side(j: int, N: int) -> float:
+    """log of the mean of (1/2 + theta/pi)^j under cos^(N - 1) theta on (-pi/2, pi/2)."""
+    whole = math.sqrt(math.pi) * math.exp(gammaln(N / 2) - gammaln((N + 1) / 2))
+    values = quad(
+        lambda x: math.cos(x) ** (N - 1) * (0.5 + x / math.pi) ** j, -math.pi / 2, math.pi / 2,
+        epsabs=0, epsrel=1e-11, limit=400, points=[math.atan(j / max(N - 1, 1) / math.pi)],
+    )[0]  # fmt: skip
+    return math.log(values / whole)
+
+
+@lru_cache(maxsize=256)
+def _dimension(d: int, r: int) -> float:
+    k = d - r
+    if k == 0:
+        return d * (d + 1) / 2
+    x, density = _goe_density(k)
+    step = x[1] - x[0]
+
+    def value(tau: float) -> float:
+        return r * tau**2 + float((density * np.maximum(x - tau, 0.0) ** 2).sum() * step)
+
+    best = minimize_scalar(value, bounds=(-1.0, math.sqrt(2 * k) + 3), method="bounded", options={"xatol": 1e-9})
+    return r * (r + 1) / 2 + r * k + float(best.fun)
+
+
+def _goe_density(k: int, points: int = 4001) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalue density, of total weight k, of a random symmetric matrix with variance 1 on the diagonal and 1/2 off it, on
+    equally spaced points (mehta2004, 7.2: oscillator functions phi_j, and a term with their integral)."""
+    reach = math.sqrt(2 * k) + 8
+    x = np.linspace(-reach, reach, points)
+    phi = np.empty((k + 1, points))
+    phi[0] = np.pi**-0.25 * np.exp(-(x**2) / 2)
+    phi[1] = np.sqrt(2) * x * phi[0]
+    for j in range(1, k):
+        phi[j + 1] = np.sqrt(2 / (j + 1)) * x * phi[j] - np.sqrt(j / (j + 1)) * phi[j - 1]
+    step = x[1] - x[0]
+    running = cumulative_simpson(phi[k], dx=step, initial=0.0)
+    signed = running - 0.5 * running[-1]  # 1/2 int sign(x - t) phi_k(t) dt
+    density = (phi[:k] ** 2).sum(axis=0) + np.sqrt(k / 2) * phi[k - 1] * signed
+    if k % 2:
+        density += phi[k - 1] / (phi[k - 1].sum() * step)
+    return x, density
+
+
+@lru_cache(maxsize=64)
+def _limit(r: int) -> float:
+    """alpha(r) of the cavity argument: four equations for s, the multiplier kappa of the condition, <g> and alpha, with e = g^2. At
+    given multipliers the best g is, for every a and h, the positive root of a cubic."""
+    a, h, weight = _fields(r)
+
+    def conditions(unknown: np.ndarray) -> list[float]:
+        s = float(unknown[0])
+        kappa, mean, alpha = np.exp(np.clip(unknown[1:], -20, 20))
+        share = 1 - 1 / alpha
+        g = _positive_root((h + s * a) * a + 0.5 * kappa * share * a**2, 0.5 * kappa * mean * a**2)
+        first, second = float((weight * g).sum()), float((weight * g**2).sum())
+        return [
+            float((weight * (g**2 + s * a**2 + h * a)).sum()),
+            first / mean - 1,
+            first**2 / (share * second) - 1,
+            float((weight * (g**2 / a + s * a + h) ** 2).sum()) * alpha / r - 1,
+        ]
+
+    guess = [-1 - 0.45 / r, 0.75, 0.5 * math.log(r) + 0.01, math.log(3 * r + 0.3 / r)]
+    found = root(conditions, guess, tol=1e-10)
+    if not found.success:
+        raise ArithmeticError(f"recovery_limit: no solution of the cavity equations at teacher width {r}")
+    return float(math.exp(found.x[3]))
+
+
+def _positive_root(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The one positive g with g^3 + p g = q, q > 0, by Newton's method from above, where it is convex."""
+    g = np.cbrt(q) + np.sqrt(np.maximum(-p, 0.0))
+    for _ in range(60):
+        step = (g**3 + p * g - q) / (3 * g**2 + p)
+        g = g - step
+        if (np.abs(step) <= 1e-14 * g).all():
+            break
+    return g
+
+
+@lru_cache(maxsize=8)
+def _fields(r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes a (chi_r) and h (normal) with weights, dense where a is small and h is near zero: there g bends."""
+    node, weight = np.polynomial.legendre.leggauss(10)
+
+    def panels(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        half = 0.5 * np.diff(edges)[:, None]
+        return (edges[:-1, None] + half * (1 + node)).ravel(), (half * weight).ravel()
+
+    graded = np.geomspace(1e-5, 9.0, 22)
+    h, weight_h = panels(np.concatenate([-graded[::-1], [0.0], graded]))
+    far = math.sqrt(r) + 8
+    a, weight_a = panels(np.concatenate([[0.0], np.geomspace(1e-6, far, 30)]))
+    weight_h = weight_h * np.exp(-(h**2) / 2) / math.sqrt(2 * math.pi)
+    weight_a = weight_a * chi.pdf(a, r)
+    return a[:, None], h[None, :], weight_a[:, None] * weight_h

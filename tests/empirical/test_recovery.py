@@ -1,0 +1,226 @@
+"""Whether samples determine a teacher: certificates, thresholds, and the flow as a second opinion."""
+
+import numpy as np
+import pytest
+
+import solvable as sv
+from solvable.empirical.definite import Undecided, definite_member
+from solvable.numerics.symmetric import squares, to_matrix, to_vector
+
+PAPER = sv.convention("saraomannelli2020")
+
+
+def random_data(d: int, n: int, units: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    return random.standard_normal((n, d)), random.standard_normal((units, d))
+
+
+@pytest.mark.parametrize(("d", "units"), [(3, 1), (5, 1), (5, 2), (6, 4), (7, 3), (4, 4), (3, 6)])
+def test_certificates_say_what_they_claim(d: int, units: int) -> None:
+    """Checked here without the library: an exact second interpolator, or weights that forbid one."""
+    rank, size = min(units, d), d * (d + 1) // 2
+    seen = set()
+    for n in range(1, size + 3):
+        X, W = random_data(d, n, units, 100 * d + n)
+        decision = sv.empirical.decide(X, W)
+        seen.add(decision.unique)
+        A = W.T @ W / units
+        if decision.unique:
+            if rank == d:
+                assert np.linalg.matrix_rank(squares(X)) == size
+                continue
+            M = np.einsum("s,si,sj->ij", decision.certificate, X, X)  # zero on the teacher's range, positive elsewhere
+            assert np.abs(M @ W.T).max() < 1e-9 * np.abs(M).max() * np.abs(W).max()
+            assert (np.linalg.eigvalsh(M) > 1e-10 * np.abs(M).max()).sum() == d - rank
+        else:
+            D = decision.certificate
+            share = 1.0
+            while np.linalg.eigvalsh(A + share * D)[0] < -1e-12 and share > 1e-9:
+                share /= 2
+            assert share > 1e-9
+            other = A + share * D
+            assert np.linalg.norm(other - A) > 1e-6 * share
+            assert (
+                np.abs(np.einsum("si,ij,sj->s", X, other - A, X)).max()
+                < 1e-9 * np.linalg.norm(other - A) * (X**2).sum(axis=1).max()
+            )
+        if n <= d * rank - rank * (rank - 1) // 2 and rank < d:
+            assert not decision.unique
+        if n >= size:
+            assert decision.unique
+    assert seen == {True, False}
+
+
+def test_verify_refuses_wrong_certificates() -> None:
+    X, W = random_data(5, 12, 1, 0)
+    decision = sv.empirical.decide(X, W)
+    assert decision.unique
+    assert sv.empirical.verify(True, decision.certificate, X, W) == decision.margin > 10
+    random = np.random.default_rng(1)
+    bent = decision.certificate + 0.1 * np.abs(decision.certificate).max() * random.standard_normal(12)
+    assert sv.empirical.verify(True, bent, X, W) < 1
+    assert sv.empirical.verify(True, -decision.certificate, X, W) < 0
+    assert sv.empirical.verify(False, np.eye(5), X, W) < 1
+    few = X[:6]
+    not_unique = sv.empirical.decide(few, W)
+    assert not not_unique.unique
+    assert sv.empirical.verify(False, not_unique.certificate, X, W) < 1  # more samples see it
+    with pytest.raises(ValueError, match="certificate: shape"):
+        sv.empirical.verify(True, np.eye(5), X, W)
+
+
+def test_one_of_two_spaces_holds_a_definite_matrix() -> None:
+    """Both sides of the alternative, in spaces where the answer is built in."""
+    random = np.random.default_rng(0)
+    for k in (2, 4, 7):
+        size = k * (k + 1) // 2
+        for p in (1, 2, size // 2, size - 1):
+            spread = random.standard_normal((k, k))
+            seed = spread @ spread.T + 0.1 * np.eye(k)
+            basis = np.linalg.qr(np.column_stack([to_vector(seed), random.standard_normal((size, p - 1))]))[0].T
+            inside, found = definite_member(basis)
+            assert inside
+            assert np.linalg.eigvalsh(found)[0] > 0
+            assert np.linalg.norm(to_vector(found) - basis.T @ (basis @ to_vector(found))) < 1e-10
+            complement = np.linalg.svd(basis, full_matrices=True)[2][p:]
+            outside, again = definite_member(complement)
+            assert not outside
+            assert np.linalg.eigvalsh(again)[0] > 0
+    border = to_vector(np.diag([1.0, 0.0]))[None]  # neither it nor its complement holds one
+    with pytest.raises(Undecided):
+        definite_member(border)
+
+
+def test_more_samples_never_hurt_and_bisection_finds_the_edge() -> None:
+    for seed in range(5):
+        X, W = random_data(5, 15, 2, seed)
+        answers = [sv.empirical.decide(X[:n], W).unique for n in range(1, 16)]
+        assert answers == sorted(answers)
+        assert sv.empirical.fewest_samples(X, W) == answers.index(True) + 1
+    with pytest.raises(ValueError, match=r"must be at least dim \(dim \+ 1\)/2 = 15"):
+        sv.empirical.fewest_samples(X[:14], W)
+
+
+# mean and standard deviation of N*, 200 to 400 instances each, by another program
+TABLE = {
+    (4, 1): (6.52, 1.06, 400), (4, 2): (8.78, 0.67, 400), (4, 3): (10, 0.0, 400),
+    (8, 1): (14.69, 2.11, 400), (8, 2): (21.59, 2.13, 400), (8, 4): (30.40, 1.53, 400), (8, 6): (34.88, 0.76, 400),
+    (16, 1): (32.74, 3.90, 200), (16, 4): (79.52, 4.11, 200), (16, 8): (114.53, 3.27, 200), (16, 12): (131.17, 1.64, 200),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("d", "units"), TABLE)
+def test_threshold_table(d: int, units: int) -> None:
+    mean, deviation, many = TABLE[d, units]
+    here = sv.empirical.recovery(PAPER.problem(m=d, m_star=units, d=d), 100 if d < 16 else 25, seed=7)
+    allowed = 4 * np.hypot(here.standard_error, deviation / np.sqrt(many))
+    assert abs(here.mean - mean) <= allowed + 1e-9
+
+
+def test_extremes_need_all_equations() -> None:
+    for d, units in [(4, 3), (4, 4), (4, 9), (6, 5)]:
+        found = sv.empirical.recovery(PAPER.problem(m=d, m_star=units, d=d), 3)
+        assert (found.fewest == d * (d + 1) // 2).all()
+
+
+def test_probabilities_have_intervals() -> None:
+    found = sv.empirical.recovery(PAPER.problem(m=4, m_star=1, d=4), 60)
+    share, low, high = found.probability(np.array([4, 6, 10]))
+    assert share[0] == low[0] == 0.0
+    assert share[2] == high[2] == 1.0
+    assert (low <= share).all()
+    assert (share <= high).all()
+    assert low[1] < share[1] < high[1]
+    assert np.isclose(high[0], 1 - 0.025 ** (1 / 60))  # Clopper and Pearson at no success
+    exact = sv.theory.unique_probability(PAPER.problem(m=4, m_star=1, d=4)).value
+    _, low, high = found.probability(5, confidence=0.999)
+    assert low <= exact <= high
+    with pytest.raises(ValueError, match="confidence"):
+        found.probability(5, confidence=2)
+
+
+def test_flow_agrees_with_certificates() -> None:
+    """Long gradient flow comes to the teacher where it is the only one: thresholds within one sample, almost always equal."""
+    for d, units in [(4, 1), (6, 2)]:
+        problem = PAPER.problem(m=d, m_star=units, d=d)
+        exact, flow = (sv.empirical.recovery(problem, 15, seed=2, by=by).fewest for by in ("certificate", "flow"))
+        assert np.abs(exact - flow).max() <= 1
+        assert (exact == flow).mean() > 0.7
+
+
+def test_full_rank_by_flow() -> None:
+    X, W = random_data(3, 8, 5, 0)
+    assert sv.empirical.recovered_by_flow(X, W, until=1e4)
+    assert not sv.empirical.recovered_by_flow(X[:5], W, until=1e4)
+
+
+def test_tail_of_the_flow_on_samples() -> None:
+    """E_n t^2 and E t^2 against the flow to t = 10^6, and the population's constants from many samples."""
+    X, W = random_data(5, 25, 1, 3)
+    W = W / np.linalg.norm(W)
+    tail = sv.empirical.tail(X, W)
+    problem = PAPER.problem(m=5, m_star=1, d=5)
+    weights = sv.Weights(5 * np.eye(5), np.sqrt(5) * W)
+    run = sv.run(problem, weights, sv.Empirical(data=sv.Data(X, prepare=False)), times=[1e6])
+    assert np.isclose(run.training_loss[0, 0] * 1e12, tail.training, rtol=0.02)
+    assert np.isclose(run.population_loss[0, 0] * 1e12, tail.population, rtol=0.02)
+    assert np.abs(1e6 * (run.matrix[0, 0] - W.T @ W) - tail.matrix).max() < 0.05 * np.abs(tail.matrix).max()
+    many = sv.empirical.tail(random_data(5, 200_000, 1, 4)[0], W)
+    limit = sv.theory.flow_tail(problem).value
+    assert np.isclose(many.training, limit, rtol=0.03)
+    assert np.isclose(many.population, limit, rtol=0.03)
+    with pytest.raises(ValueError, match="full rank"):
+        sv.empirical.tail(X, np.eye(5))
+    with pytest.raises(ValueError, match="unseen"):
+        sv.empirical.tail(X[:6], W)
+
+
+def test_late_rate_of_the_flow_on_samples() -> None:
+    X, W = random_data(4, 20, 7, 5)
+    rate = sv.empirical.late_rate(X, W)
+    problem = PAPER.problem(m=4, m_star=7, d=4).replace(teacher__overlap="sampled")
+    times = np.linspace(30, 40, 6) / rate
+    run = sv.run(
+        problem, sv.Weights(4 * np.eye(4), 2 * W), sv.Empirical(data=sv.Data(X, prepare=False), rtol=1e-9), times=times
+    )
+    slopes = -np.diff(np.log(run.population_loss[0])) / np.diff(times)
+    assert np.allclose(slopes, rate, rtol=0.02)
+    with pytest.raises(ValueError, match="algebraic"):
+        sv.empirical.late_rate(X, W[:1])
+    with pytest.raises(ValueError, match="do not determine"):
+        sv.empirical.late_rate(X[:8], W)
+
+
+def test_bad_data_are_refused() -> None:
+    X, W = random_data(3, 6, 1, 0)
+    for rows, teacher, text in [
+        (X[0], W, "rows: shape"),
+        (X, np.ones((1, 4)), "rows: shape"),
+        (X * np.nan, W, "must be finite"),
+        (X, 0 * W, "teacher: is zero"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            sv.empirical.decide(rows, teacher)
+    problem = PAPER.problem(m=3, m_star=1, d=3)
+    for change, text in [({"instances": 0}, "instances: 0"), ({"by": "guess"}, "by: 'guess'")]:
+        with pytest.raises(ValueError, match=text):
+            sv.empirical.recovery(problem, **change)
+    with pytest.raises(ValueError, match=r"inputs\.dim: infinite"):
+        sv.empirical.recovery(problem.replace(inputs__dim=None))
+
+
+def test_matrix_landscape_is_what_it_says() -> None:
+    """Force and Jacobian by differences; projection to the nearest positive form."""
+    X, W = random_data(4, 7, 2, 0)
+    hills = sv.empirical.TrainingLandscape(X, W)
+    random = np.random.default_rng(1)
+    F = random.standard_normal((4, 4))
+    v, h = to_vector(F @ F.T), 1e-6
+    gradient = np.array([(hills.energy(v + h * e) - hills.energy(v - h * e)) / (2 * h) for e in np.eye(10)])
+    A, G = to_matrix(v), -to_matrix(gradient)
+    assert np.allclose(hills.force(v), to_vector(A @ G + G @ A), rtol=1e-5)
+    J = np.array([(hills.force(v + h * e) - hills.force(v - h * e)) / (2 * h) for e in np.eye(10)]).T
+    assert np.allclose(hills.jacobian(v), J, rtol=1e-5, atol=1e-4)
+    bad = to_vector(np.diag([1.0, -2.0, 3.0, 0.5]))
+    assert np.allclose(to_matrix(hills.project(bad)), np.diag([1.0, 0.0, 3.0, 0.5]))
+    assert hills.energy(hills.solution) < 1e-25
