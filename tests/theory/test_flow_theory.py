@@ -57,6 +57,18 @@ def test_jump_out_of_the_plateau() -> None:
     assert when / (np.log(2 * d) / (2 * units + 4)) > 3
 
 
+def test_first_fall_of_the_eigenvalues() -> None:
+    """(24) holds for teachers with tr A* << d, with 2 d + 4 for 2 d; not for Gaussian teachers, where tr A* is near d."""
+    d, times = 60, np.array([0.01, 0.02])
+    problem, _, run = flow(d, 2, times)
+    smallest = run.eigenvalues[0, :, 0]
+    assert np.allclose(smallest, 1 / (1 + (2 * d + 4) * times), rtol=0.03)
+    wide = problem.replace(teacher__overlap="sampled", teacher__width=60)
+    gaussian = np.sqrt(d) * np.random.default_rng(0).standard_normal((60, d))
+    other = sv.run(wide, sv.Weights(d * np.eye(d), gaussian), sv.Empirical(), times=times)
+    assert np.median(other.eigenvalues[0, 1]) > 2 / (1 + 2 * d * times[1])
+
+
 def test_bounds_and_integral() -> None:
     times = np.concatenate([np.linspace(0, 2, 4001), np.geomspace(2.001, 1e4, 4000)])
     for spanning in (True, False):

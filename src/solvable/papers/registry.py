@@ -21,6 +21,11 @@ _MODULES = {
     "bocchi2026/atlas": "solvable.papers.bocchi2026.atlas",
     "bocchi2026/noise": "solvable.papers.bocchi2026.noise",
     "bocchi2026/escape": "solvable.papers.bocchi2026.escape",
+    "saraomannelli2020/1": "solvable.papers.saraomannelli2020.phases",
+    "saraomannelli2020/2": "solvable.papers.saraomannelli2020.rates",
+    "saraomannelli2020/3": "solvable.papers.saraomannelli2020.losses",
+    "saraomannelli2020/4": "solvable.papers.saraomannelli2020.strings",
+    "saraomannelli2020/threshold": "solvable.papers.saraomannelli2020.threshold",
 }
 
 

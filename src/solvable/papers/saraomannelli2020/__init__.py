@@ -1,0 +1,1 @@
+"""Optimization and generalization of shallow neural networks with quadratic activation functions."""
