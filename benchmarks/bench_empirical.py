@@ -26,8 +26,8 @@ def flows(d, n, until):
 
     def scipy(method):
         return lambda: solve_ivp(
-            lambda t, v: hills.force(v), (0, until), hills.identity, method, times, rtol=1e-8, atol=1e-14,
-            jac=lambda t, v: hills.jacobian(v),
+            lambda _, v: hills.force(v), (0, until), hills.identity, method, times, rtol=1e-8, atol=1e-14,
+            jac=lambda _, v: hills.jacobian(v),
         )  # fmt: skip
 
     return {
