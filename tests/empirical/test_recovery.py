@@ -91,6 +91,68 @@ def test_one_of_two_spaces_holds_a_definite_matrix() -> None:
         definite_member(border)
 
 
+def test_data_that_are_not_in_general_position() -> None:
+    """Repeated rows, rows of +-1, other units, near and exact degeneracy: the right answer, or none."""
+    random = np.random.default_rng(0)
+    teacher = np.eye(5)[:1]
+    rows = random.standard_normal((12, 5))
+    for n in (4, 7, 12):
+        plain = sv.empirical.decide(rows[:n], teacher).unique
+        assert sv.empirical.decide(np.repeat(rows[:n], 3, axis=0), teacher).unique == plain
+        assert sv.empirical.decide(1e-8 * rows[:n], teacher).unique == plain
+        assert sv.empirical.decide(rows[:n] * np.geomspace(1e-3, 1e3, n)[:, None], teacher).unique == plain
+        mixed = sv.empirical.decide(np.concatenate([rows[:n], np.zeros((2, 5))]), teacher)
+        assert mixed.unique == plain
+    signs = np.sign(random.standard_normal((200, 8)))  # x_i^2 = 1: diagonal forms of trace zero are never seen
+    assert not sv.empirical.decide(signs, np.eye(8)).unique
+    full = np.sign(random.standard_normal((300, 6))) * random.uniform(0.5, 2, (300, 6))
+    assert sv.empirical.decide(full, np.eye(6)).unique
+    seen_twice = random.standard_normal((21, 6))
+    seen_twice[20] = seen_twice[19]
+    for scale in (1.0, 10.0, 1000.0):
+        assert not sv.empirical.decide(scale * seen_twice, np.eye(6)).unique
+    orthogonal = np.concatenate(
+        [np.zeros((3, 1)), np.eye(3)], axis=1
+    )  # few rows, all orthogonal to the teacher, are enough
+    assert sv.empirical.decide(np.concatenate([orthogonal, [[1.0, 0, 0, 0]]]), np.eye(4)[:1]).unique
+    with pytest.raises(ValueError, match="though so many can"):
+        sv.empirical.fewest_samples(np.ones((15, 5)), np.eye(5))
+
+
+def test_verify_is_not_fooled() -> None:
+    X, W = random_data(5, 12, 1, 0)
+    assert sv.empirical.decide(X, W).unique
+    lopsided = np.triu(np.ones((5, 5)), 1)
+    with pytest.raises(ValueError, match="must be symmetric"):
+        sv.empirical.verify(False, lopsided, X, W)
+    for nothing, unique in [(np.zeros(12), True), (np.zeros((5, 5)), False)]:
+        assert not sv.empirical.verify(unique, nothing, X, W) > 1
+    with pytest.raises(ValueError, match="finite numbers"):
+        sv.empirical.verify(True, np.full(12, np.nan), X, W)
+    whole = np.array([[0.0, 1659, 2736], [1, 2, 3], [4, 5, 6]])
+    assert not sv.empirical.verify(True, [1.0, 0, 0], whole, np.eye(3)[0]) > 1  # a sum of one square is not definite
+    close = np.array([[1.0, 0, 0, 0, 0], [1.0, 1e-11, 0, 0, 0]])  # rounding may tilt the plane of nearly equal teachers
+    plane = np.eye(5)[:2]
+    rows = random_data(5, 14, 1, 3)[0]
+    sure, unsure = (sv.empirical.decide(rows, teacher).margin for teacher in (plane, close))
+    assert unsure < 1e-6 * sure
+
+
+def test_interrupted_recovery_gives_no_result(monkeypatch) -> None:
+    from importlib import import_module
+
+    module = import_module("solvable.empirical.recovery")  # the room has a function of that name
+
+    def interrupted(jobs, totals, threads, report):
+        from solvable.results.ensemble import Control
+
+        jobs[0](Control(len(jobs)), 0)
+
+    monkeypatch.setattr(module, "run_jobs", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sv.empirical.recovery(PAPER.problem(m=3, m_star=1, d=3), 5)
+
+
 def test_more_samples_never_hurt_and_bisection_finds_the_edge() -> None:
     for seed in range(5):
         X, W = random_data(5, 15, 2, seed)
@@ -121,6 +183,9 @@ def test_extremes_need_all_equations() -> None:
     for d, units in [(4, 3), (4, 4), (4, 9), (6, 5)]:
         found = sv.empirical.recovery(PAPER.problem(m=d, m_star=units, d=d), 3)
         assert (found.fewest == d * (d + 1) // 2).all()
+    X, W = random_data(5, 15, 4, 8)
+    assert not sv.empirical.decide(X[:14], W).unique
+    assert sv.empirical.decide(X, W).unique
 
 
 def test_probabilities_have_intervals() -> None:
@@ -169,9 +234,14 @@ def test_tail_of_the_flow_on_samples() -> None:
     limit = sv.theory.flow_tail(problem).value
     assert np.isclose(many.training, limit, rtol=0.03)
     assert np.isclose(many.population, limit, rtol=0.03)
+    few = X[: sv.empirical.fewest_samples(X, W) + 1]  # fewer than there are symmetric matrices
+    assert len(few) < 15
+    tail = sv.empirical.tail(few, W)
+    run = sv.run(problem, weights, sv.Empirical(data=sv.Data(few, prepare=False)), times=[1e8])
+    assert np.isclose(run.training_loss[0, 0] * 1e16, tail.training, rtol=0.03)
     with pytest.raises(ValueError, match="full rank"):
         sv.empirical.tail(X, np.eye(5))
-    with pytest.raises(ValueError, match="unseen"):
+    with pytest.raises(ValueError, match="do not determine"):
         sv.empirical.tail(X[:6], W)
 
 
@@ -198,11 +268,18 @@ def test_bad_data_are_refused() -> None:
         (X, np.ones((1, 4)), "rows: shape"),
         (X * np.nan, W, "must be finite"),
         (X, 0 * W, "teacher: is zero"),
+        (0 * X, W, "rows: are all zero"),
+        ("a", W, "must be arrays of numbers"),
     ]:
         with pytest.raises(ValueError, match=text):
             sv.empirical.decide(rows, teacher)
     problem = PAPER.problem(m=3, m_star=1, d=3)
-    for change, text in [({"instances": 0}, "instances: 0"), ({"by": "guess"}, "by: 'guess'")]:
+    for change, text in [
+        ({"instances": 0}, "instances: 0"),
+        ({"by": "guess"}, "by: 'guess'"),
+        ({"threads": 0}, "threads: 0"),
+        ({"seed": -1}, "seed: -1"),
+    ]:
         with pytest.raises(ValueError, match=text):
             sv.empirical.recovery(problem, **change)
     with pytest.raises(ValueError, match=r"inputs\.dim: infinite"):

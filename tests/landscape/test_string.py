@@ -35,6 +35,16 @@ def test_string_finds_the_saddle_and_the_path_of_least_resistance() -> None:
     assert across.max() < 0.05 * np.linalg.norm(force, axis=1).max()
 
 
+def test_the_path_does_not_depend_on_units() -> None:
+    plain = double_well()
+    slow = sv.landscape.Potential(
+        lambda v: 1e-6 * plain.function(v), lambda v: [1e-6 * part for part in plain.gradient(v)]
+    )
+    found = sv.landscape.string(slow, [-1.0, 1.0], [1.0, 1.0], images=41, tolerance=1e-4)
+    assert found.converged
+    assert abs(1e6 * found.energy.max() - 1) < 1e-3
+
+
 def test_own_hessian_and_differences_agree() -> None:
     plain = double_well()
 
@@ -85,5 +95,10 @@ def test_bad_strings_are_refused() -> None:
     for name, value in [("images", 2), ("iterations", 0), ("tolerance", 0.0)]:
         with pytest.raises(ValueError, match=name):
             sv.landscape.string(hills, [-1.0, 1.0], [1.0, 1.0], **{name: value})
+    with pytest.raises(TypeError, match="must be a Potential"):
+        sv.landscape.string(lambda v: 0.0, [0.0], [1.0])
+    wrong = sv.landscape.Potential(lambda v: 0.0, lambda v: [0.0, 0.0, 0.0], lambda v: np.eye(2))
+    with pytest.raises(ValueError, match="the gradient has"):
+        sv.landscape.string(wrong, [0.0, 0.0], [1.0, 1.0])
     unfinished = sv.landscape.string(hills, [-1.0, 1.0], [1.0, 1.0], iterations=1)
     assert not unfinished.converged

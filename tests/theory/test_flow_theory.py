@@ -32,7 +32,10 @@ def test_rate_of_a_teacher_of_full_rank() -> None:
     """A = a 1: E ~ d (d + 2)/2 a^2 (a - 1)^2 exp(-4 a (d + 2) t), a = 1/d for orthonormal teachers; and any spectrum."""
     d = 5
     a, times = 1 / d, np.array([1.0, 2.0])
-    _, _, run = flow(d, d, times)
+    problem, start, run = flow(d, d, times)
+    assert np.isclose(sv.theory.flow_rate(problem, start).value, 4 * (d + 2) / d)
+    other = sv.start(problem, seed=3, scale=2.0)
+    assert np.isclose(sv.theory.flow_rate(problem, other).value, 8 / d)
     late = d * (d + 2) / 2 * a**2 * (a - 1) ** 2 * np.exp(-4 * a * (d + 2) * times)
     assert np.allclose(run.population_loss[0], late, rtol=0.3)
     assert np.isclose(run.population_loss[0, 1], late[1], rtol=0.01)
@@ -116,5 +119,9 @@ def test_where_they_do_not_apply() -> None:
         sv.theory.flow_tail(PAPER.problem(m=3, m_star=2, d=4))
     with pytest.raises(sv.theory.NotApplicable, match="students='spanning'"):
         sv.theory.flow_integral(problem, sv.start(problem, seed=0))
+    with pytest.raises(ValueError, match="time: must not be negative"):
+        sv.theory.flow_bound(problem, start, -1)
+    with pytest.raises(ValueError, match="must be numbers"):
+        sv.theory.flow_approximation(problem, "soon")
     with pytest.raises(sv.theory.NotApplicable, match="there is no plateau"):
         sv.theory.flow_jump(PAPER.problem(m=4, m_star=4, d=4))

@@ -34,12 +34,16 @@ def test_statistical_dimension_against_sampled_spectra() -> None:
         sampled = r * (r + 1) / 2 + r * k + min(costs)
         assert abs(sv.theory.statistical_dimension(problem(d, r)).value - sampled) < 0.06
     assert sv.theory.statistical_dimension(problem(6, 6)).value == 21
+    ratios = [sv.theory.recovery_threshold(problem(d)).value / d for d in (400, 800, 1200)]
+    assert 2.8 < ratios[0] < ratios[1] < ratios[2] < 3.308  # nothing is lost far out in the spectrum
 
 
 def test_limits_of_the_cavity_argument() -> None:
     """Values found by another program."""
     for r, value in [(1, 3.3077), (2, 6.1827), (3, 9.1277), (4, 12.0974), (6, 18.0655)]:
         assert abs(sv.theory.recovery_limit(problem(20, r)).value - value) < 1e-4
+    for r in (60, 100, 300):
+        assert abs(sv.theory.recovery_limit(problem(400, r)).value - 3 * r - 0.39 / r) < 2e-3
 
 
 def test_predicted_threshold_meets_certified_ones() -> None:
@@ -89,6 +93,7 @@ def test_hidden_rays_against_linear_programming() -> None:
     assert abs(unique / many - 0.890) < 4 * error
     assert abs(sv.theory.hidden_ray_probability(problem(64, n=160)).value / 3.3e-7 - 1) < 0.01
     assert sv.theory.hidden_ray_probability(problem(8, n=8)).value == 0.0
+    assert 0 < sv.theory.hidden_ray_probability(problem(64, n=3000)).value < 1
 
 
 def _in_cone(ray: np.ndarray, others: np.ndarray) -> bool:
@@ -120,6 +125,8 @@ def test_printed_threshold_fails_at_large_dim() -> None:
 
 def test_where_they_do_not_apply() -> None:
     theory = sv.theory
+    with pytest.raises(theory.NotApplicable, match="not between 2 and 3000"):
+        theory.unique_probability(problem(1))
     with pytest.raises(theory.NotApplicable, match=r"teacher\.width: is 2, not 1"):
         theory.unique_probability(problem(5, 2))
     with pytest.raises(theory.NotApplicable, match=r"not dim \+ 1 = 6"):

@@ -4,11 +4,9 @@ from abc import abstractmethod
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from solvable.problems import Data, InvalidProblem, Problem
-from solvable.problems.data import read_numbers
 from solvable.problems.model import Array, Matrix, Model, Plain
 from solvable.problems.problem import RUN_TABLES, read_tables
 from solvable.results import Level, Threshold, when
@@ -97,7 +95,7 @@ class MesoTable(LevelTable):
 
 
 class EmpiricalTable(LevelTable):
-    """`data` is a .npy or .npz file of rows, `labels` one of their labels; the other names of Data follow."""
+    """`data` is a .npy or .npz file of rows; the other names of Data follow."""
 
     name: Literal["empirical"] = "empirical"
     runs: Annotated[int, Plain] = 1
@@ -105,7 +103,6 @@ class EmpiricalTable(LevelTable):
     data: str | None = None
     array: str | None = None
     prepare: bool = True
-    labels: str | None = None
     method: str = "auto"
     rtol: Annotated[float, Plain] = 1e-6
     max_steps: Annotated[int, Plain] = 1_000_000
@@ -113,18 +110,12 @@ class EmpiricalTable(LevelTable):
     def level(self) -> Level:
         from solvable.empirical import Empirical
 
-        given = self._given("data", "array", "prepare", "labels")
+        given = self._given("data", "array", "prepare")
         if self.data is None:
-            for name in self.model_fields_set & {"array", "prepare", "labels"}:
+            for name in self.model_fields_set & {"array", "prepare"}:
                 raise ValueError(f"{name}: given without data, so nothing would use it")
             return Empirical(**given)
-        data = Data(self.data, array=self.array, prepare=self.prepare)
-        labels = (
-            None
-            if self.labels is None
-            else tuple(np.asarray(read_numbers(Path(self.labels)), dtype=float).ravel().tolist())
-        )
-        return Empirical(data=data, labels=labels, **given)
+        return Empirical(data=Data(self.data, array=self.array, prepare=self.prepare), **given)
 
 
 LEVELS = ("empirical", "macro", "meso", "micro")

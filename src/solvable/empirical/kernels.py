@@ -22,6 +22,7 @@ from solvable.numerics.compiled import compiled
 
 N, D, K = 0, 1, 2
 TRAINING, POPULATION = 0, 1
+CHUNK = 4096  # samples at once
 
 
 @compiled()
@@ -120,16 +121,24 @@ def factor(y, g, ints, floats, room):
     if n < k * d:
         inverse[:] = np.linalg.inv(B)
         S = np.dot(Z, Z.T) * np.dot(np.dot(X, inverse), X.T)
+        largest = 0.0
         for s in range(n):
-            S[s, s] += 0.5 * n / g
+            largest = max(largest, S[s, s])
+        for s in range(n):
+            S[s, s] += max(
+                0.5 * n / g, 1e-14 * largest
+            )  # steps so long that rounding would make it indefinite are cut short
         triangle[:] = np.linalg.cholesky(S)
         return
-    U = np.empty((n, k * d))
-    for s in range(n):
-        for i in range(k):
-            for j in range(d):
-                U[s, i * d + j] = Z[s, i] * X[s, j]
-    M = np.dot(U.T, U) * (2.0 * g / n)
+    M, U = np.zeros((k * d, k * d)), np.empty((min(n, CHUNK), k * d))
+    for begin in range(0, n, CHUNK):
+        count = min(CHUNK, n - begin)
+        for s in range(count):
+            for i in range(k):
+                for j in range(d):
+                    U[s, i * d + j] = Z[begin + s, i] * X[begin + s, j]
+        M += np.dot(U[:count].T, U[:count])
+    M *= 2.0 * g / n
     for i in range(k):
         M[i * d : (i + 1) * d, i * d : (i + 1) * d] += B
     triangle[:] = np.linalg.cholesky(M)

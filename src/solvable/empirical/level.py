@@ -1,12 +1,14 @@
 """Full-batch gradient flow on a finite data set, as a level."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from solvable.dynamics.closed_flow import flow_factor
+from solvable.dynamics.moments import field_covariance, moments
 from solvable.empirical.kernels import POPULATION, TRAINING
 from solvable.empirical.sample import Followed, Sample
 from solvable.numerics.random import child
@@ -20,6 +22,7 @@ from solvable.results.sampling import check_whole, lane_seed, seed_settings
 
 PAPER = "saraomannelli2020"
 METHODS = ("auto", "stabilised", "implicit")
+MOST_UNKNOWNS = 4000  # of implicit steps
 MOST_NUMBERS = 3 * 10**8  # that outputs and samples may take
 
 
@@ -28,24 +31,26 @@ class Empirical:
     """Gradient flow of quadratic students on `training.samples` samples, all at once, on `runs` data sets for each start.
 
     Labels come from the teacher. The rows are standard Gaussian, drawn for each run, so that a larger data set begins with the
-    smaller one of the same seed; or they are `data`, all of them or the first `samples`, and then `labels` may be given too. A
-    start that is given as overlaps is turned at random against the data of each run. Without `samples` the loss is that of the
-    population and the flow has its closed form.
+    smaller one of the same seed; or they are `data`, all of them or the first `samples`, and then `labels` may be given too (the
+    start must then be `Weights`, whose teacher the population loss is about). A start that is given as overlaps is turned at
+    random against the data of each run. Without `samples` the loss is that of the population and the flow has its closed form.
 
-    Time is saraomannelli2020's: `until` and `times` count t, with dW/dt = -width x gradient of half the training loss. A run
-    carries `training_loss` (half the mean squared error over the samples, E_n), `population_loss` (the same over all Gaussian
-    inputs, E) and `matrix`, the quadratic form A of the students.
+    Time is saraomannelli2020's: `until` and `times` count t, with dA/dt = G A + A G for the students' quadratic form A (output
+    x^T A x) and G = mean (label - output) x x^T; a step of gradient descent at rate r on the mean squared error, by weights whose
+    fields are w.x/sqrt(dim), takes 4 r / (width dim). A run carries `training_loss` (half the mean squared error over the samples,
+    E_n), `population_loss` (the same over all Gaussian inputs, E) and `matrix`, the form A. `at` and `last` give overlaps as
+    everywhere, but a run from them is a new experiment, on other data or in other directions: to go on, ask for more `times`.
 
     `method` is "stabilised" (explicit, of order 2, costs samples x width x dim per evaluation and nothing else), "implicit" (of
     order 4, factors a matrix of min(samples, width x dim) at every step) or "auto": implicit up to 300. `rtol` bounds the error
-    of each step relative to the largest weight. An algebraic end is followed as far as one likes, because it is slow; an
-    exponential one faithfully down to a loss of about rtol^2, and below that it falls, but at a rate of the method's own.
+    of each step relative to the largest weight. An algebraic end is followed within a percent to t of about 10^10, an exponential
+    one faithfully down to a loss of about rtol^2; below that it falls, but at a rate of the method's own.
     """
 
     runs: int = 1
     seed: int | np.random.SeedSequence = 0
     data: Data | None = None
-    labels: tuple[float, ...] | None = None
+    labels: Sequence[float] | np.ndarray | None = None
     method: Literal["auto", "stabilised", "implicit"] = "auto"
     rtol: float = 1e-6
     max_steps: int = 1_000_000
@@ -67,6 +72,8 @@ class Empirical:
             raise ValueError(
                 "data: an iterator given, but every sample is seen again and again; give an array or a file"
             )
+        if self.data is not None and self.data.order != "given":
+            raise ValueError(f"data: order {self.data.order!r} given, but all samples are seen at once; leave it out")
         if self.labels is not None:
             object.__setattr__(self, "labels", _checked_labels(self.labels, self.data))
 
@@ -99,8 +106,13 @@ class Empirical:
             raise ValueError(
                 f"method: {self.method!r} given, but without training.samples the flow has its closed form"
             )
+        unknowns = min(samples or 0, min(problem.student.width, dim) * dim)
+        if self.method == "implicit" and unknowns > MOST_UNKNOWNS:
+            raise ValueError(
+                f"method: 'implicit' would factor a matrix of {unknowns} rows, must be at most {MOST_UNKNOWNS}"
+            )
         if dim * max(samples or 0, dim) > MOST_NUMBERS:
-            raise ValueError(f"inputs.dim: {dim} with {samples} samples is too much for memory")
+            raise ValueError(f"inputs.dim: {dim} with {samples} samples takes more than {MOST_NUMBERS:.0e} numbers")
         for lane in lanes:
             if lane.weights is None:
                 embed(lane.problem, lane.start, 0)  # refuses overlaps that no weights have
@@ -117,6 +129,8 @@ class Empirical:
         if self.labels is not None and problem.training.label_noise > 0:
             raise ValueError("training.label_noise: given together with labels, so nothing would use it")
         turned = any(lane.weights is None for lane in lanes)
+        if self.labels is not None and turned:
+            raise ValueError("labels: given, but the start has no teacher in the data's directions; start from Weights")
         if self.runs > 1 and not turned and problem.training.label_noise == 0:
             raise ValueError(
                 f"runs: {self.runs} given, but all would see the same samples from the same weights; must be 1"
@@ -167,7 +181,7 @@ class _Kept:
         self.teacher = np.full((runs, dim, dim), np.nan)
         self.end_student = np.repeat([lane.start.block_student_overlap for lane in lanes], each, axis=0)
         self.end_cross = np.repeat([lane.start.block_cross_overlap for lane in lanes], each, axis=0)
-        self.start_loss = np.repeat([_loss(lane) for lane in lanes], each)
+        self.start_risk = np.repeat([_first_risk(lane) for lane in lanes], each)
         self.endings = np.full(runs, Ending.INTERRUPTED)
         self.end_alpha, self.nfev = np.zeros(runs), np.zeros(runs, dtype=np.int64)
 
@@ -182,7 +196,7 @@ class _Kept:
             alpha=self.plan.times,
             risk=risks * self.population,
             risk_error=np.zeros_like(self.population),
-            start_risk=risks * self.start_loss,
+            start_risk=self.start_risk,
             student_overlap=self.student,
             cross_overlap=self.cross,
             readout=np.repeat(readout[:, None], self.plan.times.size, axis=1),
@@ -205,7 +219,9 @@ class _Flow:
 
     def __init__(self, level: Empirical, lane: Lane, place: int, run: int, kept: _Kept) -> None:
         self.level, self.lane, self.place, self.kept = level, lane, place, kept
-        problem = lane.problem.replace(training__samples=None)  # so that data sets of one seed begin with the same rows
+        # what rows do not depend on: so that data sets of one seed begin with the same ones
+        plain = {"training__samples": None, "training__learning_rate": 1.0, "training__label_noise": 0.0}
+        problem = lane.problem.replace(**plain)
         self.seed = child(lane_seed(level.seed, 4, Lane(problem, lane.start)), run)
 
     def __call__(self, control: Control, place: int) -> None:
@@ -227,7 +243,7 @@ class _Flow:
                 watch=self._watch(sample, first), halt=control.halt,
             )  # fmt: skip
         else:
-            found = _population(sample, first, times)
+            found = _population(sample, first, times, problem.training.label_noise)
         self._keep(found, sample, P, weights, clock)
         control.done[place] = 1.0
 
@@ -270,21 +286,17 @@ def _overlaps(P: np.ndarray, factors: np.ndarray, weights: Weights) -> tuple[np.
     return rows @ rows.swapaxes(-1, -2), rows @ weights.teacher.T / np.sqrt(weights.teacher.shape[1])
 
 
-def _population(sample: Sample, first: np.ndarray, times: np.ndarray) -> Followed:
-    """The flow on the population, in closed form; its training loss is the population loss."""
+def _population(sample: Sample, first: np.ndarray, times: np.ndarray, noise: float) -> Followed:
+    """The flow on the population, in closed form; its training loss is the population loss and half the label noise."""
     values, vectors = np.linalg.eigh(sample.teacher)
     values = np.where(values > 1e-14 * len(values) * values[-1], values, 0.0)
     factors = flow_factor(first @ vectors, values, times, turn=True).factor @ vectors.T
     loss = sample.losses(factors)[POPULATION]
-    return Followed(factors, loss, loss, factors[-1], float(times[-1]), FINISHED, 0)
+    return Followed(factors, loss + noise / 2, loss, factors[-1], float(times[-1]), FINISHED, 0)
 
 
-def _loss(lane: Lane) -> float:
-    """Population loss at the start: E = [2 |A - A*|^2 + (tr (A - A*))^2] / 2, from overlaps."""
-    p, q = lane.problem.student.width, lane.problem.teacher.width
-    Q, R, T = lane.start.student_overlap / p, lane.start.cross_overlap, lane.start.teacher_overlap / q
-    squares = (Q**2).sum() - 2 * (R**2).sum() / (p * q) + (T**2).sum()
-    return float(squares + 0.5 * (np.trace(Q) - np.trace(T)) ** 2)
+def _first_risk(lane: Lane) -> float:
+    return moments(field_covariance(lane.problem, lane.start), lane.problem, lane.start.readout).risk
 
 
 def _checked_labels(labels: Any, data: Data | None) -> tuple[float, ...]:
@@ -295,8 +307,10 @@ def _checked_labels(labels: Any, data: Data | None) -> tuple[float, ...]:
     except (TypeError, ValueError):
         raise ValueError("labels: must be numbers, one for each row of data") from None
     assert data.rows is not None
-    if array.shape != (len(data.rows),) or not np.isfinite(array).all():
+    if not np.isfinite(array).all():
+        raise ValueError("labels: must be finite")
+    if array.shape != (len(data.rows),):
         raise ValueError(
-            f"labels: shape {array.shape} given, must be {len(data.rows)} finite numbers, one for each row of data"
+            f"labels: shape {array.shape} given, must be {len(data.rows)} numbers, one for each row of data"
         )
     return tuple(array.tolist())

@@ -68,7 +68,7 @@ class TrainingLandscape:
         return to_vector(M @ units + units @ M).swapaxes(-1, -2)
 
     def growth(self, points: np.ndarray) -> np.ndarray:
-        """Twice the largest eigenvalue of G: the other part of the Jacobian only brings flow lines together."""
+        """Twice the largest eigenvalue of G; the other part of the Jacobian brings flow lines together, but for its rotations."""
         fastest: np.ndarray = 2 * np.linalg.eigvalsh(self._pull(points))[..., -1]
         return fastest
 

@@ -10,7 +10,9 @@ from solvable.empirical.certificates import check_rows, decide, turned
 from solvable.empirical.sample import Sample
 from solvable.numerics.random import child
 from solvable.numerics.threads import one_blas_thread
+from solvable.numerics.tsit5 import FINISHED
 from solvable.problems import Problem, convention
+from solvable.results import Ending
 from solvable.results.ensemble import Control, run_jobs
 from solvable.results.progress import silent
 
@@ -30,12 +32,11 @@ def fewest_samples(rows: Any, teacher: Any, enough: Callable[[Any, Any], bool] =
     """
     X, W = check_rows(rows, teacher)
     dim, rank = X.shape[1], turned(W)[1]
-    low, high = dim * rank - rank * (rank - 1) // 2, dim * (dim + 1) // 2  # never enough, always enough
+    low, high = 0, dim * (dim + 1) // 2
     if len(X) < high:
         raise ValueError(f"rows: {len(X)} given, must be at least dim (dim + 1)/2 = {high}")
-    if rank == dim:
-        low = high - 1
-    guess, stride = low + dim - rank, max(1, (dim - rank) // 2)
+    guess = dim * rank - rank * (rank - 1) // 2 + dim - rank if rank < dim else high - 1  # near it for Gaussian rows
+    stride = max(1, (dim - rank) // 2)
     while high - low > 1:  # spread out from the guess until it is between, then halve
         at = min(max(guess, low + 1), high - 1)
         if enough(X[:at], W):
@@ -46,6 +47,10 @@ def fewest_samples(rows: Any, teacher: Any, enough: Callable[[Any, Any], bool] =
         if not low < guess < high:
             guess = (low + high) // 2
             stride = high - low
+    if high == dim * (dim + 1) // 2 and not enough(X[:high], W):
+        raise ValueError(
+            f"rows: the first {high} do not determine the teacher, though so many can; some depend on others"
+        )
     return high
 
 
@@ -94,20 +99,30 @@ def recovery(
         raise ValueError("inputs.dim: infinite, but a data set has rows of finite length")
     if by not in ("certificate", "flow"):
         raise ValueError(f"by: {by!r} given, must be 'certificate' or 'flow'")
-    if not isinstance(instances, int) or isinstance(instances, bool) or instances < 1:
-        raise ValueError(f"instances: {instances!r} given, must be a whole number, at least 1")
-    fewest = np.zeros(instances, dtype=np.int64)
+    for name, value, least in [("instances", instances, 1), ("threads", threads, 1), ("seed", seed, 0)]:
+        if (value is None and name == "threads") or (name == "seed" and isinstance(value, np.random.SeedSequence)):
+            continue
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ValueError(f"{name}: {value!r} given, must be a whole number, at least {least}")
+    fewest = np.full(instances, -1, dtype=np.int64)
 
     def job(control: Control, i: int) -> None:
         random = np.random.default_rng(child(seed, 5, dim, width, i))
+        if control.stopped:
+            return
         teacher, rows = random.standard_normal((width, dim)), random.standard_normal((dim * (dim + 1) // 2, dim))
-        fewest[i] = fewest_samples(rows, teacher, recovered if by == "certificate" else recovered_by_flow)
+        try:
+            fewest[i] = fewest_samples(rows, teacher, recovered if by == "certificate" else recovered_by_flow)
+        except ArithmeticError as error:
+            raise ArithmeticError(f"instance {i} of seed {seed}: {error}") from None
         control.done[i] = 1.0
 
     if threads is None and dim < SHORT:
         threads = 1
     with one_blas_thread():
         run_jobs([job] * instances, [1.0] * instances, threads, silent)
+    if (fewest < 0).any():  # those that were not begun are no results
+        raise KeyboardInterrupt
     return Recovery(problem, fewest)
 
 
@@ -116,8 +131,11 @@ def recovered_by_flow(rows: Any, teacher: Any, until: float = 1e6) -> bool:
     the training loss has not vanished before (where a teacher of full rank is found, both vanish)."""
     X, W = check_rows(rows, teacher)
     A, dim = W.T @ W / len(W), X.shape[1]
-    found = Sample.from_teacher(X, A).follow(np.eye(dim), np.array([0.1 * until, until]))
-    early, late = found.population
-    if np.linalg.matrix_rank(W) == dim:
-        return bool(late < 1e-10)
-    return bool(late < 0.5 * early and found.training[-1] > 1e-20)
+    sample = Sample.from_teacher(X, A)
+    found = sample.follow(np.eye(dim), np.array([0.1 * until, until]))
+    if found.ending != FINISHED:
+        raise ArithmeticError(f"recovered_by_flow: {Ending(found.ending).text}")
+    first, (early, late) = float(sample.losses(np.eye(dim))[0]), found.population
+    if turned(W)[1] == dim:
+        return bool(late < 1e-10 * first)
+    return bool(late < 0.5 * early and found.training[-1] > 1e-20 * first)

@@ -52,6 +52,12 @@ class Sample:
             kernels.losses(y, ints, floats, out)
         return found[:, 0].reshape(factors.shape[:-2]), found[:, 1].reshape(factors.shape[:-2])
 
+    def _size(self, first: np.ndarray) -> float:
+        """Of the factors that may be expected: the first, or what the largest label needs."""
+        lengths = np.median((self.rows**2).sum(axis=1)) / self.rows.shape[1]
+        needed = np.sqrt(np.abs(self.labels).max() / max(lengths, 1e-300))
+        return max(1.0, float(np.abs(first).max()), float(needed))
+
     def follow(
         self,
         first: np.ndarray,
@@ -73,7 +79,7 @@ class Sample:
         stiff.follow(
             implicit, kernels.slope, kernels.factor, kernels.solve, kernels.fastest_growth, kernels.losses,
             np.ascontiguousarray(first).ravel(), times,
-            rtol, max_steps, BOUND * max(1.0, float(np.abs(first).max())), *watch,
+            rtol, max_steps, BOUND * self._size(first), *watch,
             ints, floats, np.empty(kernels.room(n, d, k) if implicit else 0),
             states, losses, last, report, np.zeros(1) if halt is None else halt,
         )  # fmt: skip

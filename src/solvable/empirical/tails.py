@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvable.empirical.certificates import check_rows, turned
+from solvable.empirical.certificates import check_rows, decide, turned
 from solvable.numerics.symmetric import squares, to_matrix, to_vector
 
 
@@ -24,16 +24,18 @@ class Tail(NamedTuple):
 
 def tail(rows: Any, teacher: Any) -> Tail:
     """The end of the flow on samples `rows` (n, d) that determine the teachers (units, d), of rank below d, from any start of full
-    rank. Samples that do not determine them give no such end: ask `decide` first."""
+    rank. Samples that do not determine them have no such end and are refused."""
     X, W = check_rows(rows, teacher)
-    turn, rank = turned(W)
+    turn, rank, _ = turned(W)
     dim = X.shape[1]
     if rank == dim:
         raise ValueError("tail: the teacher has full rank, so the end is exponential; see late_rate")
+    if not decide(X, W).unique:
+        raise ValueError(f"tail: {len(X)} samples do not determine the teacher")
     H = _hessian(X @ turn.T)
     outside = to_vector(np.pad(np.ones((dim - rank, dim - rank)), ((rank, 0), (rank, 0)))) > 0
     H_oo, H_on, H_nn = H[np.ix_(~outside, ~outside)], H[np.ix_(~outside, outside)], H[np.ix_(outside, outside)]
-    response = -np.linalg.solve(H_oo, H_on)
+    response = -np.linalg.lstsq(H_oo, H_on, rcond=1e-12)[0]
     schur = H_nn + H_on.T @ response
     D = _smallest(schur)
     vector = np.empty(len(H))
@@ -49,12 +51,12 @@ def late_rate(rows: Any, teacher: Any) -> float:
     X, W = check_rows(rows, teacher)
     A = W.T @ W / len(W)
     values, vectors = np.linalg.eigh(A)
-    if values[0] <= 1e-12 * values[-1]:
+    if turned(W)[1] < X.shape[1]:
         raise ValueError("late_rate: the teacher has not full rank, so the end is algebraic; see tail")
     H = _hessian(X @ vectors)
     root = np.sqrt(_pair_sums(values))  # of S -> A S + S A, diagonal in these coordinates
     slowest = float(np.linalg.eigvalsh(root[:, None] * H * root)[0])
-    if slowest <= 1e-12 * float(values[-1]):
+    if not decide(X, W).unique:
         raise ValueError(f"late_rate: {len(X)} samples do not determine the teacher")
     return 2 * slowest
 
@@ -73,9 +75,7 @@ def _hessian(rows: np.ndarray) -> np.ndarray:
 def _smallest(S: np.ndarray, tolerance: float = 1e-10, most: int = 100_000) -> np.ndarray:
     """The positive semidefinite D that minimises <D, S D>/2 - tr D/2, by alternating directions."""
     values, vectors = np.linalg.eigh(S)
-    if values[0] <= 1e-12 * values[-1]:
-        raise ValueError("tail: the samples leave directions outside the teacher's range unseen; see decide")
-    rho = float(np.sqrt(values[0] * values[-1]))
+    rho = float(max(np.sqrt(max(values[0], 0.0) * values[-1]), 0.1 * values[-1]))
     k = to_matrix(np.zeros(len(S))).shape[-1]
     half = 0.5 * to_vector(np.eye(k))
     Z, U = half.copy(), np.zeros_like(half)

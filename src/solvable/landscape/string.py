@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-LONGEST = 20.0  # of a step in time, where the flow has almost come to rest
+LONGEST = 1e4  # of a step in time, over the size of the Jacobian, where the flow has almost come to rest
 
 
 class Landscape(Protocol):
@@ -29,7 +29,7 @@ class Landscape(Protocol):
         ...
 
     def growth(self, points: np.ndarray) -> np.ndarray:
-        """(images,) the fastest rate at which neighbouring flow lines part, or more."""
+        """(images,) about the fastest rate at which neighbouring flow lines part."""
         ...
 
     def project(self, points: np.ndarray) -> np.ndarray:
@@ -99,6 +99,8 @@ def string(
 ) -> String:
     """The string between `start` and `end` (n,), both held, from a straight one. An iteration moves the images by `moved`, the
     largest distance over the length of the string; it has converged when that falls below `tolerance`."""
+    if not all(hasattr(landscape, name) for name in ("energy", "force", "jacobian", "growth", "project")):
+        raise TypeError(f"string: {type(landscape).__name__} given, must be a Potential or another Landscape")
     first, last = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     if first.ndim != 1 or first.shape != last.shape or not (np.isfinite(first).all() and np.isfinite(last).all()):
         raise ValueError(
@@ -127,14 +129,19 @@ def string(
 
 def _step(landscape: Landscape, points: np.ndarray, spacing: float) -> np.ndarray:
     """How far the flow takes each image in a time of its own, (1/dt - J) step = force."""
-    force = landscape.force(points)
-    speed = np.linalg.norm(force, axis=1)
-    times = np.minimum(LONGEST, spacing / np.maximum(speed, 1e-300))
-    times = np.minimum(times, 0.5 / np.maximum(landscape.growth(points), 1e-300))  # else the step would go uphill
-    matrices = -landscape.jacobian(points)
+    force, matrices = landscape.force(points), -landscape.jacobian(points)
+    if force.shape != points.shape:
+        raise ValueError(f"string: the gradient has {force.shape[1:]} numbers at a point of {points.shape[1:]}")
+    speed, size = np.linalg.norm(force, axis=1), np.linalg.norm(matrices, axis=(1, 2))
+    times = np.minimum(LONGEST / np.maximum(size, 1e-300), spacing / np.maximum(speed, 1e-300))
+    times = np.minimum(times, 0.5 / np.maximum(landscape.growth(points), 1e-300))
     diagonal = np.arange(points.shape[1])
     matrices[:, diagonal, diagonal] += 1 / times[:, None]
-    return np.linalg.solve(matrices, force[:, :, None])[:, :, 0]
+    step = np.linalg.solve(matrices, force[:, :, None])[:, :, 0]
+    plain = np.minimum(times, 1 / np.maximum(size, 1e-300))[:, None] * force
+    return np.where(
+        ((step * force).sum(axis=1) >= 0)[:, None], step, plain
+    )  # an implicit step may go uphill where lines part
 
 
 def _even(points: np.ndarray) -> np.ndarray:

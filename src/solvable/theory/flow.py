@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from solvable.dynamics.moments import field_covariance, moments
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import InvalidProblem, Problem, convention
 from solvable.theory.prediction import NotApplicable, Prediction
@@ -58,14 +59,21 @@ def check_flow_rate(problem: Problem) -> None:
 
 def flow_rate(problem: Problem, start: Overlaps) -> Prediction:
     """Rate at which E falls in the end, as exp(-rate t), where the teacher's matrix has full rank: twice the smallest eigenvalue
-    of 4 diag(l) + 2 l 1^T for the eigenvalues l of A*; or 4 (l_1 + l_2), with the two smallest, if that is less and the start
-    does not commute with the teacher. About 8 l_1. saraomannelli2020 has 4 (d + 2) (29)."""
+    of 4 diag(l) + 2 l 1^T for the eigenvalues l of A*; or 4 (l_1 + l_2), with the two smallest, if that is less and A(0) is not a
+    multiple of the identity. If it is, equal eigenvalues move together, and each counts once, with its multiplicity in the place
+    of 1. About 8 l_1. saraomannelli2020 has 4 (d + 2) (29)."""
     check_flow_rate(problem)
     check_start(problem, start)
     values = _eigenvalues(start, problem)
-    root = np.sqrt(values)
+    times = np.ones_like(values)
+    together = _commutes(problem, start)
+    if together:
+        group = np.cumsum(np.diff(values, prepend=values[0]) > 1e-10 * values[-1])
+        times = np.bincount(group).astype(float)
+        values = np.bincount(group, values) / times
+    root = np.sqrt(times * values)
     slowest = float(np.linalg.eigvalsh(4 * np.diag(values) + 2 * np.outer(root, root))[0])
-    if not _commutes(problem, start) and len(values) > 1:
+    if not together and len(values) > 1:
         slowest = min(slowest, 2 * float(values[0] + values[1]))
     return Prediction(2 * slowest, ("late times",), "linearised flow at the teacher")
 
@@ -90,7 +98,8 @@ def flow_integral(problem: Problem, start: Overlaps) -> Prediction:
 
 def flow_bound(problem: Problem, start: Overlaps, time: Any) -> Prediction:
     """A bound on E at `time`: E(0) / (1 + 8 E(0) t / H), H = tr[(A - A*) A^-1 (A - A*)] at the start (saraomannelli2020, (18), with
-    its constant), and V/(4 t) of `flow_integral` where that applies. Exact for H the largest over all time."""
+    its constant), and V/(4 t) of `flow_integral` where that applies. The first is proven with the largest H over all time, which is
+    that at the start in all but extreme cases."""
     d, _ = _spanning(problem)
     check_start(problem, start)
     p, q = problem.student.width, problem.teacher.width
@@ -99,13 +108,14 @@ def flow_bound(problem: Problem, start: Overlaps, time: Any) -> Prediction:
     if np.linalg.matrix_rank(Q, tol=1e-10 * np.abs(Q).max(), hermitian=True) < d:
         raise NotApplicable("start: the students do not span all inputs")
     size = np.trace(Q) / p - 2 * np.trace(T) / q + p / q**2 * np.trace(R.T @ inverse @ inverse @ R @ T)
-    first = _loss(problem, start)
-    times = np.asarray(time, dtype=float)
+    first = moments(field_covariance(problem, start), problem, start.readout).risk / (2 * problem.training.loss_factor)
+    times = _times(time)
     bound = first / (1 + 8 * first / size * times) if first > 0 else np.zeros_like(times)
     if _commutes(problem, start):
         with np.errstate(divide="ignore"):
             bound = np.minimum(bound, _entropy(problem, start) / (4 * times))
-    return Prediction(bound, ("H is largest at the start",), "saraomannelli2020, (18)")
+    caveats = ("not proven that H is largest at the start; no case is known here where the bound fails",)
+    return Prediction(bound, ("H is largest at the start",), "saraomannelli2020, (18)", caveats)
 
 
 def flow_approximation(problem: Problem, time: Any) -> Prediction:
@@ -116,10 +126,20 @@ def flow_approximation(problem: Problem, time: Any) -> Prediction:
     if problem.teacher.overlap != "orthonormal" or r == d:
         raise NotApplicable("teacher.overlap: is not 'orthonormal' with fewer units than inputs")
     k = d - r
-    value = 0.25 * (k / (1 + 2 * (2 + k) * np.asarray(time, dtype=float))) ** 2
+    value = 0.25 * (k / (1 + 2 * (2 + k) * _times(time))) ** 2
     return Prediction(
         value, (COMMUTES,), "saraomannelli2020, (27)", ("too low by up to a factor of two; use the flow itself",)
     )
+
+
+def _times(time: Any) -> np.ndarray:
+    try:
+        times = np.asarray(time, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"time: {time!r} given, must be numbers") from None
+    if not (times >= 0).all():
+        raise ValueError("time: must not be negative")
+    return times
 
 
 def _eigenvalues(start: Overlaps, problem: Problem) -> np.ndarray:
@@ -146,10 +166,3 @@ def _entropy(problem: Problem, start: Overlaps) -> float:
     values = np.linalg.eigvalsh(start.teacher_overlap) / problem.teacher.width
     values = values[values > 1e-14 * values[-1]]
     return float(d * size - values.sum() - values.sum() * np.log(size) + (values * np.log(values)).sum())
-
-
-def _loss(problem: Problem, start: Overlaps) -> float:
-    p, q = problem.student.width, problem.teacher.width
-    Q, R, T = start.student_overlap / p, start.cross_overlap, start.teacher_overlap / q
-    squares = (Q**2).sum() - 2 * (R**2).sum() / (p * q) + (T**2).sum()
-    return float(squares + 0.5 * (np.trace(Q) - np.trace(T)) ** 2)

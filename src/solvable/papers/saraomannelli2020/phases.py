@@ -21,7 +21,7 @@ FULL = {
     16: (200, 8, (1, 2, 3, 4, 6, 8, 10, 12, 14, 15, 16, 18)),
     32: (25, 0, (1, 2, 4, 8, 12, 16, 20, 24, 28, 31, 32)),
 }
-QUICK = {4: (100, 8, (1, 2, 3, 4)), 8: (40, 4, (1, 2, 4, 6, 7)), 16: (8, 0, (1, 4, 8)), 32: (3, 0, (4,))}
+QUICK = {4: (60, 6, (1, 2, 3, 4)), 8: (30, 3, (1, 2, 4, 6, 7)), 16: (8, 0, (1, 4, 8, 15)), 32: (5, 0, (4, 31))}
 FLOW_WIDTHS = {4: (1, 2), 8: (1, 2, 4), 16: (2, 4, 8)}
 
 
@@ -52,15 +52,15 @@ def draw(data: "xarray.Dataset") -> "Figure":
         settings = [problem(int(d), int(m)) for m in widths]
         ax.plot(widths, [theory.counted_threshold(one).value / d for one in settings], color=f"C{i}", linewidth=1.0)
         ax.plot(
-            widths, [(theory.recovery_threshold(one).value - 0.5) / d for one in settings],
+            widths, [theory.recovery_threshold(one).value / d for one in settings],
             color=f"C{i}", linestyle="--", linewidth=1.0,
         )  # fmt: skip
         ax.errorbar(
-            part["width"], (part["mean"] - 0.5) / d, part["spread"] / d, color=f"C{i}", linestyle="", marker="o", markersize=3.5,
+            part["width"], part["mean"] / d, part["spread"] / d, color=f"C{i}", linestyle="", marker="o", markersize=3.5,
             elinewidth=0.8, label=f"$d = {d}$",
         )  # fmt: skip
         ax.plot(
-            part["width"], (part["mean"] + part["flow_gap"] - 0.5) / d, color="black", linestyle="", marker="x",
+            part["width"], (part["mean"] + part["flow_gap"]) / d, color="black", linestyle="", marker="x",
             markersize=5, zorder=5,
         )  # fmt: skip
     ax.plot([], [], color="0.4", linewidth=1.0, label="printed, (13)")
@@ -72,7 +72,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     ax.set_yticks([1.5, 2, 3, 5, 10, 16], ["1.5", "2", "3", "5", "10", "16"])
     ax.minorticks_off()
     ax.set_xlabel("teacher width $m^*$")
-    ax.set_ylabel("samples that determine the teacher, $(N^* - 1/2)/d$")
+    ax.set_ylabel("samples that determine the teacher, $N^*/d$\n(mean and standard deviation over data sets)")
     ax.legend(fontsize=7, loc="upper left")
     return picture
 
@@ -81,14 +81,15 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     d, m, mean, error = (data[name].values for name in ("dim", "width", "mean", "error"))
     printed = np.array([theory.counted_threshold(problem(int(a), int(b))).value for a, b in zip(d, m, strict=True)])
     small, full = d <= 8, m >= d - 1
-    worst = np.abs(mean - 0.5 - printed)[small & ~full].max()
+    worst = max(0.0, float((np.abs(mean - 0.5 - printed) - 3 * error)[small & ~full].max()))
     flows = np.isfinite(data["flow_gap"].values)
     predicted = "tests/theory/test_recovery_theory.py"
     table = "tests/empirical/test_recovery.py::test_threshold_table"
     found = [
         judge(
-            FIGURE.key, "for d <= 8 the threshold is n_c of (13), in the mean, within about a sample (largest |N* - 1/2 - n_c|)",
-            expected=0.0, found=worst, tolerance=1.1 + 3 * error[small & ~full].max(), evidence="certified decisions",
+            FIGURE.key, "for d <= 8 the threshold is n_c of (13), in the mean, within about a sample (largest |N* - 1/2 - n_c|, "
+            "less 3 standard errors)",
+            expected=0.0, found=worst, tolerance=1.1, evidence="certified decisions",
         ),
         judge(
             FIGURE.key, "for m* >= d - 1 it takes d (d + 1)/2 samples, no fewer (largest difference)",
@@ -121,20 +122,21 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
             evidence=table, correction="S12",
         )
     )  # fmt: skip
-    limits = [theory.recovery_limit(problem(40, r)).value for r in (1, 2, 4)]
-    found.append(
-        judge(
-            FIGURE.key, "d -> infinity at m* = 1, 2, 4: n/d tends to 3.308, 6.183, 12.097, towards 3 m*, not m* + 1 (14) (sum)",
-            expected=3.308 + 6.183 + 12.097, found=sum(limits), tolerance=0.005,
-            evidence="tests/theory/test_recovery_theory.py::test_limits_of_the_cavity_argument", correction="S13",
-        )
-    )  # fmt: skip
+    for at in np.flatnonzero((d == 32) & (m == 4)):
+        found.append(
+            judge(
+                FIGURE.key, "d = 32, m* = 4: N*/d is 6.15 already, on its way to 12.1, not below m* + 1 = 5 (14)",
+                expected=6.15, found=mean[at] / 32, tolerance=0.1 + 4 * error[at] / 32,
+                evidence="tests/theory/test_recovery_theory.py::test_limits_of_the_cavity_argument", correction="S13",
+            )
+        )  # fmt: skip
     if (d == 16).any() and np.isfinite(data["flow_gap"].values[d == 16]).any():
         i = int(np.flatnonzero((d == 16) & (m == 4))[0])
         found.append(
             judge(
                 FIGURE.key, "gradient flow at d = 16, m* = 4 needs about 80 samples: it confirms the certificates, not (13)'s 70",
-                expected=79.5, found=float(mean[i] + data["flow_gap"].values[i]), tolerance=4.0,
+                expected=theory.recovery_threshold(problem(16, 4)).value, found=float(mean[i] + data["flow_gap"].values[i]),
+                tolerance=4.0,
                 evidence="tests/empirical/test_recovery.py::test_flow_agrees_with_certificates", correction="S14",
             )
         )  # fmt: skip

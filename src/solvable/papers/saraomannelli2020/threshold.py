@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FULL = {4: 400, 8: 400, 16: 300, 24: 150, 32: 100, 48: 40, 64: 30}
-QUICK = {4: 150, 8: 80, 16: 30, 32: 12}
+QUICK = {4: 150, 8: 60, 16: 24, 32: 20}
 ALPHA = 2.25
 KNOWN = {8: (0.96, 0.02), 16: (0.82, 0.04), 32: (0.50, 0.07), 64: (0.05, 0.04)}  # probability there, by another program
 MEANS = {8: (1.774, 0.014), 16: (2.015, 0.018), 32: (2.324, 0.034), 64: (2.559, 0.034)}  # (N* - 1/2)/d
@@ -47,8 +47,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         share, low, high = found[d].probability(n)
         left.plot(n / d, share, color=f"C{i}", label=f"$d = {d}$")
         left.fill_between(n / d, low, high, color=f"C{i}", alpha=0.15, linewidth=0)
-    left.axvline(2, color="0.4", linewidth=1.0)
-    left.annotate("printed\nthreshold", (2, 0.03), (2.06, 0.03), fontsize=7, color="0.3")
+    left.axvline(2, color="0.4", linewidth=1.0, label="printed threshold")
     left.set_xlabel("samples per dimension, $n/d$")
     left.set_ylabel("probability that the teacher is determined")
     left.legend(loc="lower right", fontsize=7)
@@ -56,9 +55,9 @@ def draw(data: "xarray.Dataset") -> "Figure":
     dims = np.array(list(found))
     means = np.array([one.mean for one in found.values()])
     errors = np.array([one.standard_error for one in found.values()])
-    right.errorbar(dims, (means - 0.5) / dims, errors / dims, linestyle="", marker="o", markersize=4, label="certified")
-    every = np.unique(np.geomspace(4, 512, 24).astype(int))
-    lines = [(theory.recovery_threshold(problem(int(d), 1)).value - 0.5) / d for d in every]
+    right.errorbar(dims, means / dims, errors / dims, linestyle="", marker="o", markersize=4, label="certified, mean")
+    every = np.unique(np.geomspace(4, 256, 20).astype(int))
+    lines = [theory.recovery_threshold(problem(int(d), 1)).value / d for d in every]
     right.plot(every, lines, color="C1", linestyle="--", label="statistical dimension, corrected")
     limit = theory.recovery_limit(problem(4, 1)).value
     right.axhline(limit, color="C2", linestyle=":", label=f"$d \\to \\infty$: {limit:.3f}")
@@ -67,7 +66,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     right.set_xticks([4, 16, 64, 256], ["4", "16", "64", "256"])
     right.minorticks_off()
     right.set_xlabel("dimension $d$")
-    right.set_ylabel("mean of $(N^* - 1/2)/d$")
+    right.set_ylabel("samples that determine the teacher, $N^*/d$")
     right.set_ylim(1.3, 3.6)
     right.legend(fontsize=7, loc=(0.03, 0.52))
     letter(left, "a")
@@ -78,18 +77,19 @@ def draw(data: "xarray.Dataset") -> "Figure":
 def claims(data: "xarray.Dataset") -> list[Claim]:
     found = recoveries(data)
     wrong = "tests/theory/test_recovery_theory.py::test_printed_threshold_fails_at_large_dim"
-    rays = "tests/theory/test_recovery_theory.py::test_hidden_rays_against_linear_programming"
     stated = []
     for d, (share, error) in KNOWN.items():
         if d in found:
             here, many = float(found[d].probability(int(ALPHA * d))[0]), len(found[d].fewest)
             width = 4 * np.hypot(np.sqrt(share * (1 - share) / many), error)
-            stated.append(
-                judge(
-                    FIGURE.key, f"d = {d}, n = {ALPHA} d: the teacher is determined with probability {share}, falling with d (12)",
-                    expected=share, found=here, tolerance=width, evidence=wrong, correction="S11",
-                )
-            )  # fmt: skip
+            if width < 0.35:  # else nothing would be decided
+                stated.append(
+                    judge(
+                        FIGURE.key, f"d = {d}, n = {ALPHA} d: the teacher is determined with probability {share}, less at larger d",
+                        expected=share, found=here, tolerance=width, evidence=wrong,
+                        correction="S11" if d >= 32 else None, beyond=d < 32,
+                    )
+                )  # fmt: skip
     for d, (mean, spread) in MEANS.items():
         if d in found:
             one = found[d]
@@ -97,7 +97,7 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
                 judge(
                     FIGURE.key, f"d = {d}: the mean of (N* - 1/2)/d is {mean}, rising with d, where (13) stays below 2",
                     expected=mean, found=(one.mean - 0.5) / d, tolerance=4 * float(np.hypot(one.standard_error / d, spread)),
-                    evidence=wrong, correction="S11",
+                    evidence=wrong, correction="S11" if d >= 32 else None, beyond=d < 32,
                 )
             )  # fmt: skip
     for d in (4, 8):
@@ -109,14 +109,6 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
                 evidence="theory.unique_probability", beyond=True,
             )
         )  # fmt: skip
-    hidden = theory.hidden_ray_probability(problem(64, 1, 160)).value
-    stated.append(
-        judge(
-            FIGURE.key, "d = 64, n = 2.5 d: a ray lies in the cone of the others with probability 3.3e-7, so the criterion of "
-            "section 3 is never met (log10)",
-            expected=np.log10(3.3e-7), found=np.log10(hidden), tolerance=0.01, evidence=rays, correction="S16",
-        )
-    )  # fmt: skip
     return stated
 
 
