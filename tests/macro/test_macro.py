@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from solvable.results import Lane, Plan
 
 
 def test_known_plateau_and_half_risk(quadratic: sv.Problem) -> None:
@@ -371,3 +372,48 @@ def test_tighter_tolerance_is_more_accurate(power_law: sv.Problem) -> None:
     for rtol in (1e-6, 1e-8, 1e-10):
         error = np.abs(sv.run(power_law, start, sv.Macro(rtol=rtol), until=1000).risk / reference - 1).max()
         assert error < 300 * rtol
+
+
+def test_weights_in_place_of_overlaps() -> None:
+    """The same equations at small rates, for repeated and for single eigenvalues, from overlaps and from weights."""
+    times = np.array([0.0, 1.0, 10.0, 100.0])
+    for L, N in [(16, 16), (8, 64)]:
+        problem = sv.convention("worschech2024").problem(K=2, M=3, eta=0.5, beta=1.0, L=L, N=N)
+        start = sv.start(problem, seed=0, scale=0.3)
+        exact = sv.run(
+            problem, start, sv.Macro(small_rate=True, rtol=1e-10, method="explicit"), times=times, keep_blocks=True
+        )
+        rows = sv.run(
+            problem, start, sv.Macro(small_rate=True, rtol=1e-7, method="weights"), times=times, keep_blocks=True
+        )
+        assert np.abs(rows.risk / exact.risk - 1).max() < 1e-5
+        for name in ("student_overlap", "cross_overlap"):
+            assert np.abs(getattr(rows, name) - getattr(exact, name)).max() < 1e-5
+        assert np.abs(rows.blocks.student - exact.blocks.student).max() < 1e-5
+        assert np.abs(rows.last().stacked - exact.last().stacked).max() < 1e-5
+        random = np.random.default_rng(1)
+        weights = sv.Weights(random.standard_normal((2, N)), random.standard_normal((3, N)))
+        given, measured = (
+            sv.run(problem, one, sv.Macro(small_rate=True, rtol=1e-7, method="weights"), times=times)
+            for one in (weights, weights.overlaps(problem))
+        )
+        assert np.abs(given.risk / measured.risk - 1).max() < 1e-5
+
+
+def test_weights_are_chosen_where_they_are_cheaper() -> None:
+    problem = sv.convention("worschech2024").problem(K=8, M=8, eta=0.1, beta=1.0, L=64, N=64)
+    start, level = sv.start(problem, seed=0, scale=0.01), sv.Macro(small_rate=True, rtol=1e-4)
+    lane, plan = Lane(problem, start), Plan(np.array([1000.0]))
+    assert level._method(lane, plan) == "weights"
+    assert sv.Macro(rtol=1e-4)._method(lane, plan) != "weights"  # noise moves weights at random
+    few = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=4, N=400)
+    assert level._method(Lane(few, sv.start(few, seed=0)), plan) == "explicit"
+
+
+def test_weights_refused() -> None:
+    problem = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=4, N=8)
+    with pytest.raises(ValueError, match="small_rate is false"):
+        sv.run(problem, sv.start(problem, seed=0), sv.Macro(method="weights"), until=1)
+    sphere = problem.replace(student__norm="sphere")
+    with pytest.raises(ValueError, match="'sphere'"):
+        sv.run(sphere, sv.start(sphere, seed=0), sv.Macro(method="weights", small_rate=True), until=1)

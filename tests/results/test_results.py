@@ -277,3 +277,25 @@ def test_frames_of_runs_that_broke_off(quadratic) -> None:
     hot = quadratic.replace(training__learning_rate=30.0)
     run = sv.run(hot, sv.start(hot, seed=0), sv.Macro(), until=100)
     assert np.isnan(run.frame[0, -1]).all()
+
+
+def test_exponents_with_uncertainty(quadratic: sv.Problem) -> None:
+    """A known power, over runs and within one, a drift where there is none, and refusals."""
+    from dataclasses import replace
+
+    run = sv.run(quadratic, sv.start(quadratic, seed=0), sv.Macro(), times=np.geomspace(1, 1000, 61))
+    random = np.random.default_rng(0)
+    noise = np.exp(0.05 * random.standard_normal((20, 61)))
+    many = replace(run, risk=3 * run.time**-0.7 * noise, endings=np.zeros(20, dtype=int), labels={})
+    found = many.exponent(10, 1000)
+    assert found.low < -0.7 < found.high
+    assert found.high - found.low < 0.02
+    assert abs(found.prefactor / 3 - 1) < 0.05
+    assert found.runs == 20
+    single = replace(run, risk=3 * run.time**-0.7 * noise[:1]).exponent(10, 1000)
+    assert single.low < -0.7 < single.high
+    bent = replace(run, risk=1 / (1 + (run.time[None] / 100) ** 2)).exponent(10, 1000)
+    assert bent.drift < -1
+    for begin, end in [(0, 10), (10, 5), (10, 11)]:
+        with pytest.raises(ValueError, match="exponent"):
+            run.exponent(begin, end)

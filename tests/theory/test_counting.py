@@ -74,6 +74,15 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
         ),  # nor do they span the inputs
         *("counted_threshold", "recovery_threshold", "recovery_limit", "statistical_dimension"),
         *("unique_probability", "hidden_ray_probability"),
+        *(
+            "linear_risk",
+            "linear_modes",
+            "linear_mean_risk",
+            "feature_risk",
+            "hidden_feature_risk",
+        ),  # nor linear, nor erf
+        *("power_law_risk", "power_law_window"),
+        *("erf_plateau", "uniform_escape_time", "plateau_drop", "printed_plateau_length", "erf_late_risk"),
     }
     spanning = sv.convention("saraomannelli2020").problem(m=5, m_star=1, d=5)
     applies = {one.name for one in sv.theory.available(spanning) if one.applies}
@@ -85,7 +94,8 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
     assert set(reasons) == set(by_name)
     assert "student.norm" in reasons["late_risk"]
     erf = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1)
-    assert not any(one.applies for one in sv.theory.available(erf))
+    applies = {one.name for one in sv.theory.available(erf) if one.applies}
+    assert applies == {"rate_limit", "erf_plateau", "uniform_escape_time", "plateau_drop", "erf_late_risk"}
     fast = {one.name: one for one in sv.theory.available(quadratic.replace(training__learning_rate=2.0))}
     assert not fast["late_risk"].applies
     assert fast["rate_limit"].applies

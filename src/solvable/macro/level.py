@@ -10,18 +10,25 @@ from solvable.dynamics.equations import OBSERVED, RISK, WATCHED, observe, rhs, w
 from solvable.dynamics.exponential import advance, tolerate
 from solvable.dynamics.general import is_additive, is_closed, is_exact, rule_for
 from solvable.dynamics.moments import NODES, field_covariance, moments
-from solvable.dynamics.packing import pack, unpack
+from solvable.dynamics.packing import Packed, pack, unpack
+from solvable.dynamics.rows import advance_rows, columns, observe_rows, pack_rows, tolerate_rows
 from solvable.dynamics.system import system
 from solvable.numerics import doubling, tsit5
-from solvable.numerics.threads import cores, pool
+from solvable.numerics.threads import cores, one_blas_thread, pool
+from solvable.problems import Problem
 from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
 
-METHODS = ("auto", "explicit", "exponential", "closed")
+METHODS = ("auto", "explicit", "exponential", "weights", "closed")
 BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
 
 
 class Solved(NamedTuple):
-    states: np.ndarray
+    """Of one lane: overlaps in all blocks together (time, ...) and, if asked for, in each; the last state, packed."""
+
+    student: np.ndarray
+    cross: np.ndarray
+    readout: np.ndarray
+    blocks: Blocks | None
     risk: np.ndarray
     risk_error: np.ndarray
     start_risk: float
@@ -34,9 +41,10 @@ class Macro:
 
     `rtol` and `atol` bound the error of each step; over a run the error measured is of the size of rtol. `small_rate`
     drops the order rate^2, which leaves gradient flow. `method` is "explicit" (order 5), "exponential" (order 3, for
-    spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "closed"
-    (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of the first two is
-    estimated to need less work. Where the moments have no closed form they are averages over
+    spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "weights" (the
+    same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
+    (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of the first three is
+    estimated to need the least work. Where the moments have no closed form they are averages over
     `nodes` points drawn by `node_seed`; the run is then repeated with other points, and `risk_error` tells how far the
     two are apart (rtol is then at least 1e-5 where the noise comes from nodes). A batch uses `threads` (None: all cores).
     """
@@ -45,7 +53,7 @@ class Macro:
     atol: float = 1e-14
     small_rate: bool = False
     max_steps: int = 1_000_000
-    method: Literal["auto", "explicit", "exponential", "closed"] = "auto"
+    method: Literal["auto", "explicit", "exponential", "weights", "closed"] = "auto"
     nodes: int = NODES
     node_seed: int = 0
     threads: int | None = None
@@ -91,7 +99,10 @@ class Macro:
 
     def _label(self, lanes: list[Lane], plan: Plan, solved: list[Solved], reports: np.ndarray) -> Trajectory:
         problem = lanes[0].problem
-        student, cross, readout = unpack(problem, np.stack([one.states for one in solved]))
+        kept = [one.blocks for one in solved if one.blocks is not None]
+        blocks = (
+            Blocks(np.stack([one.student for one in kept]), np.stack([one.cross for one in kept])) if kept else None
+        )
         end_student, end_cross, end_readout = unpack(problem, np.stack([one.last for one in solved]))
         return Trajectory(
             problem=problem,
@@ -101,9 +112,9 @@ class Macro:
             risk=np.stack([one.risk for one in solved]),
             risk_error=np.stack([one.risk_error for one in solved]),
             start_risk=np.array([one.start_risk for one in solved]),
-            student_overlap=student.sum(axis=2),
-            cross_overlap=cross.sum(axis=2),
-            readout=readout,
+            student_overlap=np.stack([one.student for one in solved]),
+            cross_overlap=np.stack([one.cross for one in solved]),
+            readout=np.stack([one.readout for one in solved]),
             block_teacher_overlap=np.stack([lane.start.block_teacher_overlap for lane in lanes]),
             end_blocks=Blocks(end_student, end_cross),
             end_readout=end_readout,
@@ -111,7 +122,7 @@ class Macro:
             endings=reports[:, 0].astype(np.int64),
             end_alpha=reports[:, 1],
             nfev=reports[:, 2].astype(np.int64),
-            blocks=Blocks(student, cross) if plan.keep_blocks else None,
+            blocks=blocks,
             stop=plan.stop,
         )
 
@@ -132,12 +143,17 @@ class Macro:
         return solved._replace(risk_error=np.fmax.accumulate(error))  # the two may cross: never less than before
 
     def _integrate(self, lane: Lane, plan: Plan, report: np.ndarray, node_seed: int, rtol: float) -> Solved:
-        packed = pack(lane.problem, lane.start, noise=not self.small_rate)
+        method = self._method(lane, plan) if is_closed(lane.problem) else "explicit"
+        block = None
+        if method == "weights":
+            packed, block = pack_rows(lane.problem, lane.start, lane.weights)
+        else:
+            packed = pack(lane.problem, lane.start, noise=not self.small_rate)
         work = workspace(lane.problem.student.width, lane.problem.teacher.width)
         states, observed = np.empty((plan.times.size, packed.state.size)), np.empty((plan.times.size, OBSERVED))
         last, first = np.empty_like(packed.state), np.empty(OBSERVED)
         closed = is_closed(lane.problem)
-        slope, look = rhs, observe
+        slope, look = rhs, observe if block is None else observe_rows
         if not closed:
             rule = rule_for(lane.problem, self.nodes, node_seed)
             slope, look = system(lane.problem, rule, noise=not self.small_rate)
@@ -152,25 +168,39 @@ class Macro:
         if not closed:
             with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped
                 tsit5.solve.py_func(slope, look, *rest)
-        elif self._method(lane, plan) == "exponential":
+        elif method == "weights":
+            with one_blas_thread():
+                doubling.solve(advance_rows, observe_rows, tolerate_rows, *rest)
+        elif method == "exponential":
             doubling.solve(advance, observe, tolerate, *rest)
         else:
             tsit5.solve(rhs, observe, *rest)
-        return Solved(states, observed[:, RISK], np.zeros(plan.times.size), float(first[RISK]), last)
+        risks = observed[:, RISK], np.zeros(plan.times.size), float(first[RISK])
+        if block is None:
+            return Solved(*_overlaps(lane.problem, states, plan), *risks, last)
+        return Solved(
+            *_overlaps_of_rows(lane, packed, block, states, plan), *risks, _last_rows(lane, packed, block, last)
+        )
 
     def _method(self, lane: Lane, plan: Plan) -> str:
         """The explicit method must resolve the fastest block, the exponential one pays with many steps for accuracy:
         compare their work, calibrated on two erf students with 4 to 1024 eigenvalues."""
         if self.method != "auto":
             return self.method
-        if lane.problem.inputs.blocks == 1 or lane.problem.student.norm == "sphere":
+        problem = lane.problem
+        if problem.inputs.blocks == 1 or problem.student.norm == "sphere":
             return "explicit"
         drift = moments(field_covariance(lane.problem, lane.start), lane.problem, lane.start.readout).drift
         p = lane.problem.student.width
         speed = lane.problem.inputs.eigenvalues.max() * np.abs(np.linalg.eigvalsh(drift[:, :p])).max()
         stretches = 2 * speed * lane.problem.training.schedule.integral(plan.times[-1])
         explicit, exponential = 6 * stretches / 3.3, 30 / np.sqrt(self.rtol)
-        return "exponential" if explicit > exponential else "explicit"
+        work = {"explicit": explicit, "exponential": exponential}
+        if not _misfits_of_rows(self, problem):
+            q = problem.teacher.width
+            numbers = columns(lane.start, lane.weights) * (3 * p + q) / (problem.inputs.blocks * (p + q) ** 2)
+            work["weights"] = exponential * numbers
+        return min(work, key=work.__getitem__)
 
     def check(self, lanes: list[Lane]) -> None:
         """Refuse what this level cannot do, before anything runs."""
@@ -181,6 +211,9 @@ class Macro:
             )
         if not is_closed(problem):
             rule_for(problem, self.nodes, 0)
+        if self.method == "weights":
+            for misfit in _misfits_of_rows(self, problem):
+                raise ValueError(f"method: 'weights' given, but {misfit}")
         if self.method == "exponential":
             for lane in lanes:
                 if lane.problem.student.norm == "sphere":
@@ -200,7 +233,55 @@ def _follow_closed_form(lane: Lane, plan: Plan, report: np.ndarray) -> Solved:
     readouts = np.broadcast_to(lane.start.readout, (len(rows), lane.start.readout.size))
     states = np.concatenate([rows, readouts], axis=1)[skip:]
     report[:2] = tsit5.FINISHED, plan.times[-1]
-    return Solved(states, flow.risk[skip:], np.zeros(plan.times.size), float(flow.risk[0]), states[-1])
+    risks = flow.risk[skip:], np.zeros(plan.times.size), float(flow.risk[0])
+    return Solved(*_overlaps(lane.problem, states, plan), *risks, states[-1])
+
+
+Outputs = tuple[np.ndarray, np.ndarray, np.ndarray, Blocks | None]
+
+
+def _overlaps(problem: Problem, states: np.ndarray, plan: Plan) -> Outputs:
+    """Of packed states: in all blocks together, and in each if asked for."""
+    student, cross, readout = unpack(problem, states)
+    blocks = Blocks(student, cross) if plan.keep_blocks else None
+    return student.sum(axis=1), cross.sum(axis=1), readout, blocks
+
+
+def _overlaps_of_rows(lane: Lane, packed: Packed, block: np.ndarray, states: np.ndarray, plan: Plan) -> Outputs:
+    """The same of states that are weights."""
+    p, q, m = lane.problem.student.width, lane.problem.teacher.width, block.size
+    J, B = states[:, : p * m].reshape(-1, p, m), packed.floats[-q * m :].reshape(q, m)
+    totals = J @ J.transpose(0, 2, 1), J @ B.T, states[:, p * m :]
+    if not plan.keep_blocks:
+        return *totals, None
+    parts = [_blocks_of_rows(lane.problem, one, B, block) for one in J]
+    return *totals, Blocks(np.stack([one.student for one in parts]), np.stack([one.cross for one in parts]))
+
+
+def _last_rows(lane: Lane, packed: Packed, block: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """The last state, packed as overlaps."""
+    p, q, m = lane.problem.student.width, lane.problem.teacher.width, block.size
+    found = _blocks_of_rows(lane.problem, last[: p * m].reshape(p, m), packed.floats[-q * m :].reshape(q, m), block)
+    return np.concatenate([np.concatenate([found.student, found.cross], axis=2).ravel(), last[p * m :]])
+
+
+def _blocks_of_rows(problem: Problem, J: np.ndarray, B: np.ndarray, block: np.ndarray) -> Blocks:
+    """Overlaps per block of weights whose columns are sorted by block."""
+    edges = np.searchsorted(block, np.arange(1, problem.inputs.blocks))
+    pairs = zip(np.split(J, edges, axis=1), np.split(B, edges, axis=1), strict=True)
+    student, cross = zip(*((j @ j.T, j @ b.T) for j, b in pairs), strict=True)
+    return Blocks(np.array(student), np.array(cross))
+
+
+def _misfits_of_rows(level: Macro, problem: Problem) -> list[str]:
+    """Why weights cannot stand for overlaps."""
+    reasons = {
+        "small_rate is false; noise moves weights at random": not level.small_rate,
+        "student.norm is 'sphere'": problem.student.norm == "sphere",
+        "training.train_readout is true": problem.training.train_readout,
+        "the moments have no closed form": not is_closed(problem),
+    }
+    return [reason for reason, holds in reasons.items() if holds]
 
 
 def _threshold(stop: Threshold | None, first: np.ndarray) -> tuple[int, int, float]:

@@ -1,4 +1,4 @@
-"""Which figures there are. Modules are loaded when a figure is asked for."""
+"""Which figures there are: a module with its FIGURE, or with another name after a colon. Loaded when a figure is asked for."""
 
 from importlib import import_module
 
@@ -26,6 +26,26 @@ _MODULES = {
     "saraomannelli2020/3": "solvable.papers.saraomannelli2020.losses",
     "saraomannelli2020/4": "solvable.papers.saraomannelli2020.strings",
     "saraomannelli2020/threshold": "solvable.papers.saraomannelli2020.threshold",
+    "worschech2024/1": "solvable.papers.worschech2024.overview",
+    "worschech2024/2": "solvable.papers.worschech2024.spectra:TWO",
+    "worschech2024/3": "solvable.papers.worschech2024.features:THREE",
+    "worschech2024/4": "solvable.papers.worschech2024.plateaus:FOUR",
+    "worschech2024/5": "solvable.papers.worschech2024.ends:FIVE",
+    "worschech2024/6": "solvable.papers.worschech2024.ends:SIX",
+    "worschech2024/7": "solvable.papers.worschech2024.spectra:SEVEN",
+    "worschech2024/8": "solvable.papers.worschech2024.spectra:EIGHT",
+    "worschech2024/9": "solvable.papers.worschech2024.spectra:NINE",
+    "worschech2024/10": "solvable.papers.worschech2024.spectra:TEN",
+    "worschech2024/11": "solvable.papers.worschech2024.spectra:ELEVEN",
+    "worschech2024/12": "solvable.papers.worschech2024.spectra:TWELVE",
+    "worschech2024/13": "solvable.papers.worschech2024.spectra:THIRTEEN",
+    "worschech2024/14": "solvable.papers.worschech2024.features:FOURTEEN",
+    "worschech2024/15": "solvable.papers.worschech2024.features:FIFTEEN",
+    "worschech2024/16": "solvable.papers.worschech2024.features:SIXTEEN",
+    "worschech2024/17": "solvable.papers.worschech2024.plateaus:SEVENTEEN",
+    "worschech2024/18": "solvable.papers.worschech2024.plateaus:EIGHTEEN",
+    "worschech2024/19": "solvable.papers.worschech2024.plateaus:NINETEEN",
+    "worschech2024/20": "solvable.papers.worschech2024.ends:TWENTY",
 }
 
 
@@ -40,5 +60,6 @@ def papers() -> list[str]:
 def get(key: str) -> PaperFigure:
     if key not in _MODULES:
         raise KeyError(f"figure: {key!r} given, must be one of {', '.join(_MODULES)}")
-    figure: PaperFigure = import_module(_MODULES[key]).FIGURE
+    module, _, name = _MODULES[key].partition(":")
+    figure: PaperFigure = getattr(import_module(module), name or "FIGURE")
     return figure

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from solvable.problems.inputs import Inputs, Spectrum
+from solvable.problems.powerlaw import PowerLawFit, fit_power_law
 
 ORDERS = ("given", "shuffled", "drawn")
 CHUNK = 2**21  # numbers read at once
@@ -59,7 +60,7 @@ class Data:
     def rows(self) -> np.ndarray | None:
         """(samples, dim), or None for an iterator."""
         if isinstance(self.source, str | Path):
-            return read_numbers(Path(self.source), self.array)
+            return _read(Path(self.source), self.array)
         if hasattr(self.source, "__next__"):
             return None
         try:
@@ -142,6 +143,10 @@ class Data:
         """Gaussian inputs of the same covariance: what theory and the deterministic limit take in place of the data."""
         return Inputs(dim=len(self.eigenvalues), spectrum=Spectrum(eigenvalues=tuple(self.eigenvalues.tolist())))
 
+    def power_law(self, first: int | None = None, last: int | None = None) -> PowerLawFit:
+        """The power law of the eigenvalues between the ranks `first` and `last` (`problems.powerlaw`)."""
+        return fit_power_law(self.eigenvalues, first, last)
+
     @cached_property
     def fingerprint(self) -> str:
         """What results depend on: the rows' shape, type and bytes; iterators have none."""
@@ -215,8 +220,7 @@ def _stacks(source: Iterator[Any], dim: int | None) -> Iterator[np.ndarray]:
         yield stack
 
 
-def read_numbers(path: Path, name: str | None = None) -> np.ndarray:
-    """The array in a .npy file, or that of this name in a .npz file."""
+def _read(path: Path, name: str | None) -> np.ndarray:
     if path.suffix not in (".npy", ".npz"):
         raise ValueError(f"data: {path} given, must end in .npy or .npz")
     if not path.is_file():

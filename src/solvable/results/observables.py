@@ -101,6 +101,53 @@ def local_exponent(times: np.ndarray, values: np.ndarray) -> np.ndarray:
     return result
 
 
+class Exponent(NamedTuple):
+    """`value` of d log(risk)/d log(time) over a window, with a confidence interval: over runs, if there are several; else from the
+    scatter about the line. `drift` is the exponent of the window's second half (in log time) less that of the first: where it is
+    larger than the interval, the curve is not one power. `prefactor` of time^value; `runs` that have values all over the window."""
+
+    value: float
+    low: float
+    high: float
+    drift: float
+    prefactor: float
+    runs: int
+
+
+def exponent(times: np.ndarray, risks: np.ndarray, begin: float, end: float, confidence: float) -> Exponent:
+    """Of `risks` (run, time) between `begin` and `end`; see `Trajectory.exponent`."""
+    from scipy.stats import t
+
+    if not 0 < begin < end:
+        raise ValueError(f"exponent: from {begin} to {end} given, must be positive and increasing")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: {confidence} given, must be between 0 and 1")
+    inside = (times >= begin * (1 - 1e-12)) & (times <= end * (1 + 1e-12))
+    kept = (np.isfinite(risks[:, inside]) & (risks[:, inside] > 0)).all(axis=1)
+    if inside.sum() < 4 or not kept.any():
+        raise ValueError(
+            f"exponent: {inside.sum()} outputs between {begin} and {end}, must be at least 4 that a run has reached"
+        )
+    x, y = np.log(times[inside]), np.log(risks[kept][:, inside])
+    weights = np.gradient(x)  # as if the outputs were equally spaced in log time
+    lines = [np.polyfit(x, one, 1, w=np.sqrt(weights)) for one in y]
+    slopes, middle = np.array([line[0] for line in lines]), 0.5 * (x[0] + x[-1])
+    mean = y.mean(axis=0)
+    halves = [np.polyfit(x[part], mean[part], 1)[0] for part in (x <= middle, x >= middle)]
+    if len(slopes) > 1:
+        half = t.ppf(0.5 + 0.5 * confidence, len(slopes) - 1) * slopes.std(ddof=1) / np.sqrt(len(slopes))
+    else:
+        left = y[0] - np.polyval(lines[0], x)
+        share = weights / weights.sum()
+        spread = share @ (x - share @ x) ** 2
+        half = t.ppf(0.5 + 0.5 * confidence, x.size - 2) * np.sqrt(share @ left**2 / spread / (x.size - 2))
+    value = float(slopes.mean())
+    prefactor = float(np.exp(np.mean([line[1] for line in lines])))
+    return Exponent(
+        value, value - float(half), value + float(half), float(halves[1] - halves[0]), prefactor, len(slopes)
+    )
+
+
 def check_state(who: str, trajectory: Trajectory, state: Overlaps) -> None:
     """Raise unless `state` has the shape of the trajectory's."""
     from solvable.overlaps import Overlaps

@@ -112,7 +112,7 @@ class Trajectory:
     @property
     def population_loss(self) -> np.ndarray:
         """(run, time) the risk as saraomannelli2020 counts it, E = half the mean squared error: what the training loss becomes
-        with infinitely many samples."""
+        with infinitely many samples, up to half the label noise."""
         return self.risk / (2 * self.problem.training.loss_factor)
 
     @property
@@ -288,6 +288,12 @@ class Trajectory:
     def local_exponent(self) -> np.ndarray:
         """(run, time) d log(risk) / d log(time)."""
         return np.array([observables.local_exponent(self.time, risk) for risk in self.risk])
+
+    def exponent(self, begin: float, end: float, *, confidence: float = 0.95) -> observables.Exponent:
+        """The power of time with which the risk falls between the times `begin` and `end`, with a confidence interval over runs
+        (or, for one run, from its scatter about the line) and its drift within the window."""
+        self._check_alike("exponent")
+        return observables.exponent(self.time, self.risk, begin, end, confidence)
 
     def save(self, path: str | Path) -> None:
         """Write a NetCDF file; `Trajectory.load` reads it back."""

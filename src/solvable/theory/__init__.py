@@ -1,8 +1,26 @@
 """Closed-form predictions about a problem."""
 
 from solvable.theory.available import Available, available
+from solvable.theory.committee import (
+    SymmetricPlateau,
+    erf_late_risk,
+    erf_plateau,
+    plateau_drop,
+    printed_plateau_length,
+    uniform_escape_time,
+)
 from solvable.theory.counting import degrees_of_freedom, solution_dimension
 from solvable.theory.flow import flow_approximation, flow_bound, flow_integral, flow_jump, flow_rate, flow_tail
+from solvable.theory.linear import (
+    Modes,
+    feature_risk,
+    hidden_feature_risk,
+    linear_mean_risk,
+    linear_modes,
+    linear_risk,
+    power_law_risk,
+    power_law_window,
+)
 from solvable.theory.plateau import (
     Plateau,
     escape_risk,
@@ -46,15 +64,20 @@ from solvable.theory.sphere import (
 __all__ = [
     "Available",
     "Estimate",
+    "Modes",
     "NotApplicable",
     "Plateau",
     "Prediction",
+    "SymmetricPlateau",
     "annealed_escape_time",
     "available",
     "counted_threshold",
     "degrees_of_freedom",
+    "erf_late_risk",
+    "erf_plateau",
     "escape_risk",
     "escape_time",
+    "feature_risk",
     "fewest_steps",
     "flow_approximation",
     "flow_bound",
@@ -62,10 +85,14 @@ __all__ = [
     "flow_jump",
     "flow_rate",
     "flow_tail",
+    "hidden_feature_risk",
     "hidden_ray_probability",
     "late_distance",
     "late_rate",
     "late_risk",
+    "linear_mean_risk",
+    "linear_modes",
+    "linear_risk",
     "nearest_distance",
     "nearest_solution",
     "noise_floor",
@@ -74,8 +101,12 @@ __all__ = [
     "norm_learning",
     "optimal_rate",
     "plateau",
+    "plateau_drop",
     "plateau_limit",
     "plateau_noise",
+    "power_law_risk",
+    "power_law_window",
+    "printed_plateau_length",
     "quenched_escape_time",
     "rate_limit",
     "recovery_limit",
@@ -84,6 +115,7 @@ __all__ = [
     "sphere_overlap",
     "stair_lengths",
     "statistical_dimension",
+    "uniform_escape_time",
     "unique_probability",
     "zero_escape_time",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from solvable.problems import Problem
-from solvable.theory import counting, flow, plateau, recovery, solutions, sphere
+from solvable.theory import committee, counting, flow, linear, plateau, recovery, solutions, sphere
 from solvable.theory.prediction import NotApplicable
 
 
@@ -57,6 +57,18 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "statistical_dimension": ("statistical_dimension(problem)", recovery.check_recovery),
     "unique_probability": ("unique_probability(problem)", recovery.unique_probability),
     "hidden_ray_probability": ("hidden_ray_probability(problem)", recovery.check_hidden_ray),
+    "linear_risk": ("linear_risk(problem, start, alpha)", linear.check_linear),
+    "linear_modes": ("linear_modes(problem)", linear.check_linear),
+    "linear_mean_risk": ("linear_mean_risk(problem, start, alpha)", linear.check_finite),
+    "feature_risk": ("feature_risk(problem, start, features, alpha)", linear.check_finite),
+    "hidden_feature_risk": ("hidden_feature_risk(problem, basis, features, alpha, distance=...)", linear.check_finite),
+    "power_law_risk": ("power_law_risk(problem, start, alpha)", linear.power_law_window),
+    "power_law_window": ("power_law_window(problem)", linear.power_law_window),
+    "erf_plateau": ("erf_plateau(problem, start)", committee.check_committee),
+    "uniform_escape_time": ("uniform_escape_time(problem, start)", committee.check_realizable),
+    "plateau_drop": ("plateau_drop(problem, state, drop)", committee.check_committee),
+    "printed_plateau_length": ("printed_plateau_length(problem, state)", committee.check_printed_length),
+    "erf_late_risk": ("erf_late_risk(problem, state, alpha)", committee.check_realizable),
     "late_distance": ("late_distance(problem, alpha)", lambda problem: solutions.late_distance(problem, 1.0)),
 }
 

@@ -1,0 +1,77 @@
+"""Reading a power law off measured eigenvalues."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from solvable.problems.inputs import PowerLaw
+
+
+class PowerLawFit(NamedTuple):
+    """lambda_l ~ l^-(1 + beta) over the ranks `first` to `last`. `error` is the standard error of beta, by leaving out
+    parts of the window, `drift` by how much beta of the second half (in log rank) exceeds that of the first: where it is
+    larger than the error, there is no one power. `distinct` is the L of the `PowerLaw` of this beta that has the same mean square
+    eigenvalue (over the squared mean), the number on which plateaus depend; `participation` is dim x mean^2 / mean square."""
+
+    beta: float
+    error: float
+    drift: float
+    first: int
+    last: int
+    distinct: int
+    participation: float
+
+
+def fit_power_law(eigenvalues: Any, first: int | None = None, last: int | None = None) -> PowerLawFit:
+    """The power law of `eigenvalues` (any order) between the ranks `first` and `last`, each rank counted by its share in log rank.
+
+    Left out, `first` is 2 (the largest eigenvalue is often of another kind) and `last` half of those that are not rounding."""
+    values = np.sort(np.asarray(eigenvalues, dtype=float).ravel())[::-1]
+    if values.size < 8 or not np.isfinite(values).all() or values[-1] < -1e-9 * abs(values[0]) or values[0] <= 0:
+        raise ValueError(
+            f"eigenvalues: {values.size} given, must be at least 8 finite numbers, not negative and not all zero"
+        )
+    values = np.maximum(values, 0.0)
+    good = int((values > 1e-12 * values[0]).sum())
+    begin, end = 2 if first is None else first, max(good // 2, 6) if last is None else last
+    for name, value in [("first", begin), ("last", end)]:
+        if not isinstance(value, int | np.integer) or isinstance(value, bool):
+            raise ValueError(f"{name}: {value!r} given, must be a whole number")
+    if not 1 <= begin <= end - 4 or end > good:
+        raise ValueError(
+            f"first, last: {begin}, {end} given, must be ranks between 1 and {good}, at least five of them"
+        )
+    ranks = np.arange(begin, end + 1)
+    x, y, weights = np.log(ranks), np.log(values[begin - 1 : end]), 1 / ranks
+    slope, error = _line(x, y, weights), _error(x, y, weights)
+    middle = 0.5 * (x[0] + x[-1])
+    halves = [_line(x[part], y[part], weights[part]) for part in (x <= middle, x >= middle) if part.sum() >= 2]
+    beta, square = -slope - 1, float((values**2).mean() / values.mean() ** 2)
+    drift = halves[0] - halves[1] if len(halves) == 2 else 0.0
+    return PowerLawFit(beta, error, drift, begin, end, _distinct(beta, square, values.size), values.size / square)
+
+
+def _line(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
+    """Slope of a weighted straight line."""
+    share = weights / weights.sum()
+    dx = x - share @ x
+    return float(share @ (dx * y) / (share @ dx**2))
+
+
+def _error(x: np.ndarray, y: np.ndarray, weights: np.ndarray, parts: int = 8) -> float:
+    """Standard error of the slope by leaving out parts of the window in turn: sorted eigenvalues are not independent."""
+    part = np.minimum((parts * (x - x[0]) / (x[-1] - x[0])).astype(int), parts - 1)
+    slopes = np.array(
+        [_line(x[kept], y[kept], weights[kept]) for i in np.unique(part) if (kept := part != i).sum() >= 2]
+    )
+    return float(np.sqrt((slopes.size - 1) / slopes.size * ((slopes - slopes.mean()) ** 2).sum()))
+
+
+def _distinct(beta: float, square: float, most: int) -> int:
+    """L of the power law with this mean square eigenvalue, which grows with L; between 1 and `most`."""
+    low, high = 1, most
+    while low < high:
+        middle = (low + high) // 2
+        law = PowerLaw(beta=max(beta, 0.0), distinct=middle)
+        low, high = (middle + 1, high) if float((np.array(law.eigenvalues) ** 2).mean()) < square else (low, middle)
+    return low
