@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import solvable as sv
@@ -273,3 +274,48 @@ def test_as_a_command() -> None:
     wrong = subprocess.run([*command, "dance"], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2
     assert "Traceback" not in wrong.stderr
+
+
+def test_spectrum_of_data(tmp_path, capsys) -> None:
+    values = np.array(sv.PowerLaw(beta=0.7, distinct=60).eigenvalues)
+    rows = np.random.default_rng(0).standard_normal((4000, 60)) * np.sqrt(values)
+    np.save(tmp_path / "rows.npy", rows)
+    picture = tmp_path / "spectrum.png"
+    assert main(["spectrum", str(tmp_path / "rows.npy"), "--output", str(picture)]) == 0
+    text = capsys.readouterr().out
+    assert "beta = 0.7" in text or "beta = 0.6" in text
+    assert "plateau at risk 0.0058" in text  # 1/6 - (2/pi) asin(1/4)
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    assert (
+        main(
+            [
+                "spectrum",
+                str(tmp_path / "rows.npy"),
+                "--json",
+                "--first",
+                "3",
+                "--last",
+                "40",
+                "--width",
+                "4",
+                "--rate",
+                "5",
+            ]
+        )
+        == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert abs(found["beta"] - 0.7) < 0.15
+    assert (found["first"], found["last"], found["width"], found["dim"]) == (3, 40, 4, 60)
+    assert found["rate_limit"] < 2
+    assert np.isclose(found["small_rate_risk"][0], 0.5, rtol=0.2)
+    for options, text in [
+        (["--first", "50"], "must be ranks between"),
+        (["--rate", "-1"], "learning_rate: -1.0 given"),
+        (["--width", "1"], "width: 1 given"),
+        (["--output", "x.txt"], "x.txt"),
+    ]:
+        assert main(["spectrum", str(tmp_path / "rows.npy"), *options]) == 2
+        assert text in capsys.readouterr().err
+    assert main(["spectrum", str(tmp_path / "none.npy")]) == 2
+    assert "No such file" in capsys.readouterr().err

@@ -280,6 +280,65 @@ def landscape(options: Namespace) -> int:
     return 0
 
 
+def spectrum(options: Namespace) -> int:
+    from solvable.problems import Data
+    from solvable.theory import forecast
+
+    output = None if options.output is None else Path(options.output)
+    if output is not None:
+        _check_output(output, PICTURES)
+    data = Data(options.file, array=options.array)
+    window = {"first": _whole("--first", options.first), "last": _whole("--last", options.last)}
+    rate, width = _number("--rate", options.rate), _whole("--width", options.width)
+    found = forecast(
+        data.eigenvalues, learning_rate=0.1 if rate is None else rate, width=2 if width is None else width, **window
+    ).value
+    if output is not None:
+        from solvable.plot import forecast as draw
+        from solvable.plot import style
+        from solvable.results.files import write_whole
+
+        with style():
+            picture = draw(found)
+            write_whole(output, lambda path: picture.savefig(path, format=output.suffix[1:]))
+    facts = dict(found.attrs) | {
+        "dim": found.sizes["rank"], "samples": len(data.rows) if data.rows is not None else 0,
+        "largest_share": float(found["eigenvalue"][0] / found["eigenvalue"].sum()),
+        "time": found["time"].values.tolist(), "small_rate_risk": found["small_rate_risk"].values.tolist(),
+        "output": options.output,
+    }  # fmt: skip
+    if options.json:
+        print(json.dumps(facts, indent=2))
+        return 0
+    print(
+        f"{facts['samples']} rows of {facts['dim']} numbers; "
+        f"the largest eigenvalue holds {facts['largest_share']:.1%} of the variance"
+    )
+    drift = f", and {facts['beta_drift']:+.2f} from the window's first to its second half"
+    print(
+        f"power law over ranks {facts['first']} to {facts['last']}: beta = {facts['beta']:.3f} ± {facts['beta_error']:.3f}{drift}"
+    )
+    print(f"as spread as a power law of {facts['distinct']} eigenvalues; participation {facts['participation']:.4g}")
+    print(
+        f"linear student: the risk falls about as alpha^{facts['exponent']:.3f} while the power law lasts; "
+        f"rates below {facts['rate_limit']:.4g}"
+    )
+    for alpha in (1.0, 10.0, 100.0):
+        risk = float(
+            np.exp(
+                np.interp(np.log(alpha), np.log(found["time"]), np.log(np.maximum(found["small_rate_risk"], 1e-300)))
+            )
+        )
+        print(f"  small-rate risk at alpha = {alpha:g} (rate {facts['learning_rate']:g}): {risk:.4g}")
+    print(
+        f"{facts['width']} erf students and teachers: plateau at risk {facts['plateau_risk']:.4g}, "
+        f"left at a rate of 2/tau, tau = {facts['escape_time']:.4g} (alpha)"
+    )
+    if output is not None:
+        print(f"wrote {output}")
+    return 0
+
+
 def _draw_atlas(problem: Any, output: Path) -> None:
     from solvable.landscape import atlas
     from solvable.plot import atlas as draw
@@ -374,5 +433,6 @@ COMMANDS = {
     "reproduce": reproduce,
     "claims": claims,
     "landscape": landscape,
+    "spectrum": spectrum,
     "completion": completion,
 }

@@ -80,6 +80,21 @@ def parser() -> argparse.ArgumentParser:
     landscape.add_argument("--output", metavar="FILE.png", help="draw them, with their spectra (.png, .pdf or .svg)")
     landscape.add_argument("--json", action="store_true", help="print them as JSON")
 
+    spectrum = command(
+        "spectrum",
+        "read the power law of data and forecast learning on them",
+        "Rows in a .npy file, or an array of a .npz file. Fits the eigenvalues of their covariance, and predicts the\n"
+        "learning curve of a linear student and the plateau of erf students.",
+    )
+    spectrum.add_argument("file", help="rows.npy or rows.npz, (samples, dim)")
+    spectrum.add_argument("--array", metavar="NAME", help="which array of a .npz file")
+    spectrum.add_argument("--first", metavar="RANK", help="first eigenvalue of the fit (default: 2)")
+    spectrum.add_argument("--last", metavar="RANK", help="last eigenvalue of the fit (default: half of them)")
+    spectrum.add_argument("--rate", help="learning rate (default: 0.1)")
+    spectrum.add_argument("--width", metavar="M", help="erf students and teachers (default: 2)")
+    spectrum.add_argument("--output", metavar="FILE.png", help="draw it (.png, .pdf or .svg)")
+    spectrum.add_argument("--json", action="store_true", help="print it as JSON")
+
     completion = command(
         "completion",
         "print a completion script for a shell",

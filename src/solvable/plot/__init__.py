@@ -3,6 +3,18 @@ and leave matplotlib's settings alone; `with style():` gives the look of the lib
 
 from solvable.plot.atlas import atlas, landscape, spectra
 from solvable.plot.curves import compare, cross_overlaps, risk, student_overlaps
+from solvable.plot.spectrum import forecast
 from solvable.plot.style import figure, style
 
-__all__ = ["atlas", "compare", "cross_overlaps", "figure", "landscape", "risk", "spectra", "student_overlaps", "style"]
+__all__ = [
+    "atlas",
+    "compare",
+    "cross_overlaps",
+    "figure",
+    "forecast",
+    "landscape",
+    "risk",
+    "spectra",
+    "student_overlaps",
+    "style",
+]

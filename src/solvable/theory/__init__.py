@@ -11,6 +11,7 @@ from solvable.theory.committee import (
 )
 from solvable.theory.counting import degrees_of_freedom, solution_dimension
 from solvable.theory.flow import flow_approximation, flow_bound, flow_integral, flow_jump, flow_rate, flow_tail
+from solvable.theory.forecast import forecast
 from solvable.theory.linear import (
     Modes,
     feature_risk,
@@ -85,6 +86,7 @@ __all__ = [
     "flow_jump",
     "flow_rate",
     "flow_tail",
+    "forecast",
     "hidden_feature_risk",
     "hidden_ray_probability",
     "late_distance",

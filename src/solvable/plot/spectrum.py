@@ -1,0 +1,36 @@
+"""A spectrum with its power law, and the learning that it forecasts."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def forecast(data: Any) -> "Figure":
+    """From the dataset of `theory.forecast`: eigenvalues and power law,
+    learning curve of a linear student and plateau of erf ones."""
+    from solvable.plot.style import figure, letter
+
+    picture, (left, right) = figure(1, 2, height=2.9)
+    good = data["eigenvalue"].values > 1e-12 * float(data["eigenvalue"][0])
+    left.loglog(data["rank"][good], data["eigenvalue"][good], label="eigenvalues, mean one")
+    left.loglog(data["rank"], data["power_law"], "k--", linewidth=1.0, label=f"$\\beta = {data.attrs['beta']:.2f}$")
+    left.set_xlabel("rank")
+    left.set_ylabel("eigenvalue")
+    right.loglog(data["time"], data["small_rate_risk"], label="linear student, small rates")
+    if "risk" in data:
+        right.loglog(data["time"], data["risk"], label=f"linear student, rate {data.attrs['learning_rate']:g}")
+    height, tau = data.attrs["plateau_risk"], data.attrs["escape_time"]
+    right.axhline(
+        height, color="0.5", linestyle=":", label=f"plateau of {data.attrs['width']} erf students, $\\tau = {tau:.3g}$"
+    )
+    right.set_ylim(float(np.nanmin(data["small_rate_risk"].values[data["small_rate_risk"].values > 1e-12])) / 2, 1)
+    right.set_xlabel("α = steps / dim")
+    right.set_ylabel("risk")
+    left.legend(fontsize=7)
+    right.legend(fontsize=7)
+    letter(left, "a")
+    letter(right, "b")
+    return picture

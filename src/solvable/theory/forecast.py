@@ -1,0 +1,72 @@
+"""What learning will be like on inputs with a given spectrum: the curve of a linear student, and the plateau of erf students."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from solvable.overlaps import start
+from solvable.problems import Inputs, Problem, Spectrum, convention
+from solvable.problems.powerlaw import PowerLawFit, fit_power_law
+from solvable.theory import committee, linear
+from solvable.theory.prediction import Prediction
+
+if TYPE_CHECKING:
+    pass
+
+
+def forecast(
+    eigenvalues: Any, *, learning_rate: float = 0.1, width: int = 2, first: int | None = None, last: int | None = None
+) -> Prediction:
+    """A labelled dataset: the eigenvalues, scaled to mean one, with their power law (attributes `beta`, `beta_error`, `beta_drift`,
+    `first`, `last`, `distinct`, `participation`); the risk over time of one linear student from zero, at small rates and at this
+    one, with the power -beta/(1 + beta) that a long window would show; `rate_limit` of SGD at this dimension; and for `width` erf
+    students of as many teachers (typical ones, worschech2024's readouts) the height of the symmetric plateau and the time tau in
+    which differences between students grow by e."""
+    import xarray
+
+    values = np.sort(np.asarray(eigenvalues, dtype=float).ravel())[::-1]
+    fit: PowerLawFit = fit_power_law(values, first, last)
+    if not isinstance(width, int) or isinstance(width, bool) or width < 2:
+        raise ValueError(f"width: {width!r} given, must be a whole number, at least 2")
+    if not isinstance(learning_rate, int | float) or not 0 < learning_rate < np.inf:
+        raise ValueError(f"learning_rate: {learning_rate!r} given, must be a positive number")
+    values = np.maximum(values, 0.0) / values.mean()
+    inputs = Inputs(dim=values.size, spectrum=Spectrum(eigenvalues=tuple(values.tolist())))
+    student = _problem(1, float(learning_rate), "linear", inputs)
+    begin = start(student, student_overlap=[[0.0]], cross_overlap=[[0.0]])
+    times = np.geomspace(0.1, 1e4, 101) / float(learning_rate) / values.max()
+    times = np.unique(np.concatenate([times, np.geomspace(times[-1], 1e3 / float(learning_rate), 20)]))
+    committees = _problem(width, float(learning_rate), "erf", inputs)
+    typical = start(committees, student_overlap=np.zeros((width, width)), cross_overlap=np.zeros((width, width)))
+    plateau = committee.erf_plateau(committees, typical).value
+    limit = linear.rate_limit(student).value
+    data: dict[str, Any] = {
+        "eigenvalue": ("rank", values),
+        "power_law": ("rank", _line(values, fit)),
+        "small_rate_risk": ("time", linear.linear_risk(student, begin, times, small_rate=True).value),
+    }
+    if learning_rate < limit:
+        data["risk"] = ("time", linear.linear_risk(student, begin, times).value)
+    attributes = {
+        "beta": fit.beta, "beta_error": fit.error, "beta_drift": fit.drift, "first": fit.first, "last": fit.last,
+        "distinct": fit.distinct, "participation": fit.participation, "exponent": -fit.beta / (1 + fit.beta),
+        "learning_rate": float(learning_rate), "rate_limit": limit, "width": width,
+        "plateau_risk": plateau.risk, "escape_time": committee.uniform_escape_time(committees, typical).value,
+    }  # fmt: skip
+    found: xarray.Dataset = xarray.Dataset(data, {"rank": np.arange(1, values.size + 1), "time": times}, attributes)
+    return Prediction(
+        found, ("Gaussian inputs with this spectrum", "typical teachers"), "worschech2024, sections 4 and 5"
+    )
+
+
+def _problem(width: int, rate: float, activation: str, inputs: Inputs) -> Problem:
+    made: Problem = convention("worschech2024").problem(K=width, M=width, eta=rate, activation=activation)
+    return made.replace(inputs=inputs, teacher__overlap="orthonormal")
+
+
+def _line(values: np.ndarray, fit: PowerLawFit) -> np.ndarray:
+    """The fitted power law within its window, NaN outside."""
+    ranks = np.arange(1, values.size + 1)
+    inside = (ranks >= fit.first) & (ranks <= fit.last)
+    level = np.exp(np.average(np.log(values[inside] * ranks[inside] ** (1 + fit.beta)), weights=1 / ranks[inside]))
+    return np.where(inside, level * ranks ** -(1.0 + fit.beta), np.nan)
