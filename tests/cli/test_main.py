@@ -312,7 +312,7 @@ def test_spectrum_of_data(tmp_path, capsys) -> None:
     for options, text in [
         (["--first", "50"], "must be ranks between"),
         (["--rate", "-1"], "learning_rate: -1.0 given"),
-        (["--width", "1"], "width: 1 given"),
+        (["--width", "1"], "width: 1 given, must be a whole number from 2 to 100"),
         (["--output", "x.txt"], "x.txt"),
     ]:
         assert main(["spectrum", str(tmp_path / "rows.npy"), *options]) == 2

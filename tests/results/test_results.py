@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from solvable.results import observables
 from solvable.results.observables import crossing_time, local_exponent, plateaus
 
 
@@ -294,6 +295,14 @@ def test_exponents_with_uncertainty(quadratic: sv.Problem) -> None:
     assert found.runs == 20
     single = replace(run, risk=3 * run.time**-0.7 * noise[:1]).exponent(10, 1000)
     assert single.low < -0.7 < single.high
+    linear = np.linspace(1, 1000, 400)
+    inside = 0
+    for seed in range(200):
+        noisy = linear**-0.5 * np.exp(0.1 * np.random.default_rng(seed).standard_normal(400))
+        one = observables.exponent(linear, noisy[None], 1, 1000, 0.95)
+        inside += one.low < -0.5 < one.high
+    assert inside / 200 > 0.85  # also where outputs are not equally spaced in log time
+    assert np.isnan(observables.exponent(np.array([1.0, 90, 95, 100]), np.ones((1, 4)), 1, 100, 0.95).drift)
     bent = replace(run, risk=1 / (1 + (run.time[None] / 100) ** 2)).exponent(10, 1000)
     assert bent.drift < -1
     for begin, end in [(0, 10), (10, 5), (10, 11)]:

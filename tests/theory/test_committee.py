@@ -61,6 +61,11 @@ def test_escape_rates_are_those_of_the_equations() -> None:
         before, after = (weighted(problem, run.at(float(t)).block_cross_overlap) for t in times)
         apart = [np.linalg.solve(found.modes, (R - R.mean(axis=0)).T) for R in (before, after)]
         grown = found.rates > 0.2 * found.rates[0]
+        if problem.inputs.blocks == problem.inputs.dim:  # L = N: far faster than for a uniform teacher
+            assert sv.theory.uniform_escape_time(problem, start).value * found.rates[0] > 1.4
+            wide, begin = sampled(8, 128, 0.25, 128, seed=3)
+            fastest = sv.theory.erf_plateau(wide, begin).value.rates[0]
+            assert sv.theory.uniform_escape_time(wide, begin).value * fastest > 3
         factors = (apart[1] / apart[0])[grown]
         assert np.allclose(factors, np.exp(found.rates[grown] * horizon)[:, None], rtol=0.05)
 
@@ -72,6 +77,7 @@ def test_length_of_the_plateau() -> None:
         height = sv.theory.erf_plateau(problem, start).value.risk
         times = np.concatenate([[300.0, 1000.0], np.arange(1500.0, 4500.0, 5.0)])
         run = sv.run(problem, start, sv.Macro(small_rate=True, rtol=1e-7), times=times, keep_blocks=True)
+        assert abs(sv.theory.uniform_escape_time(problem, start).value - 478) < 30  # not the 239 of C.4
         measured = times[np.argmax((run.risk[0] < 0.98 * height) & (times > 1200))]
         lengths = [t + sv.theory.plateau_drop(problem, run.at(t), 0.02).value for t in (300.0, 1000.0)]
         assert np.allclose(lengths, measured, rtol=0.05)
@@ -125,6 +131,20 @@ def test_where_they_do_not_apply() -> None:
                 start.block_teacher_overlap, start.block_teacher_overlap, start.block_teacher_overlap, start.readout
             ),
         )
+    equal = sv.theory.erf_plateau(problem, start).value.state
+    with pytest.raises(sv.theory.NotApplicable, match="do not differ along a mode"):
+        sv.theory.plateau_drop(problem, equal)
+    with pytest.raises(sv.theory.NotApplicable, match="students do not differ"):
+        sv.theory.printed_plateau_length(problem, equal)
+    single = PAPER.problem(K=1, M=2, eta=0.1, beta=1.0, L=4, N=400)
+    assert sv.theory.erf_plateau(single, sv.start(single, seed=0)).value.rates.size == 0
+    with pytest.raises(sv.theory.NotApplicable, match="no differences between students"):
+        sv.theory.plateau_drop(single, sv.start(single, seed=0))
+    far = sv.theory.erf_late_risk(problem, sv.start(problem, seed=0, scale=0.01), 1.0)
+    assert "not near the teacher" in far.caveats[0]
+    typical = PAPER.problem(K=2, M=2, eta=0.1, beta=1.0, L=4).replace(training__batch=4)
+    with pytest.raises(sv.theory.NotApplicable, match="batch or label noise"):
+        sv.theory.rate_limit(typical)
     with pytest.raises(ValueError, match="drop: 2"):
         sv.theory.plateau_drop(problem, start, 2)
     with pytest.raises(sv.theory.NotApplicable, match="'orthonormal'"):

@@ -319,10 +319,16 @@ def spectrum(options: Namespace) -> int:
         f"power law over ranks {facts['first']} to {facts['last']}: beta = {facts['beta']:.3f} ± {facts['beta_error']:.3f}{drift}"
     )
     print(f"as spread as a power law of {facts['distinct']} eigenvalues; participation {facts['participation']:.4g}")
-    print(
-        f"linear student: the risk falls about as alpha^{facts['exponent']:.3f} while the power law lasts; "
-        f"rates below {facts['rate_limit']:.4g}"
-    )
+    falls = f"the risk falls about as alpha^{facts['exponent']:.3f} while the power law lasts"
+    if not facts["beta"] > 0:
+        falls = "no power law to fall with (beta is not positive)"
+    print(f"linear student: {falls}; rates below {facts['rate_limit']:.4g}")
+    if facts["learning_rate"] >= facts["rate_limit"]:
+        print(
+            f"  the rate {facts['learning_rate']:g} is above that: SGD diverges, and what follows is the limit of small rates only"
+        )
+    if facts["samples"] <= facts["dim"]:
+        print(f"  only {facts['samples']} rows: small eigenvalues are too small, and some vanish")
     for alpha in (1.0, 10.0, 100.0):
         risk = float(
             np.exp(

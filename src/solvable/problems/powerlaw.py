@@ -27,16 +27,16 @@ def fit_power_law(eigenvalues: Any, first: int | None = None, last: int | None =
 
     Left out, `first` is 2 (the largest eigenvalue is often of another kind) and `last` half of those that are not rounding."""
     values = np.sort(np.asarray(eigenvalues, dtype=float).ravel())[::-1]
-    if values.size < 8 or not np.isfinite(values).all() or values[-1] < -1e-9 * abs(values[0]) or values[0] <= 0:
-        raise ValueError(
-            f"eigenvalues: {values.size} given, must be at least 8 finite numbers, not negative and not all zero"
-        )
+    if values.size == 0 or not np.isfinite(values).all() or values[0] <= 0 or values[-1] < -1e-9 * values[0]:
+        raise ValueError("eigenvalues: must be finite, not negative and not all zero")
     values = np.maximum(values, 0.0)
     good = int((values > 1e-12 * values[0]).sum())
     begin, end = 2 if first is None else first, max(good // 2, 6) if last is None else last
     for name, value in [("first", begin), ("last", end)]:
         if not isinstance(value, int | np.integer) or isinstance(value, bool):
             raise ValueError(f"{name}: {value!r} given, must be a whole number")
+    if good < 8:
+        raise ValueError(f"eigenvalues: {good} that are not zero, must be at least 8 to fit a power law")
     if not 1 <= begin <= end - 4 or end > good:
         raise ValueError(
             f"first, last: {begin}, {end} given, must be ranks between 1 and {good}, at least five of them"

@@ -133,19 +133,22 @@ def exponent(times: np.ndarray, risks: np.ndarray, begin: float, end: float, con
     lines = [np.polyfit(x, one, 1, w=np.sqrt(weights)) for one in y]
     slopes, middle = np.array([line[0] for line in lines]), 0.5 * (x[0] + x[-1])
     mean = y.mean(axis=0)
-    halves = [np.polyfit(x[part], mean[part], 1)[0] for part in (x <= middle, x >= middle)]
+    parts = x <= middle, x >= middle
+    halves = [np.polyfit(x[part], mean[part], 1)[0] for part in parts if part.sum() >= 2]
     if len(slopes) > 1:
         half = t.ppf(0.5 + 0.5 * confidence, len(slopes) - 1) * slopes.std(ddof=1) / np.sqrt(len(slopes))
     else:
-        left = y[0] - np.polyval(lines[0], x)
-        share = weights / weights.sum()
-        spread = share @ (x - share @ x) ** 2
-        half = t.ppf(0.5 + 0.5 * confidence, x.size - 2) * np.sqrt(share @ left**2 / spread / (x.size - 2))
-    value = float(slopes.mean())
+        left, share = y[0] - np.polyval(lines[0], x), weights / weights.sum()
+        apart = x - share @ x
+        freedom = max(1 / float(share @ share) - 2, 1.0)  # so many points are these weights worth
+        left = left / (
+            1 - share - share * apart**2 / (share @ apart**2)
+        )  # a point that weighs much draws the line to itself
+        error = np.sqrt((share**2 * apart**2 * left**2).sum()) / (share @ apart**2)
+        half = t.ppf(0.5 + 0.5 * confidence, freedom) * error
+    value, drift = float(slopes.mean()), float(halves[1] - halves[0]) if len(halves) == 2 else float("nan")
     prefactor = float(np.exp(np.mean([line[1] for line in lines])))
-    return Exponent(
-        value, value - float(half), value + float(half), float(halves[1] - halves[0]), prefactor, len(slopes)
-    )
+    return Exponent(value, value - float(half), value + float(half), drift, prefactor, len(slopes))
 
 
 def check_state(who: str, trajectory: Trajectory, state: Overlaps) -> None:

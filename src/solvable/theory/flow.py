@@ -11,7 +11,7 @@ import numpy as np
 from solvable.dynamics.moments import field_covariance, moments
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import InvalidProblem, Problem, convention
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import NotApplicable, Prediction, checked_times
 
 PAPER = "saraomannelli2020"
 COMMUTES = "students span all inputs equally at the start: A(0) is a multiple of the identity"
@@ -109,7 +109,7 @@ def flow_bound(problem: Problem, start: Overlaps, time: Any) -> Prediction:
         raise NotApplicable("start: the students do not span all inputs")
     size = np.trace(Q) / p - 2 * np.trace(T) / q + p / q**2 * np.trace(R.T @ inverse @ inverse @ R @ T)
     first = moments(field_covariance(problem, start), problem, start.readout).risk / (2 * problem.training.loss_factor)
-    times = _times(time)
+    times = checked_times("time", time)
     bound = first / (1 + 8 * first / size * times) if first > 0 else np.zeros_like(times)
     if _commutes(problem, start):
         with np.errstate(divide="ignore"):
@@ -126,20 +126,10 @@ def flow_approximation(problem: Problem, time: Any) -> Prediction:
     if problem.teacher.overlap != "orthonormal" or r == d:
         raise NotApplicable("teacher.overlap: is not 'orthonormal' with fewer units than inputs")
     k = d - r
-    value = 0.25 * (k / (1 + 2 * (2 + k) * _times(time))) ** 2
+    value = 0.25 * (k / (1 + 2 * (2 + k) * checked_times("time", time))) ** 2
     return Prediction(
         value, (COMMUTES,), "saraomannelli2020, (27)", ("too low by up to a factor of two; use the flow itself",)
     )
-
-
-def _times(time: Any) -> np.ndarray:
-    try:
-        times = np.asarray(time, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"time: {time!r} given, must be numbers") from None
-    if not (times >= 0).all():
-        raise ValueError("time: must not be negative")
-    return times
 
 
 def _eigenvalues(start: Overlaps, problem: Problem) -> np.ndarray:

@@ -17,18 +17,27 @@ if TYPE_CHECKING:
 def forecast(
     eigenvalues: Any, *, learning_rate: float = 0.1, width: int = 2, first: int | None = None, last: int | None = None
 ) -> Prediction:
-    """A labelled dataset: the eigenvalues, scaled to mean one, with their power law (attributes `beta`, `beta_error`, `beta_drift`,
-    `first`, `last`, `distinct`, `participation`); the risk over time of one linear student from zero, at small rates and at this
-    one, with the power -beta/(1 + beta) that a long window would show; `rate_limit` of SGD at this dimension; and for `width` erf
-    students of as many teachers (typical ones, worschech2024's readouts) the height of the symmetric plateau and the time tau in
-    which differences between students grow by e."""
+    """A labelled dataset: the eigenvalues, scaled to mean one, with their power law (attributes `beta`, `beta_error`,
+    `beta_drift`, `first`, `last`, `distinct`, `participation`); the risk over time of one linear student from zero, at small rates
+    and, below `rate_limit`, the mean of SGD at this rate and dimension, with the power -beta/(1 + beta) that a long window would
+    show (`exponent`, NaN unless beta > 0); and for `width` erf students of as many teachers (typical ones, worschech2024's
+    readouts) the height of the symmetric plateau and the time tau in which differences between students grow by e."""
     import xarray
 
-    values = np.sort(np.asarray(eigenvalues, dtype=float).ravel())[::-1]
+    try:
+        values = np.asarray(eigenvalues, dtype=float)
+    except (TypeError, ValueError):
+        hint = "; take its .eigenvalues" if hasattr(eigenvalues, "eigenvalues") else ""
+        raise ValueError(
+            f"eigenvalues: {type(eigenvalues).__name__} given, must be an array of numbers{hint}"
+        ) from None
+    if values.ndim != 1:
+        raise ValueError(f"eigenvalues: shape {values.shape} given, must be one-dimensional")
+    values = np.sort(values)[::-1]
     fit: PowerLawFit = fit_power_law(values, first, last)
-    if not isinstance(width, int) or isinstance(width, bool) or width < 2:
-        raise ValueError(f"width: {width!r} given, must be a whole number, at least 2")
-    if not isinstance(learning_rate, int | float) or not 0 < learning_rate < np.inf:
+    if not isinstance(width, int | np.integer) or isinstance(width, bool) or not 2 <= width <= 100:
+        raise ValueError(f"width: {width!r} given, must be a whole number from 2 to 100")
+    if not isinstance(learning_rate, int | float | np.number) or not 0 < learning_rate < np.inf:
         raise ValueError(f"learning_rate: {learning_rate!r} given, must be a positive number")
     values = np.maximum(values, 0.0) / values.mean()
     inputs = Inputs(dim=values.size, spectrum=Spectrum(eigenvalues=tuple(values.tolist())))
@@ -36,6 +45,7 @@ def forecast(
     begin = start(student, student_overlap=[[0.0]], cross_overlap=[[0.0]])
     times = np.geomspace(0.1, 1e4, 101) / float(learning_rate) / values.max()
     times = np.unique(np.concatenate([times, np.geomspace(times[-1], 1e3 / float(learning_rate), 20)]))
+    width = int(width)
     committees = _problem(width, float(learning_rate), "erf", inputs)
     typical = start(committees, student_overlap=np.zeros((width, width)), cross_overlap=np.zeros((width, width)))
     plateau = committee.erf_plateau(committees, typical).value
@@ -46,10 +56,11 @@ def forecast(
         "small_rate_risk": ("time", linear.linear_risk(student, begin, times, small_rate=True).value),
     }
     if learning_rate < limit:
-        data["risk"] = ("time", linear.linear_risk(student, begin, times).value)
+        data["risk"] = ("time", linear.linear_mean_risk(student, begin, times).value)
     attributes = {
         "beta": fit.beta, "beta_error": fit.error, "beta_drift": fit.drift, "first": fit.first, "last": fit.last,
-        "distinct": fit.distinct, "participation": fit.participation, "exponent": -fit.beta / (1 + fit.beta),
+        "distinct": fit.distinct, "participation": fit.participation,
+        "exponent": -fit.beta / (1 + fit.beta) if fit.beta > 0 else float("nan"),
         "learning_rate": float(learning_rate), "rate_limit": limit, "width": width,
         "plateau_risk": plateau.risk, "escape_time": committee.uniform_escape_time(committees, typical).value,
     }  # fmt: skip

@@ -14,11 +14,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import gamma, gammaincc
 
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import PowerLaw, Problem
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import NotApplicable, Prediction, checked_times
 
 
 class Modes(NamedTuple):
@@ -89,7 +90,8 @@ def feature_risk(
     problem: Problem, start: Overlaps, features: int, alpha: Any, *, small_rate: bool = False
 ) -> Prediction:
     """Risk where only the first `features` coordinates in the eigenbasis (largest eigenvalues first) are trained: the others keep
-    their error, which acts on the trained ones as label noise (worschech2024, 10, there for small rates)."""
+    their error, which acts on the trained ones as label noise (worschech2024, 10, there for small rates). Of an eigenvalue that
+    repeats, the trained share counts, on average over which coordinates those are."""
     dim = check_finite(problem)
     if not isinstance(features, int | np.integer) or isinstance(features, bool) or not 0 < features <= dim:
         raise ValueError(f"features: {features!r} given, must be a whole number from 1 to inputs.dim = {dim}")
@@ -107,23 +109,26 @@ def _risk(
 ) -> Prediction:
     """Of trained coordinates with these first distances and shares, beside an error `left` in the others."""
     e, values, c = _effective_rate(problem), problem.inputs.eigenvalues, problem.training.loss_factor
-    times, kept = np.asarray(alpha, dtype=float), float(left.sum())
+    times, kept = checked_times("alpha", alpha), float(left.sum())
     if small_rate:
         risk = (values * distances * np.exp(-2 * e * np.multiply.outer(times, values))).sum(axis=-1) + kept
         return Prediction(c * risk, ("dim infinite", "rate small"), "worschech2024, (8) and (10)")
-    here = shares > 0
+    here = (shares > 0) & (values > 0)  # what is not seen does not move
     noise = kept + problem.training.label_noise
     root, v = np.sqrt(shares[here]), values[here] * np.sqrt(shares[here])
     modes, vectors = np.linalg.eigh(-2 * np.diag(values[here]) + e * np.outer(v, v))
     if noise > 0 and modes[-1] >= 0:
-        raise NotApplicable(f"training.learning_rate: is not below the limit {rate_limit(problem).value:.6g}")
+        raise NotApplicable("training.learning_rate: is so large that noise grows without bound; see rate_limit")
     # x' = e S x + e^2 noise v: to its rest, and what is not at rest falls
     begin, push = vectors.T @ (distances[here] / root), vectors.T @ v
     rest = -e * noise * push / modes if noise > 0 else np.zeros_like(push)
     moving = (begin - rest) * np.exp(e * np.multiply.outer(times, modes)) + rest
-    return Prediction(
-        c * (moving @ push + kept), ("dim infinite",), "worschech2024, (6), corrected; any start and noise"
+    near = problem.inputs.dim is not None and problem.training.schedule.rates[0] > 0.5 * rate_limit(problem).value
+    caveats = (
+        ("at this dim the rate is not far below its limit, and SGD is worse: see linear_mean_risk",) if near else ()
     )
+    source = "worschech2024, (6), corrected; any start and noise"
+    return Prediction(c * (moving @ push + kept), ("dim infinite",), source, caveats)
 
 
 def linear_mean_risk(problem: Problem, start: Overlaps, alpha: Any) -> Prediction:
@@ -132,16 +137,17 @@ def linear_mean_risk(problem: Problem, start: Overlaps, alpha: Any) -> Predictio
     e, dim = _effective_rate(problem), problem.inputs.dim
     if dim is None:
         raise NotApplicable("inputs.dim: is infinite; see linear_risk")
-    values, root, h = problem.inputs.eigenvalues, np.sqrt(problem.inputs.block_sizes), e / dim
+    here = problem.inputs.eigenvalues > 0
+    values, root, h = problem.inputs.eigenvalues[here], np.sqrt(problem.inputs.block_sizes[here]), e / dim
     v = values * root
     step = np.diag(1 - 2 * h * values + 2 * (h * values) ** 2) + h**2 * np.outer(v, v)
     factors, vectors = np.linalg.eigh(step)
-    begin, push = vectors.T @ (_distances(problem, start) / root), vectors.T @ v
+    begin, push = vectors.T @ (_distances(problem, start)[here] / root), vectors.T @ v
     noise = problem.training.label_noise
     if noise > 0 and np.abs(factors).max() >= 1:
         raise NotApplicable(f"training.learning_rate: is not below the limit {rate_limit(problem).value:.6g}")
     rest = h**2 * noise * push / (1 - factors) if noise > 0 else np.zeros_like(push)
-    steps = np.rint(np.asarray(alpha, dtype=float) * dim)
+    steps = np.rint(checked_times("alpha", alpha) * dim)
     with np.errstate(over="ignore"):
         powers = np.sign(factors) ** np.mod(steps, 2)[..., None] * np.abs(factors) ** steps[..., None]
     return Prediction(
@@ -160,8 +166,6 @@ def rate_limit(problem: Problem) -> Prediction:
     if problem.inputs.dim is None:
         return Prediction(2 / mean / per_rate, ("dim infinite",), "largest mode at rest")
     dim, sizes = problem.inputs.dim, problem.inputs.block_sizes
-    from scipy.optimize import brentq
-
     most = dim / values.max()
     found = brentq(
         lambda x: x / (2 * dim) * (sizes * values / (1 - x * values / dim)).sum() - 1, 0.0, most * (1 - 1e-12)
@@ -186,12 +190,17 @@ def power_law_risk(problem: Problem, start: Overlaps, alpha: Any, *, printed: bo
     L, beta = law.distinct, law.beta
     top, s = float(problem.inputs.eigenvalues.max()), beta / (1 + beta)
     low, high = (1.0, float(L)) if printed else (0.5, L + 0.5)
-    z = 2 * e * top * np.asarray(alpha, dtype=float)
+    z = 2 * e * top * checked_times("alpha", alpha)
     with np.errstate(invalid="ignore", divide="ignore"):
         parts = gamma(s) * (gammaincc(s, z / high ** (1 + beta)) - gammaincc(s, z / low ** (1 + beta)))
         shape = np.where(z > 0, z**-s * parts / (1 + beta), (low**-beta - high**-beta) / beta)
     value = problem.training.loss_factor * float(_distances(problem, start).sum()) * top / L * shape
-    return Prediction(value, ("dim infinite", "rate small", "start spread as the dimensions"), "worschech2024, (9)")
+    caveats = (
+        () if (z >= 1).all() else ("before z = 2 e lambda_1 alpha = 1 the sum is not an integral: see linear_risk",)
+    )
+    return Prediction(
+        value, ("dim infinite", "rate small", "start spread as the dimensions"), "worschech2024, (9)", caveats
+    )
 
 
 def power_law_window(problem: Problem) -> Prediction:
@@ -219,10 +228,14 @@ def hidden_feature_risk(
         raise ValueError(f"features: {features!r} given, must be a whole number from 1 to {dim - 1}")
     S = (W * np.repeat(problem.inputs.eigenvalues, problem.inputs.block_sizes)) @ W.T
     inner, cross, outer = S[:features, :features], S[:features, features:], S[features:, features:]
+    if not (isinstance(distance, int | float | np.number) and 0 < distance < np.inf):
+        raise ValueError(f"distance: {distance!r} given, must be a positive number")
     values, vectors = np.linalg.eigh(inner)
+    kept = values > 1e-12 * values[-1]
+    values, vectors = values[kept], vectors[:, kept]
     shifts = vectors.T @ cross / values[:, None]  # what the trained coordinates take over of the others
-    end = np.trace(outer) - (values[:, None] * shifts**2).sum()
-    times = np.asarray(alpha, dtype=float)
+    end = max(float(np.trace(outer) - (values[:, None] * shifts**2).sum()), 0.0)
+    times = checked_times("alpha", alpha)
     moving = values * (1 + (shifts**2).sum(axis=1)) * np.exp(-2 * e * np.multiply.outer(times, values))
     value = problem.training.loss_factor * distance / dim * (end + moving.sum(axis=-1))
     return Prediction(value, ("rate small", "mean over weights"), "worschech2024, (82) to (88)")

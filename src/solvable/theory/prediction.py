@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 
 class NotApplicable(ValueError):
     """The prediction does not exist for this problem; the text says why."""
@@ -16,3 +18,14 @@ class Prediction:
     caveats: tuple[
         str, ...
     ] = ()  # assumptions that this problem or start does not meet, so that the value is approximate
+
+
+def checked_times(name: str, times: Any) -> np.ndarray:
+    """As an array of numbers that are not negative (infinity is one)."""
+    try:
+        array = np.asarray(times, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: {times!r} given, must be numbers") from None
+    if not (array >= 0).all():
+        raise ValueError(f"{name}: must not be negative")
+    return array

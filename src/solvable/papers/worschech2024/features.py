@@ -25,7 +25,7 @@ def compute_three(quick: bool) -> "xarray.Dataset":
     import xarray
 
     setting, first = linear(ETA, 1.0, N, 1e-4, finite=True)
-    alphas = np.geomspace(1, 30 if quick else 1000, 16)
+    alphas = np.geomspace(1, 12 if quick else 1000, 16)
     features = FEATURES[:2] if quick else FEATURES
     values = setting.inputs.eigenvalues
     sgd = np.array([train_some(values, ETA, n, alphas, 40 if quick else 20, n)[0].mean(axis=0) for n in features])
@@ -94,7 +94,7 @@ def claims_three(data: "xarray.Dataset") -> list[Claim]:
     return [
         judge(
             f"{KEY}/3", "left: (10) at alpha = 1000 for N_l = 50, 100, 150, 200 (sum of the four)",
-            expected=sum(known), found=float(data["small"].sum()), tolerance=5e-5, evidence="theory.feature_risk",
+            expected=sum(known), found=float(data["small"].sum()), tolerance=5e-5, evidence="theory.feature_risk", beyond=True,
         ),
         judge(
             f"{KEY}/3", "left: at rate 0.05 the error that is left is 2.5 % above (10): the rest acts as noise (N_l = 50)",
@@ -156,7 +156,7 @@ def compute_outside(quick: bool) -> "xarray.Dataset":
 
     setting, _ = linear(ETA, 1.0, N, 1e-4, finite=True)
     values = setting.inputs.eigenvalues
-    many, runs = (2, 20) if quick else (10, 40)
+    many, runs = (2, 12) if quick else (10, 40)
     bases = [np.linalg.qr(np.random.default_rng(i).standard_normal((N, N)))[0] for i in range(many)]
     times = np.geomspace(1e-1, 1e4, 61)
     curves = np.array(
@@ -165,7 +165,7 @@ def compute_outside(quick: bool) -> "xarray.Dataset":
             for n in FEATURES
         ]
     )
-    alphas = np.geomspace(1, 10 if quick else 300, 12)
+    alphas = np.geomspace(0.3, 3 if quick else 300, 12)
     sgd = train_some(values, ETA, 100, alphas, runs, 7, basis=bases[0])[0]
     at_outputs = theory.hidden_feature_risk(setting, bases[0], 100, alphas, distance=1 + 1e-4).value
     return xarray.Dataset(
@@ -198,9 +198,9 @@ def claims_outside(data: "xarray.Dataset") -> list[Claim]:
     gap = np.abs(sgd.mean(axis=0) - data["at_outputs"].values) / (sgd.std(axis=0, ddof=1) / np.sqrt(len(sgd)))
     return [
         judge(
-            f"{KEY}/15", "(88) for N_l = 50, 100, 150, 200 (sum of the four errors that are left)",
-            expected=0.0124 + 0.0049 + 0.0023 + 0.00095, found=float(ends.sum()), tolerance=0.002,
-            evidence="theory.hidden_feature_risk",
+            f"{KEY}/15", "(88) for N_l = 50, 100, 150, 200: 0.0124, 0.0049, 0.0023, 0.00095 (largest relative difference)",
+            expected=0.0, found=float(np.abs(ends / np.array([0.0124, 0.0049, 0.0023, 0.00095]) - 1).max()), tolerance=0.08,
+            evidence="theory.hidden_feature_risk", beyond=True,
         ),
         judge(
             f"{KEY}/15", "SGD outside the eigenbasis follows (82) to (88) (largest difference in standard errors)",
