@@ -8,7 +8,7 @@ import numpy as np
 from solvable.empirical import kernels
 from solvable.numerics import stiff
 
-BOUND = 1e4  # weights beyond this multiple of the first ones have diverged
+BOUND = 1e4  # factors beyond this multiple of what may be expected have diverged
 MOST_IMPLICIT = 300  # unknowns up to which a matrix of their number is factored at every step
 
 
@@ -27,8 +27,8 @@ class Followed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Inputs `rows` (n, d) with `labels` (n,); students as a factor `first` (k, d) of their matrix A = F^T F, teachers as a
-    matrix `teacher` (d, d). Any number of samples, or none, where only the population loss has a meaning."""
+    """Inputs `rows` (n, d) with `labels` (n,), and the teachers' matrix `teacher` (d, d). Students come as a factor F (k, d) of
+    their matrix A = F^T F. Any number of samples, or none, where only the population loss has a meaning."""
 
     rows: np.ndarray
     labels: np.ndarray

@@ -39,7 +39,8 @@ class Solved(NamedTuple):
 class Macro:
     """The ordinary differential equations of the overlaps (infinite dim).
 
-    `rtol` and `atol` bound the error of each step; over a run the error measured is of the size of rtol. `small_rate`
+    `rtol` and `atol` bound the error of each step; over a run the error measured is of the size of rtol (times what a plateau
+    makes of it: there errors grow as the differences between students do). `small_rate`
     drops the order rate^2, which leaves gradient flow. `method` is "explicit" (order 5), "exponential" (order 3, for
     spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "weights" (the
     same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
