@@ -220,11 +220,17 @@ def test_ctrl_c_stops_a_long_run(unit) -> None:
         "print('ready', flush=True)\n"
         "sv.run(p, s, sv.Macro(rtol=1e-12, max_steps=10**9), until=1e9)\n"
     )
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert child.stdout.readline() == "ready\n"
-    time.sleep(2)
-    child.send_signal(signal.SIGINT)
-    _, error = child.communicate(timeout=120)
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # tests in the background ignore it
+    )  # fmt: skip
+    try:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(2)
+        child.send_signal(signal.SIGINT)
+        _, error = child.communicate(timeout=60)
+    finally:
+        child.kill()
     assert child.returncode != 0
     assert "KeyboardInterrupt" in error
 
