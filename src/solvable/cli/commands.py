@@ -281,6 +281,7 @@ def landscape(options: Namespace) -> int:
 
 
 def spectrum(options: Namespace) -> int:
+    from solvable.cli import spectrum as report
     from solvable.problems import Data
     from solvable.theory import forecast
 
@@ -301,45 +302,12 @@ def spectrum(options: Namespace) -> int:
         with style():
             picture = draw(found)
             write_whole(output, lambda path: picture.savefig(path, format=output.suffix[1:]))
-    facts = dict(found.attrs) | {
-        "dim": found.sizes["rank"], "samples": len(data.rows) if data.rows is not None else 0,
-        "largest_share": float(found["eigenvalue"][0] / found["eigenvalue"].sum()),
-        "time": found["time"].values.tolist(), "small_rate_risk": found["small_rate_risk"].values.tolist(),
-        "output": options.output,
-    }  # fmt: skip
+    told = report.facts(found, 0 if data.rows is None else len(data.rows), options.output)
     if options.json:
-        print(json.dumps(facts, indent=2))
+        print(json.dumps(told, indent=2))
         return 0
-    print(
-        f"{facts['samples']} rows of {facts['dim']} numbers; "
-        f"the largest eigenvalue holds {facts['largest_share']:.1%} of the variance"
-    )
-    drift = f", and {facts['beta_drift']:+.2f} from the window's first to its second half"
-    print(
-        f"power law over ranks {facts['first']} to {facts['last']}: beta = {facts['beta']:.3f} ± {facts['beta_error']:.3f}{drift}"
-    )
-    print(f"as spread as a power law of {facts['distinct']} eigenvalues; participation {facts['participation']:.4g}")
-    falls = f"the risk falls about as alpha^{facts['exponent']:.3f} while the power law lasts"
-    if not facts["beta"] > 0:
-        falls = "no power law to fall with (beta is not positive)"
-    print(f"linear student: {falls}; rates below {facts['rate_limit']:.4g}")
-    if facts["learning_rate"] >= facts["rate_limit"]:
-        print(
-            f"  the rate {facts['learning_rate']:g} is above that: SGD diverges, and what follows is the limit of small rates only"
-        )
-    if facts["samples"] <= facts["dim"]:
-        print(f"  only {facts['samples']} rows: small eigenvalues are too small, and some vanish")
-    for alpha in (1.0, 10.0, 100.0):
-        risk = float(
-            np.exp(
-                np.interp(np.log(alpha), np.log(found["time"]), np.log(np.maximum(found["small_rate_risk"], 1e-300)))
-            )
-        )
-        print(f"  small-rate risk at alpha = {alpha:g} (rate {facts['learning_rate']:g}): {risk:.4g}")
-    print(
-        f"{facts['width']} erf students and teachers: plateau at risk {facts['plateau_risk']:.4g}, "
-        f"left at a rate of 2/tau, tau = {facts['escape_time']:.4g} (alpha)"
-    )
+    for line in report.lines(found, told):
+        print(line)
     if output is not None:
         print(f"wrote {output}")
     return 0

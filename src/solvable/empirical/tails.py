@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvable.empirical.certificates import check_rows, decide, turned
-from solvable.numerics.symmetric import squares, to_matrix, to_vector
+from solvable.empirical.matrices import TrainingLandscape
+from solvable.numerics.symmetric import to_matrix, to_vector
 
 
 class Tail(NamedTuple):
@@ -32,7 +33,8 @@ def tail(rows: Any, teacher: Any) -> Tail:
         raise ValueError("tail: the teacher has full rank, so the end is exponential; see late_rate")
     if not decide(X, W).unique:
         raise ValueError(f"tail: {len(X)} samples do not determine the teacher")
-    H = _hessian(X @ turn.T)
+    hills = TrainingLandscape(X @ turn.T, W @ turn.T)
+    H = hills.hessian
     outside = to_vector(np.pad(np.ones((dim - rank, dim - rank)), ((rank, 0), (rank, 0)))) > 0
     H_oo, H_on, H_nn = H[np.ix_(~outside, ~outside)], H[np.ix_(~outside, outside)], H[np.ix_(outside, outside)]
     response = -np.linalg.lstsq(H_oo, H_on, rcond=1e-12)[0]
@@ -41,7 +43,7 @@ def tail(rows: Any, teacher: Any) -> Tail:
     vector = np.empty(len(H))
     vector[outside], vector[~outside] = to_vector(D), response @ to_vector(D)
     matrix = to_matrix(vector)
-    population = float((matrix**2).sum() + 0.5 * np.trace(matrix) ** 2)
+    population = float(hills.population_loss(hills.solution + vector))
     return Tail(0.25 * float(np.trace(D)), population, turn.T @ matrix @ turn)
 
 
@@ -53,7 +55,7 @@ def late_rate(rows: Any, teacher: Any) -> float:
     values, vectors = np.linalg.eigh(A)
     if turned(W)[1] < X.shape[1]:
         raise ValueError("late_rate: the teacher has not full rank, so the end is algebraic; see tail")
-    H = _hessian(X @ vectors)
+    H = TrainingLandscape(X @ vectors, W @ vectors).hessian
     root = np.sqrt(_pair_sums(values))  # of S -> A S + S A, diagonal in these coordinates
     slowest = float(np.linalg.eigvalsh(root[:, None] * H * root)[0])
     if not decide(X, W).unique:
@@ -64,12 +66,6 @@ def late_rate(rows: Any, teacher: Any) -> float:
 def _pair_sums(values: np.ndarray) -> np.ndarray:
     i, j = np.triu_indices(len(values))
     return values[i] + values[j]
-
-
-def _hessian(rows: np.ndarray) -> np.ndarray:
-    """Of the training loss in the entries of A, as vectors."""
-    seen = squares(rows)
-    return seen.T @ seen / len(rows)
 
 
 def _smallest(S: np.ndarray, tolerance: float = 1e-10, most: int = 100_000) -> np.ndarray:

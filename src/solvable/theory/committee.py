@@ -17,6 +17,7 @@ from solvable.dynamics.moments import field_covariance, moments
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import Problem
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times
+from solvable.theory.requirements import require_plain
 
 C = 2 / math.pi
 
@@ -47,25 +48,10 @@ class _Committee(NamedTuple):
 
 
 def check_committee(problem: Problem) -> None:
-    if not isinstance(problem, Problem):
-        raise TypeError(f"must be given a Problem, not {type(problem).__name__}")
-    student, teacher, training = problem.student, problem.teacher, problem.training
-    for name, network in [("student", student), ("teacher", teacher)]:
-        if network.activation != "erf":
-            raise NotApplicable(f"{name}.activation: is not 'erf'")
+    require_plain(problem, "erf")
+    for name, network in [("student", problem.student), ("teacher", problem.teacher)]:
         if np.ptp(network.readout_values) > 1e-12 or network.readout_values[0] <= 0:
             raise NotApplicable(f"{name}.readout: is not the same positive number for all units")
-    if teacher.target != "additive":
-        raise NotApplicable("teacher.target: is not 'additive'")
-    if training.loss != "squared":
-        raise NotApplicable("training.loss: is not 'squared'")
-    if student.norm != "free":
-        raise NotApplicable("student.norm: is not 'free'")
-    for name, plain in [("train_readout", False), ("weight_decay", 0), ("samples", None)]:
-        if getattr(training, name) != plain:
-            raise NotApplicable(f"training.{name}: is {getattr(training, name)}, not {plain}")
-    if not isinstance(training.learning_rate, float):
-        raise NotApplicable("training.learning_rate: is a schedule, not constant")
 
 
 def check_realizable(problem: Problem) -> None:

@@ -20,6 +20,7 @@ from scipy.special import gamma, gammaincc
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import PowerLaw, Problem
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times
+from solvable.theory.requirements import require_plain
 
 
 class Modes(NamedTuple):
@@ -32,24 +33,9 @@ class Modes(NamedTuple):
 
 def _effective_rate(problem: Problem) -> float:
     """e = 2 c rate sum a^2; raises where units are not linear or something else is in the way."""
-    if not isinstance(problem, Problem):
-        raise TypeError(f"must be given a Problem, not {type(problem).__name__}")
-    student, teacher, training = problem.student, problem.teacher, problem.training
-    for name, network in [("student", student), ("teacher", teacher)]:
-        if network.activation != "linear":
-            raise NotApplicable(f"{name}.activation: is not 'linear'")
-    if teacher.target != "additive":
-        raise NotApplicable("teacher.target: is not 'additive'")
-    if training.loss != "squared":
-        raise NotApplicable("training.loss: is not 'squared'")
-    if student.norm != "free":
-        raise NotApplicable("student.norm: is not 'free'")
-    for name, plain in [("train_readout", False), ("weight_decay", 0), ("batch", 1), ("samples", None)]:
-        if getattr(training, name) != plain:
-            raise NotApplicable(f"training.{name}: is {getattr(training, name)}, not {plain}")
-    if not isinstance(training.learning_rate, float):
-        raise NotApplicable("training.learning_rate: is a schedule, not constant")
-    return float(2 * training.loss_factor * training.learning_rate * (np.array(student.readout_values) ** 2).sum())
+    require_plain(problem, "linear", batch=1)
+    squares = (np.array(problem.student.readout_values) ** 2).sum()
+    return float(2 * problem.training.loss_factor * problem.training.schedule.rates[0] * squares)
 
 
 def check_linear(problem: Problem) -> None:

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable import theory
+from solvable.overlaps import start
 from solvable.papers.claims import Claim, judge
 from solvable.papers.figure import PaperFigure
 from solvable.papers.worschech2024.photographs import patches
 from solvable.papers.worschech2024.settings import KEY, linear, train_some
 from solvable.plot.style import figure, letter
-from solvable.problems import Data, PowerLaw
+from solvable.problems import Data, PowerLaw, Problem, convention
 
 if TYPE_CHECKING:
     import xarray
@@ -51,19 +52,26 @@ def _photographs(quick: bool) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
     values = data.eigenvalues
     alphas = np.array([0.1, 0.3, 1.0] if quick else [1.0, 3.0, 10.0, 30.0, 100.0])
     features = (50, 200)
+    setting = convention(KEY).problem(K=1, M=1, eta=ETA, activation="linear")
+    setting = setting.replace(inputs=data.inputs, teacher__overlap="sampled")
     found, predicted = [], []
     for n in features:
         risks, first = train_some(values, ETA, n, alphas, 6, n, pool=pool)
-        left = values[n:] @ first[:, n:].T
-        falls = np.exp(-2 * ETA * np.multiply.outer(alphas, values[:n]))
-        predicted.append(
-            0.5 / values.size * (np.einsum("ti,i,ri->rt", falls, values[:n], first[:, :n]) + left[:, None])
-        )
+        predicted.append([_from(setting, one, n, alphas) for one in first])
         found.append(risks)
     return {
         "real_sgd": (("real_features", "run", "real_alpha"), np.array(found)),
         "real_theory": (("real_features", "run", "real_alpha"), np.array(predicted)),
     }
+
+
+def _from(setting: Problem, differences: np.ndarray, features: int, alphas: np.ndarray) -> np.ndarray:
+    """(10) from these squared differences of student and teacher, coordinate by coordinate: as if the student were at zero."""
+    blocks = (differences / differences.size)[:, None, None]
+    zero = np.zeros_like(blocks)
+    begin = start(setting, block_student_overlap=zero, block_cross_overlap=zero, block_teacher_overlap=blocks)
+    found: np.ndarray = theory.feature_risk(setting, begin, features, alphas, small_rate=True).value
+    return found
 
 
 def draw_three(data: "xarray.Dataset") -> "Figure":
