@@ -19,14 +19,21 @@ def forecast(data: Any) -> "Figure":
     left.loglog(data["rank"], data["power_law"], "k--", linewidth=1.0, label=f"$\\beta = {data.attrs['beta']:.2f}$")
     left.set_xlabel("rank")
     left.set_ylabel("eigenvalue")
-    right.loglog(data["time"], data["small_rate_risk"], label="linear student, small rates")
+    times, risks = data["time"].values, data["small_rate_risk"].values
     if "risk" in data:
-        right.loglog(data["time"], data["risk"], label=f"linear student, rate {data.attrs['learning_rate']:g}")
-    height, tau = data.attrs["plateau_risk"], data.attrs["escape_time"]
+        right.loglog(times, data["risk"], label=f"linear student, rate {data.attrs['learning_rate']:g}")
+    right.loglog(times, risks, "k--", linewidth=1.0, label="linear student, small rates")
+    power, height = data.attrs["exponent"], data.attrs["plateau_risk"]
+    if np.isfinite(power):
+        shown = (times > 10 * times[0]) & (risks > 1e-3 * risks[0])
+        line = 2 * risks[shown][0] * (times[shown] / times[shown][0]) ** power
+        right.loglog(times[shown], line, color="C2", linewidth=1.0, label=f"$\\alpha^{{{power:.2f}}}$")
+    tau = data.attrs["escape_time"]
     right.axhline(
         height, color="0.5", linestyle=":", label=f"plateau of {data.attrs['width']} erf students, $\\tau = {tau:.3g}$"
     )
-    right.set_ylim(float(np.nanmin(data["small_rate_risk"].values[data["small_rate_risk"].values > 1e-12])) / 2, 1)
+    right.set_ylim(min(1e-5 * risks[0], 0.3 * height), 2 * risks[0])
+    right.set_xlim(times[0], times[risks > 1e-5 * risks[0]][-1])
     right.set_xlabel("α = steps / dim")
     right.set_ylabel("risk")
     left.legend(fontsize=7)
