@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from solvable import checks, empirical, landscape, plot, theory
+    from solvable import checks, empirical, landscape, plot, sweeps, theory
     from solvable.dynamics.covariance import step_covariance
     from solvable.dynamics.moments import Moments, field_covariance, moments
     from solvable.empirical import Empirical
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         convention,
     )  # fmt: skip
     from solvable.results import Clock, Ending, Trajectory, run, run_batch, when
+    from solvable.sweeps.sweep import sweep
 
 __version__ = "0.1.0"
 
@@ -50,8 +51,9 @@ _HOMES = {
     "solvable.macro": ("Macro",),
     "solvable.meso": ("Meso",),
     "solvable.micro": ("Micro",),
+    "solvable.sweeps": ("sweep",),
 }  # fmt: skip
-_ROOMS = ("checks", "empirical", "landscape", "plot", "theory")
+_ROOMS = ("checks", "empirical", "landscape", "plot", "sweeps", "theory")
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -60,7 +62,7 @@ __all__ = [
     "Overlaps", "PowerLaw", "Problem",
     "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
     "empirical", "field_covariance",
-    "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "step_covariance", "theory", "when",
+    "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "step_covariance", "sweep", "sweeps", "theory", "when",
 ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import solvable as sv
 ROOT = Path(sv.__file__).parent
 ORDER = [
     "numerics", "gaussian", "problems", "overlaps", "dynamics", "plot", "results", "micro", "meso", "macro", "empirical",
-    "landscape", "theory", "checks", "sweeps", "papers", "cli", "web",
+    "landscape", "theory", "checks", "descriptions", "sweeps", "papers", "cli", "web",
 ]  # fmt: skip
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {
@@ -21,7 +21,7 @@ PUBLIC = {
     "Overlaps", "PowerLaw", "Problem",
     "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
     "empirical", "field_covariance",
-    "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "step_covariance", "theory", "when",
+    "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "step_covariance", "sweep", "sweeps", "theory", "when",
 }  # fmt: skip
 
 

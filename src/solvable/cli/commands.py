@@ -44,9 +44,9 @@ def explain(error: BaseException) -> list[str]:
 
 
 def run(options: Namespace) -> int:
-    from solvable.cli import runfile
+    from solvable import descriptions
 
-    file = runfile.read(
+    file = descriptions.read(
         options.file,
         {
             "level": {
@@ -101,7 +101,7 @@ def _summary(trajectory: Any, output: str | None) -> dict[str, Any]:
     """Of all runs: times of the first passage and last risks are medians over those that have one."""
     runs = len(trajectory.risk)
     begun = np.flatnonzero(trajectory.end_alpha > 0) if (trajectory.end_alpha > 0).any() else np.arange(runs)
-    half, last = trajectory.exit_time(0.5), np.array([_last_risk(trajectory, int(i)) for i in begun])
+    half, last = trajectory.exit_time(0.5), trajectory.end_risk[begun]
     endings = [ending.name.lower() for ending in trajectory.ending]
     return {
         "problem": trajectory.problem.hash,
@@ -136,16 +136,6 @@ def _training(trajectory: Any, runs: np.ndarray) -> dict[str, Any]:
 def _last(values: np.ndarray) -> float:
     finite = values[np.isfinite(values)]
     return float(finite[-1]) if finite.size else float("nan")
-
-
-def _last_risk(trajectory: Any, run: int) -> float:
-    from solvable.dynamics.moments import field_covariance, moments
-
-    try:
-        end = trajectory.last(run)
-        return moments(field_covariance(trajectory.problem, end), trajectory.problem, end.readout).risk
-    except ValueError:  # the state of a run that diverged
-        return float("nan")
 
 
 def _median(values: np.ndarray) -> float | None:
@@ -220,7 +210,7 @@ def _draw(keys: list[str], options: Namespace) -> int:
         return 0
     verdicts = []
     for one in _with_progress(chosen):
-        rendered = render(one, directory, quick=options.quick)
+        rendered = render(one, directory, quick=options.quick, store=options.store)
         verdicts += rendered.claims
         if not options.json:
             print(f"{one.key}  {one.title}")
@@ -324,6 +314,19 @@ def _draw_atlas(problem: Any, output: Path) -> None:
         write_whole(output, lambda path: picture.savefig(path, format=output.suffix[1:]))
 
 
+def sweep(options: Namespace) -> int:
+    from solvable.cli import sweeping
+
+    options.workers = _whole("--workers", options.workers)
+    return sweeping.sweep(options)
+
+
+def store(options: Namespace) -> int:
+    from solvable.cli import sweeping
+
+    return sweeping.store(options)
+
+
 def completion(options: Namespace) -> int:
     import shtab
 
@@ -408,5 +411,7 @@ COMMANDS = {
     "claims": claims,
     "landscape": landscape,
     "spectrum": spectrum,
+    "sweep": sweep,
+    "store": store,
     "completion": completion,
 }

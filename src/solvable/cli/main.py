@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from solvable import __version__
 
+STORE = "solvable.store"
+
 
 def parser() -> argparse.ArgumentParser:
     from rich_argparse import RawDescriptionRichHelpFormatter
@@ -95,6 +97,41 @@ def parser() -> argparse.ArgumentParser:
     spectrum.add_argument("--output", metavar="FILE.png", help="draw it (.png, .pdf or .svg)")
     spectrum.add_argument("--json", action="store_true", help="print it as JSON")
 
+    sweep = command(
+        "sweep",
+        "run a grid of problems, levels and seeds, and keep every result",
+        "The file has the tables of a run, and [vary] with lists of values; docs/GUIDE.md explains [derive] and [sweep].\n"
+        "The same command continues where the last one ended.",
+    )
+    sweep.add_argument("file", help="sweep.toml or sweep.json")
+    sweep.add_argument("--store", metavar="DIRECTORY", default=STORE, help=f"where results are kept (default: {STORE})")
+    sweep.add_argument("--workers", metavar="N", help="processes (default: one for each core; 0: none but this one)")
+    sweep.add_argument("--cluster", metavar="ADDRESS", help="compute on the Dask cluster whose scheduler is there")
+    sweep.add_argument("--shard", metavar="I/N", help="the I-th of N shares, for job arrays; all write into one store")
+    sweep.add_argument("--retry", action="store_true", help="try points again that failed")
+    sweep.add_argument("--show", action="store_true", help="draw what is there so far")
+    sweep.add_argument("--quantity", metavar="NAME", help="what --show draws, as exit_time, end_risk or success")
+    sweep.add_argument("--output", metavar="FILE.png", help="where --show draws (default: the sweep's title)")
+    sweep.add_argument("--json", action="store_true", help="print the status as JSON")
+    sweep.add_argument("-n", "--dry-run", action="store_true", help="time a few points and estimate all, store nothing")
+
+    store = command(
+        "store",
+        "look after the results of sweeps",
+        "status   which sweeps are there, and how far they are\n"
+        "verify   read everything and compare checksums; --repair sets damaged files aside\n"
+        "gather   write a sweep as .nc, .parquet or .csv\n"
+        "compact  join small files",
+    )
+    store.add_argument("action", choices=["status", "verify", "gather", "compact"])
+    store.add_argument("store", nargs="?", default=STORE, help=f"the directory (default: {STORE})")
+    store.add_argument(
+        "--repair", action="store_true", help="of verify: set damaged files aside, keep what is sound in them"
+    )
+    store.add_argument("--sweep", metavar="NAME", help="of gather: title or number, as status lists them")
+    store.add_argument("--output", metavar="FILE", help="of gather: a file that ends in .nc, .parquet or .csv")
+    store.add_argument("--json", action="store_true", help="print as JSON")
+
     completion = command(
         "completion",
         "print a completion script for a shell",
@@ -107,6 +144,9 @@ def parser() -> argparse.ArgumentParser:
 def _drawing_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--quick", action="store_true", help="seconds instead of the full size")
     sub.add_argument("--output", metavar="DIRECTORY", default="figures", help="where to write (default: figures)")
+    sub.add_argument(
+        "--store", metavar="DIRECTORY", help="keep the points of figures that are sweeps, and continue from them"
+    )
     sub.add_argument("--json", action="store_true", help="print the verdicts as JSON")
     sub.add_argument("-n", "--dry-run", action="store_true", help="say what would be drawn and written")
 

@@ -118,6 +118,7 @@ class EmpiricalTable(LevelTable):
         return Empirical(data=Data(self.data, array=self.array, prepare=self.prepare), **given)
 
 
+AnyLevel = Annotated[EmpiricalTable | MacroTable | MesoTable | MicroTable, Field(discriminator="name")]
 LEVELS = ("empirical", "macro", "meso", "micro")
 OPTIONS = {"runs": "runs", "seed": "level-seed"}  # on the command line
 
@@ -145,9 +146,7 @@ class RunTable(Model):
 class RunFile(Model):
     problem: Problem
     start: StartTable = Field(default_factory=StartTable)
-    level: Annotated[EmpiricalTable | MacroTable | MesoTable | MicroTable, Field(discriminator="name")] = Field(
-        default_factory=MacroTable
-    )
+    level: AnyLevel = Field(default_factory=MacroTable)
     run: RunTable = Field(default_factory=RunTable)
 
     @model_validator(mode="before")
@@ -164,8 +163,13 @@ class RunFile(Model):
 
 def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
     """Read a .toml or .json file; `overrides` are tables of options given on the command line (None: not given)."""
-    tables = read_tables(Path(path))
-    problem = {name: tables.pop(name) for name in list(tables) if name in Problem.model_fields}
+    return read_content(read_tables(Path(path)), overrides)
+
+
+def read_content(tables: dict[str, Any], overrides: dict[str, dict[str, Any]]) -> RunFile:
+    """`read`, of tables that are already there."""
+    problem = {name: table for name, table in tables.items() if name in Problem.model_fields}
+    tables = {name: table for name, table in tables.items() if name not in problem}
     content: dict[str, Any] = {"problem": problem, **tables}
     for table, options in overrides.items():
         given = {name: value for name, value in options.items() if value is not None}
@@ -187,6 +191,19 @@ def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
         known = ", ".join([*Problem.model_fields, *RUN_TABLES])
         lines = [line.removeprefix("problem.").replace("level, problem, run, start", known) for line in error.problems]
         raise InvalidProblem(lines) from None
+
+
+class _AnyLevel(Model):
+    level: AnyLevel
+
+
+def read_level(table: Any) -> Level:
+    """The level of a table of its own, as sweeps over levels have them."""
+    if isinstance(table, str):
+        table = {"name": table}
+    if not isinstance(table, dict) or table.get("name") not in LEVELS:
+        raise InvalidProblem([f"level: {table!r} given, must have a name, one of {', '.join(LEVELS)}"])
+    return _AnyLevel.from_mapping({"level": table}).level.level()
 
 
 def _measured(level: dict[str, Any]) -> dict[str, Any]:

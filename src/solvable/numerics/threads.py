@@ -14,7 +14,17 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     return threadpool_limits(1, user_api="blas")
 
 
+_limit: list[int] = []
+
+
+def limit_cores(count: int) -> None:
+    """From now on this process has so few cores, for a process that is one of many."""
+    _limit[:] = [count]
+
+
 def cores() -> int:
+    if _limit:
+        return _limit[0]
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,14 @@ from solvable.results.files import write_whole
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
+
+
+_store: ContextVar[str | None] = ContextVar("store", default=None)
+
+
+def sweep_options(quick: bool) -> dict[str, Any]:
+    """Where the sweeps of a figure run: small ones in this process, others on all cores, kept in the store if there is one."""
+    return {"store": _store.get(), "workers": 0 if quick else None, "progress": False}
 
 
 @dataclass(frozen=True)
@@ -40,9 +49,14 @@ class Rendered:
     files: list[Path]
 
 
-def render(figure: PaperFigure, directory: Path, *, quick: bool) -> Rendered:
-    """Compute, draw, judge, and write PNG, PDF, the data as NetCDF and the verdicts as JSON into `directory`."""
-    data = figure.compute(quick)
+def render(figure: PaperFigure, directory: Path, *, quick: bool, store: str | None = None) -> Rendered:
+    """Compute, draw, judge, and write PNG, PDF, the data as NetCDF and the verdicts as JSON into `directory`. Figures that are
+    sweeps keep their points in `store`."""
+    before = _store.set(store)
+    try:
+        data = figure.compute(quick)
+    finally:
+        _store.reset(before)
     data.attrs |= {"figure": figure.key, "title": figure.title, "quick": int(quick)}
     verdicts = figure.claims(data)
     with style():

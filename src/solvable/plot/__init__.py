@@ -5,16 +5,22 @@ from solvable.plot.atlas import atlas, landscape, spectra
 from solvable.plot.curves import compare, cross_overlaps, risk, student_overlaps
 from solvable.plot.spectrum import forecast
 from solvable.plot.style import figure, style
+from solvable.plot.sweeps import family, heat_map, lines, phases, sweep
 
 __all__ = [
     "atlas",
     "compare",
     "cross_overlaps",
+    "family",
     "figure",
     "forecast",
+    "heat_map",
     "landscape",
+    "lines",
+    "phases",
     "risk",
     "spectra",
     "student_overlaps",
     "style",
+    "sweep",
 ]

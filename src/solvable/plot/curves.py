@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def _dataset(source: Any) -> Any:
+def dataset(source: Any) -> Any:
     """A dataset, or anything that has one (a Trajectory)."""
     return getattr(source, "data", source) if not hasattr(source, "data_vars") else source
 
@@ -21,7 +21,7 @@ def _label_time(ax: "Axes", data: Any) -> None:
 
 def risk(source: Any, ax: "Axes | None" = None, **style: Any) -> "Axes":
     """Risk of every run; the runs of a batch at several learning rates have a colour for each rate."""
-    data, ax = _dataset(source), axes(ax)
+    data, ax = dataset(source), axes(ax)
     groups = _groups(data)
     for i, (name, part) in enumerate(groups):
         chosen = ({"color": f"C{i}"} if name else {}) | style
@@ -44,7 +44,7 @@ def _groups(data: Any) -> list[tuple[str, Any]]:
 
 
 def _entries(source: Any, name: str, ax: "Axes | None", run: int, style: dict[str, Any]) -> "Axes":
-    data, ax = _dataset(source), axes(ax)
+    data, ax = dataset(source), axes(ax)
     values = data[name].isel(run=run)
     ax.plot(data["time"], values.values.reshape(values.sizes["time"], -1), **style)
     _label_time(ax, data)
@@ -71,7 +71,7 @@ def compare(*sources: Any, labels: list[str] | None = None, ax: "Axes | None" = 
     if labels is not None and len(labels) != len(sources):
         raise ValueError(f"compare: {len(labels)} labels given for {len(sources)} trajectories, must be as many")
     ax = axes(ax)
-    datasets = [_dataset(source) for source in sources]
+    datasets = [dataset(source) for source in sources]
     units = {data["time"].attrs.get("long_name") for data in datasets}
     if len(units) > 1:
         raise ValueError(f"compare: the trajectories have different clocks ({', '.join(map(str, units))})")

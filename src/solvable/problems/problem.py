@@ -64,12 +64,15 @@ class Problem(Model):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a .toml or .json file; the tables [start], [level] and [run] of a run file are passed over."""
+        """Read a .toml or .json file; the tables of runs and sweeps in it are passed over."""
         tables = read_tables(Path(path))
-        return cls.from_mapping({name: table for name, table in tables.items() if name not in RUN_TABLES})
+        return cls.from_mapping(
+            {name: table for name, table in tables.items() if name not in (*RUN_TABLES, *SWEEP_TABLES)}
+        )
 
 
 RUN_TABLES = ("start", "level", "run")
+SWEEP_TABLES = ("vary", "derive", "sweep", "recovery")
 
 
 def read_tables(path: Path) -> dict[str, Any]:

@@ -186,3 +186,18 @@ def distance(trajectory: Trajectory, target: Overlaps, of: str) -> np.ndarray:
     norms = np.trace(trajectory.student_overlap, axis1=2, axis2=3)
     squared = norms - 2 * np.einsum("rtkl,kl->rt", trajectory.cross_overlap, mixing) + np.trace(Q)
     return np.sqrt(np.maximum(squared, 0.0))
+
+
+def end_risk(trajectory: Trajectory) -> np.ndarray:
+    """(run,) the risk in the last state: of the last output where the run ended there, else computed."""
+    from solvable.dynamics.moments import moments
+
+    t = trajectory
+    risks = np.where(t.end_alpha == t.alpha[-1], t.risk[:, -1], np.nan)
+    for run in np.flatnonzero(np.isnan(risks)):
+        students, cross, teachers = t.end_blocks.student[run], t.end_blocks.cross[run], t.block_teacher_overlap[run]
+        if np.isfinite(students).all():
+            blocks = np.block([[students, cross], [cross.transpose(0, 2, 1), teachers]])
+            covariance = np.tensordot(t.problem.inputs.eigenvalues, blocks, axes=1)
+            risks[run] = moments(covariance, t.problem, t.end_readout[run]).risk
+    return risks

@@ -126,6 +126,11 @@ class Trajectory:
         return values
 
     @property
+    def end_risk(self) -> np.ndarray:
+        """(run,) the risk in the last state, also where no output was then; NaN for runs that diverged."""
+        return observables.end_risk(self)
+
+    @property
     def ending(self) -> list[Ending]:
         return [Ending(code) for code in self.endings]
 

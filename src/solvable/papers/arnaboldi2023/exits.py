@@ -1,6 +1,6 @@
 """Figure 1: one student around its equations, and the mean time to escape mediocrity against width and dimension."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import digamma
@@ -13,33 +13,50 @@ from solvable.overlaps import Overlaps, start
 from solvable.papers.arnaboldi2023.paths import compute_paths, draw_paths, judge_paths
 from solvable.papers.arnaboldi2023.settings import DROP, KEY, PER_WIDTH, problem
 from solvable.papers.claims import Claim, judge
-from solvable.papers.figure import PaperFigure, whole
+from solvable.papers.figure import PaperFigure, sweep_options
 from solvable.plot.style import figure, letter
 from solvable.problems import Problem
-from solvable.results import run_batch, when
+from solvable.results import when
+from solvable.sweeps import sweep
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
 DIM = 1000
+BLOCK = 250  # starts that run together
 WIDTHS = (1, 2, 5, 10, 20)
 
 
-def exits(here: Problem, starts: list[Overlaps], level: Macro | Meso | Micro) -> np.ndarray:
-    """First passages in the paper's time, a row for each start."""
-    stop = when("risk", below=1 - DROP, relative=True)
-    found = whole(run_batch(here, starts, level, until=30 / PER_WIDTH, stop=stop, progress=False)).exit_time()
-    return PER_WIDTH * found.reshape(len(starts), -1)
+def noisy_start(here: Problem, seed: int) -> Overlaps:
+    found: Overlaps = theory.noisy_starts(here, start(here, seed=seed), 1, seed=seed).value[0]
+    return found
 
 
-def compare(p: int, d: int, count: int, level: Meso | Micro) -> dict[str, float]:
-    """Means over random starts: simulated, of the equations, of the equations from noisy starts, and the formulas."""
-    here = problem(p, d)
-    starts = [start(here, seed=seed) for seed in range(count)]
-    noisy = [theory.noisy_starts(here, one, 1, seed=i).value[0] for i, one in enumerate(starts)]
-    simulated, plain = exits(here, starts, level), exits(here, starts, Macro(rtol=1e-6))
-    gap = plain.ravel() - simulated.ravel()  # from the same starts
+def exits(vary: dict[str, Any], count: int, quick: bool, level: Macro | Meso | Micro, begin: Any = None) -> np.ndarray:
+    """(along the axis, start) first passages in the paper's time."""
+    swept = sweep(
+        problem(1, DIM), vary, level, until=30 / PER_WIDTH, stop=when("risk", below=1 - DROP, relative=True),
+        seeds=range(0, count, BLOCK), starts=BLOCK, start=begin, keep=(),
+        derive={"training.learning_rate": f"{PER_WIDTH} * student.width"}, title=FIGURE.key, **sweep_options(quick),
+    )  # fmt: skip
+    found = swept.data["exit_time"].values
+    return PER_WIDTH * found.reshape(len(found), -1)
+
+
+def compare(vary: dict[str, Any], count: int, quick: bool, level: Meso | Micro) -> list[dict[str, float]]:
+    """At each value of an axis: what was simulated, the equations from the same starts and from noisy ones, the formulas."""
+    rows = [exits(vary, count, quick, one, begin) for one, begin in
+            [(level, None), (Macro(rtol=1e-6), None), (Macro(rtol=1e-6), noisy_start)]]  # fmt: skip
+    ((name, values),) = vary.items()
+    settings = [problem(value, DIM) if name == "student.width" else problem(1, value) for value in values]
+    return [_means(here, *row) for here, row in zip(settings, zip(*rows, strict=True), strict=True)]
+
+
+def _means(here: Problem, simulated: np.ndarray, plain: np.ndarray, corrected: np.ndarray) -> dict[str, float]:
+    """Over random starts."""
+    count = simulated.size
+    gap = plain - simulated  # from the same starts
     omega = theory.plateau(here).value.growth / PER_WIDTH
     return {
         "simulated": simulated.mean(),
@@ -48,7 +65,7 @@ def compare(p: int, d: int, count: int, level: Meso | Micro) -> dict[str, float]
         "gap": gap.mean(),
         "gap_error": gap.std(ddof=1) / np.sqrt(count),
         "shift": np.log1p(theory.plateau_noise(here).value) / (2 * omega),
-        "corrected": exits(here, noisy, Macro(rtol=1e-6)).mean(),
+        "corrected": corrected.mean(),
         "quenched": PER_WIDTH * theory.quenched_escape_time(here, DROP).value.mean,
         "noisy": PER_WIDTH * theory.noisy_escape_time(here, DROP).value.mean,
         "annealed": PER_WIDTH * theory.annealed_escape_time(here, DROP).value,
@@ -59,8 +76,8 @@ def compute(quick: bool) -> "xarray.Dataset":
     count = 1000 if quick else 3000
     widths = [1, 2, 5] if quick else list(WIDTHS)
     dims = [100, 1000, 10_000] if quick else [100, 300, 1000, 3000, 10_000, 100_000]
-    by_width = [compare(p, DIM, count, Micro(runs=1, seed=5)) for p in widths]
-    by_dim = [compare(1, d, count, Meso(runs=1, seed=6)) for d in dims]
+    by_width = compare({"student.width": widths}, count, quick, Micro(runs=1, seed=5))
+    by_dim = compare({"inputs.dim": dims}, count, quick, Meso(runs=1, seed=6))
     data = compute_paths(1, quick)
     for axis, rows in [("p", by_width), ("d", by_dim)]:
         for name in rows[0]:

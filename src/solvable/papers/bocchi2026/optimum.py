@@ -1,16 +1,17 @@
 """Figure 2: the learning rate that halves the risk soonest, and how it grows with the student's width."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from solvable import theory
 from solvable.macro import Macro
-from solvable.papers.bocchi2026.settings import KEY, problem, random_start
+from solvable.papers.bocchi2026.settings import EPSILON, KEY, problem
 from solvable.papers.claims import Claim, judge
-from solvable.papers.figure import PaperFigure
+from solvable.papers.figure import PaperFigure, sweep_options
 from solvable.plot.style import figure, letter
-from solvable.results import run_batch, when
+from solvable.results import when
+from solvable.sweeps import sweep
 
 if TYPE_CHECKING:
     import xarray
@@ -20,13 +21,15 @@ TEACHERS = 3
 UNTIL = 400.0  # a run that has not halved its risk by then never does, at these rates
 
 
-def half_times(p: int, rates: np.ndarray, seeds: range) -> np.ndarray:
-    """(rate, start) alpha at which the risk is half the first, NaN where it never is."""
-    setting = problem(p, TEACHERS)
-    starts = [random_start(setting, seed) for seed in seeds]
-    stop = when("risk", below=0.5, relative=True)
-    batch = run_batch(setting, starts, Macro(rtol=1e-6), times=[UNTIL], learning_rates=rates, stop=stop)
-    return batch.exit_time().reshape(len(rates), len(starts))
+def half_times(vary: dict[str, Any], seeds: range, quick: bool, **options: Any) -> np.ndarray:
+    """(..., start) alpha at which the risk is half the first, NaN where it never is."""
+    swept = sweep(
+        problem(TEACHERS, TEACHERS), vary, Macro(rtol=1e-6), times=[UNTIL], stop=when("risk", below=0.5, relative=True),
+        seeds=seeds, start={"students": "orthogonal", "cross": EPSILON}, keep=(), title=FIGURE.key,
+        **options, **sweep_options(quick),
+    )  # fmt: skip
+    times: np.ndarray = swept.data["exit_time"].isel(run=0).values
+    return times
 
 
 def best_rate(rates: np.ndarray, times: np.ndarray) -> float:
@@ -47,16 +50,20 @@ def compute(quick: bool) -> "xarray.Dataset":
     closed = np.array([theory.optimal_rate(one).value for one in settings])
     limits = np.array([theory.rate_limit(one).value for one in settings])
     best, spread = np.empty(widths.size), np.empty(widths.size)
-    for i, p in enumerate(widths):
-        rates = closed[i] * np.linspace(0.6, 1.05, 19 if quick else 46)
-        times = half_times(int(p), rates, seeds)
+    shares, optimum = np.linspace(0.6, 1.05, 19 if quick else 46), dict(zip(widths.tolist(), closed, strict=True))
+    all_times = half_times(
+        {"student.width": widths, "share": shares}, seeds, quick,
+        derive={"training.learning_rate": lambda at: at["share"] * optimum[at["student.width"]]},
+    )  # fmt: skip
+    for i, times in enumerate(all_times):
+        rates = closed[i] * shares
         best[i] = best_rate(rates, times)
         halves = [best_rate(rates, times[:, part]) for part in (slice(None, None, 2), slice(1, None, 2))]
         spread[i] = 0.5 * abs(halves[0] - halves[1])  # standard error of the mean of the two halves
     scan = np.concatenate([[0.02, 0.05, 0.1, 0.15], np.arange(0.2, 0.4601, 0.02 if quick else 0.01)])
     return xarray.Dataset(
         {
-            "half_time": (("rate", "run"), half_times(3, scan, seeds)),
+            "half_time": (("rate", "run"), half_times({"training.learning_rate": scan}, seeds, quick)),
             "best_rate": ("width", best),
             "best_rate_error": ("width", spread),
             "closed_form": ("width", closed),

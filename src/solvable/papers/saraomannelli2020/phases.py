@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvable import empirical, theory
+from solvable import theory
 from solvable.papers.claims import Claim, judge
-from solvable.papers.figure import PaperFigure
+from solvable.papers.figure import PaperFigure, sweep_options
 from solvable.papers.saraomannelli2020.settings import KEY, problem
 from solvable.plot.style import figure
+from solvable.sweeps import Recovery, sweep
 
 if TYPE_CHECKING:
     import xarray
@@ -19,10 +20,23 @@ FULL = {
     4: (400, 60, tuple(range(1, 7))),
     8: (400, 30, tuple(range(1, 11))),
     16: (200, 8, (1, 2, 3, 4, 6, 8, 10, 12, 14, 15, 16, 18)),
-    32: (25, 0, (1, 2, 4, 8, 12, 16, 20, 24, 28, 31, 32)),
+    32: (24, 0, (1, 2, 4, 8, 12, 16, 20, 24, 28, 31, 32)),
 }
-QUICK = {4: (60, 6, (1, 2, 3, 4)), 8: (30, 3, (1, 2, 4, 6, 7)), 16: (8, 0, (1, 4, 8, 15)), 32: (5, 0, (4, 31))}
+QUICK = {4: (60, 6, (1, 2, 3, 4)), 8: (30, 3, (1, 2, 4, 6, 7)), 16: (8, 0, (1, 4, 8, 15)), 32: (6, 0, (4, 31))}
+BLOCKS = 2  # points for each width
 FLOW_WIDTHS = {4: (1, 2), 8: (1, 2, 4), 16: (2, 4, 8)}
+
+
+def fewest(d: int, widths: tuple[int, ...], blocks: int, each: int, by: str, quick: bool) -> dict[int, np.ndarray]:
+    """Samples that each data set needs, by the teacher's width; where all need as many, a few data sets are enough."""
+    swept = sweep(
+        problem(d, 1), {"teacher.width": widths, "recovery.seed": range(1, 1 + blocks)},
+        measure=Recovery(each, 1, by), title=f"{FIGURE.key}, d = {d}, by {by}",
+        derive={"recovery.instances": lambda at: min(3, each) if at["teacher.width"] >= d - 1 else each},
+        where=lambda at: at["teacher.width"] < d - 1 or at["recovery.seed"] == 1, **sweep_options(quick),
+    )  # fmt: skip
+    found = swept.data["fewest"].transpose("width", "seed", "instance").values.reshape(len(widths), -1)
+    return {m: row[np.isfinite(row)] for m, row in zip(widths, found, strict=True)}
 
 
 def compute(quick: bool) -> "xarray.Dataset":
@@ -30,15 +44,16 @@ def compute(quick: bool) -> "xarray.Dataset":
 
     rows: list[tuple[int, int, int, float, float, float, float, float]] = []
     for d, (many, by_flow, widths) in (QUICK if quick else FULL).items():
-        for m in widths:
-            found = empirical.recovery(problem(d, m), 3 if m >= d - 1 else many, seed=1)
+        certified = fewest(d, widths, BLOCKS, many // BLOCKS, "certificate", quick)
+        flows = fewest(d, FLOW_WIDTHS[d], 1, by_flow, "flow", quick) if by_flow else {}
+        for m, found in certified.items():
             flow, flow_error = np.nan, np.nan
-            if by_flow and m in FLOW_WIDTHS[d]:
-                same = empirical.recovery(problem(d, m), by_flow, seed=1, by="flow")  # the same data
-                gap = same.fewest - found.fewest[:by_flow]
+            if m in flows:
+                gap = flows[m] - found[:by_flow]  # the same data
                 flow, flow_error = float(gap.mean()), float(gap.std(ddof=1) / np.sqrt(by_flow))
-            spread = float(found.fewest.std(ddof=1))
-            rows.append((d, m, len(found.fewest), found.mean, spread, found.standard_error, flow, flow_error))
+            spread = float(found.std(ddof=1))
+            error = spread / np.sqrt(found.size)
+            rows.append((d, m, found.size, float(found.mean()), spread, error, flow, flow_error))
     columns = list(zip(*rows, strict=True))
     names = ("dim", "width", "instances", "mean", "spread", "error", "flow_gap", "flow_error")
     return xarray.Dataset({name: ("point", np.array(column)) for name, column in zip(names, columns, strict=True)})

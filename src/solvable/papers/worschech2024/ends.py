@@ -85,8 +85,8 @@ def claims_five(data: "xarray.Dataset") -> list[Claim]:
             expected=1.0, found=float((np.diff(by_width) > 0).all()), tolerance=0.0, evidence="weights in the eigenbasis",
         ),
         judge(
-            f"{KEY}/5", f"with more eigenvalues it is shorter (1: the median over {data.sizes['teacher']} teachers of the time of leaving it "
-            "falls with L)",
+            f"{KEY}/5", "with more eigenvalues it is shorter "
+            f"(1: the time of leaving it, median of {data.sizes['teacher']} teachers, falls with L)",
             expected=1.0, found=float((np.diff(by_count) < 0).all()), tolerance=0.0, evidence="weights in the eigenbasis",
         ),
         judge(

@@ -216,8 +216,8 @@ def claims_seventeen(data: "xarray.Dataset") -> list[Claim]:
         slope = np.gradient(np.log(risk), np.log(data["time"].values[1:]))[np.argmin(np.abs(risk - height))]
         found.append(
             judge(
-                f"{KEY}/17", "at L = 1000 of N = 7000 nothing waits at the fixed point: the risk falls through its height (power of "
-                "alpha there; 0 on a plateau)",
+                f"{KEY}/17", "at L = 1000 of N = 7000 nothing waits at the fixed point: the risk falls through its height "
+                "(power of alpha there; 0 on a plateau)",
                 expected=-0.65, found=float(slope), tolerance=0.15, beyond=True, evidence="blocks of eigenvalues",
             )
         )  # fmt: skip

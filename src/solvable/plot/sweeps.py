@@ -1,0 +1,255 @@
+"""What a sweep has so far: families of curves, a quantity along an axis, heat maps and phase diagrams with contour lines."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from solvable.plot.curves import dataset
+from solvable.plot.style import axes, figure, letter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NAMES = {
+    "exit_time": "time to the threshold",
+    "end_risk": "risk at the end",
+    "end_time": "time at the end",
+    "start_risk": "first risk",
+    "nfev": "evaluations",
+    "fewest": "fewest samples",
+    "success": "share of runs that get there",
+}
+REPEATED = ("run", "instance")  # dimensions that are averaged over
+PANELS = 4
+
+
+def sweep(source: Any, quantity: str | None = None) -> "Figure":
+    """One picture of a sweep, by the axes it has: seeds and runs are averaged over. Along one axis a family of curves and the
+    quantity; along two a heat map, and a phase diagram where some runs do not reach the threshold; a third makes panels."""
+    data = dataset(source)
+    if not bool(data["done"].any()):
+        raise ValueError("show: no point is there yet")
+    quantity = quantity or _choose(data)
+    if quantity != "success" and quantity not in data.data_vars:
+        known = [name for name in (*NAMES, "success") if name in data or (name == "success" and "exit_time" in data)]
+        raise ValueError(f"quantity: {quantity!r} given, must be one of {', '.join(known)}")
+    main = _axes_of(data)
+    if len(main) <= 1:
+        return _along(data, quantity, main[0] if main else None)
+    if "fewest" in data and quantity == "fewest":
+        return _panels(data, main[:-1], lambda part, ax: phases(part, main[-1], ax=ax))
+    if any(data[dim].dtype.kind not in "iuf" for dim in main[-2:]):
+        return _panels(data, main[:-2], lambda part, ax: lines(part, quantity, main[-2], main[-1], ax=ax))
+    kinds = [quantity]
+    if quantity == "exit_time" and bool((data["exit_time"].isnull() & data["done"]).any()):
+        kinds.append("success")
+    y, x = main[-2:]
+    if len(main) == 2 or len(kinds) > 1:
+        part = data.isel(dict.fromkeys(main[:-2], 0))
+        picture, panels = figure(1, len(kinds), height=2.9, width=3.6 * len(kinds) + 0.2)
+        for i, (ax, kind) in enumerate(zip(np.atleast_1d(panels), kinds, strict=True)):
+            heat_map(part, kind, x, y, ax=ax)
+            if len(kinds) > 1:
+                letter(ax, "ab"[i])
+        if len(main) > 2:
+            picture.suptitle(_place(part, main[:-2]), fontsize=9)
+        return picture
+    return _panels(data, main[:-2], lambda part, ax: heat_map(part, quantity, x, y, ax=ax))
+
+
+def _choose(data: Any) -> str:
+    if "fewest" in data:
+        return "fewest"
+    return "exit_time" if "exit_time" in data and bool(data["exit_time"].notnull().any()) else "end_risk"
+
+
+def _axes_of(data: Any) -> list[str]:
+    """The axes that are looked along: not the seeds, not those with one value."""
+    dims = [str(dim) for dim in data["done"].dims]
+    return [dim for dim in dims if data.sizes[dim] > 1 and not str(data[dim].attrs.get("field", dim)).endswith(".seed")]
+
+
+def _average(data: Any, quantity: str, kept: tuple[str, ...]) -> tuple[Any, Any]:
+    """Mean and standard error over runs and seeds. Times that some runs do not have are not averaged."""
+    if quantity == "success":
+        values = data["exit_time"].notnull().where(data["done"] & (data["ending"] != ""))
+    else:
+        values = data[quantity]
+    over = [dim for dim in values.dims if dim not in kept]
+    there = data["done"] if "ending" not in data else data["done"] & (data["ending"] != "")
+    if quantity == "exit_time":
+        never = (values.isnull() & there).any(over)
+        mean = values.mean(over).where(~never)
+    else:
+        mean = values.mean(over)
+    count = values.notnull().sum(over)
+    error = values.std(over, ddof=1) / np.sqrt(count) if over else mean * np.nan
+    return mean, error.where(count > 1) if over else error
+
+
+def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = None) -> "Axes":
+    """A quantity over two axes, averaged over the others, with contour lines. Cells without a value are grey."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    data, ax = dataset(source), axes(ax)
+    mean, _ = _average(data, quantity, (x, y))
+    values = mean.transpose(y, x).values.astype(float)
+    finite = values[np.isfinite(values)]
+    norm: Any = None
+    if quantity == "success":
+        norm = Normalize(0, 1)
+    elif finite.size and finite.min() > 0 and finite.max() > 5 * finite.min():
+        norm = LogNorm(finite.min(), finite.max())
+    along, up = _positions(data, x, ax, "x"), _positions(data, y, ax, "y")
+    ax.set_facecolor("0.85")
+    mesh = ax.pcolormesh(along, up, np.ma.masked_invalid(values), norm=norm, shading="nearest", cmap="viridis")
+    if finite.size > 3 and min(values.shape) > 1 and finite.max() > finite.min():
+        levels = [0.5] if quantity == "success" else None
+        if isinstance(norm, LogNorm):
+            levels = np.geomspace(finite.min(), finite.max(), 8)[1:-1].tolist()
+        drawn = ax.contour(along, up, np.ma.masked_invalid(values), levels, norm=norm, colors="white", linewidths=0.8)
+        if quantity != "success":
+            ax.clabel(drawn, fontsize=6, fmt=lambda level: f"{level:.3g}")
+    ax.figure.colorbar(mesh, ax=ax, label=_name(quantity))
+    return ax
+
+
+def lines(source: Any, quantity: str, one: str, other: str, ax: "Axes | None" = None) -> "Axes":
+    """A quantity along the numeric one of two axes, a line for each value of the other."""
+    data, ax = dataset(source), axes(ax)
+    along, each = (one, other) if data[one].dtype.kind in "iuf" else (other, one)
+    mean, error = _average(data, quantity, (one, other))
+    positions = _positions(data, along, ax, "x")
+    for value in data[each].values:
+        part, spread = mean.sel({each: value}), error.sel({each: value})
+        ax.errorbar(
+            positions,
+            part.values,
+            np.nan_to_num(spread.values),
+            marker="o",
+            markersize=3.5,
+            linewidth=1.0,
+            label=_short(value),
+        )
+    ax.set_ylabel(_name(quantity))
+    ax.legend(title=_title(data, each), fontsize=7)
+    return ax
+
+
+def phases(source: Any, x: str, ax: "Axes | None" = None) -> "Axes":
+    """Of a sweep of recovery: the share of data sets in which so many samples determine the teacher; the line is at one half."""
+    data, ax = dataset(source), axes(ax)
+    fewest = data["fewest"]
+    over = [dim for dim in fewest.dims if dim != x]
+    most = int(fewest.max())
+    samples = np.unique(np.linspace(0, 1.1 * most, min(200, most + 2)).astype(int))
+    enough = [(fewest <= n).where(fewest.notnull()).mean(over).values for n in samples]
+    along = _positions(data, x, ax, "x")
+    ax.set_facecolor("0.85")
+    mesh = ax.pcolormesh(
+        along, samples, np.ma.masked_invalid(enough), vmin=0, vmax=1, shading="nearest", cmap="viridis"
+    )
+    if len(along) > 1:
+        ax.contour(along, samples, np.ma.masked_invalid(enough), [0.5], colors="white", linewidths=1.0)
+    ax.set_ylabel("samples that determine the teacher")
+    ax.figure.colorbar(mesh, ax=ax, label="share of data sets")
+    return ax
+
+
+def family(source: Any, along: str, ax: "Axes | None" = None) -> "Axes":
+    """The risk over time, a curve for each value of an axis: the mean over runs and seeds."""
+    from matplotlib import colormaps
+
+    data, ax = dataset(source), axes(ax)
+    values = data[along].values
+    mean = data["risk"].mean([dim for dim in data["risk"].dims if dim not in (along, "time")])
+    shown = np.unique(np.linspace(0, len(values) - 1, min(8, len(values))).round().astype(int))
+    for i, at in enumerate(shown):
+        times = data["time"] if "clock" not in data.coords else _shared_clock(data, along, int(at))
+        colour = colormaps["viridis"](0.9 * i / max(1, len(shown) - 1))
+        ax.plot(times, mean.isel({along: at}), color=colour, label=_short(values[at]))
+    ax.set_yscale("log")
+    ax.set_xlabel("time" if data["time"].attrs.get("long_name") is None else data["time"].attrs["long_name"])
+    ax.set_ylabel("risk")
+    ax.legend(title=_title(data, along), fontsize=7)
+    return ax
+
+
+def _shared_clock(data: Any, along: str, at: int) -> np.ndarray:
+    clock = data["clock"].isel({along: at})
+    values: np.ndarray = clock.mean([dim for dim in clock.dims if dim != "time"]).values
+    return values
+
+
+def _along(data: Any, quantity: str, along: str | None) -> "Figure":
+    """A family of curves, if curves are kept, and the quantity along an axis."""
+    if along is None:  # seeds alone
+        along = next((str(dim) for dim in data["done"].dims if data.sizes[dim] > 1), str(data["done"].dims[0]))
+    curves = "risk" in data
+    picture, panels = figure(1, 2 if curves else 1, height=2.9, width=7.0 if curves else 3.8)
+    panels = np.atleast_1d(panels)
+    if curves:
+        family(data, along, ax=panels[0])
+        letter(panels[0], "a")
+        letter(panels[1], "b")
+    mean, error = _average(data, quantity, (along,))
+    positions = _positions(data, along, panels[-1], "x")
+    panels[-1].errorbar(positions, mean.values, np.nan_to_num(error.values), marker="o", markersize=3.5, linewidth=1.0)
+    panels[-1].set_ylabel(_name(quantity))
+    return picture
+
+
+def _panels(data: Any, others: list[str], draw: Any) -> "Figure":
+    """A panel for each value of the axes beyond, as many as there is room for."""
+    if not others:
+        picture, ax = figure(1, 1, height=3.0, width=4.2)
+        draw(data, ax)
+        return picture
+    first, rest = others[-1], others[:-1]
+    data = data.isel(dict.fromkeys(rest, 0))
+    shown = np.unique(np.linspace(0, data.sizes[first] - 1, min(PANELS, data.sizes[first])).round().astype(int))
+    columns = 2 if len(shown) > 1 else 1
+    picture, panels = figure(-(-len(shown) // columns), columns, height=2.8)
+    panels = np.atleast_1d(panels).ravel()
+    for ax, at in zip(panels, shown, strict=False):
+        part = data.isel({first: int(at)})
+        draw(part, ax)
+        ax.set_title(_place(part, [*rest, first]), fontsize=8)
+    for ax in panels[len(shown) :]:
+        ax.remove()
+    return picture
+
+
+def _positions(data: Any, dim: str, ax: "Axes", which: str) -> np.ndarray:
+    """Where the values of an axis are drawn; labels the axis, and makes it logarithmic where they are spaced so."""
+    values = data[dim].values
+    (ax.set_xlabel if which == "x" else ax.set_ylabel)(_title(data, dim))
+    if values.dtype.kind not in "iuf":
+        places: np.ndarray = np.arange(len(values))
+        (ax.set_xticks if which == "x" else ax.set_yticks)(places, [_short(value) for value in values])
+        return places
+    if len(values) > 2 and values.min() > 0 and values.max() / values.min() >= 8:
+        steps = np.diff(np.log(values))
+        if steps.std() < 0.2 * abs(steps.mean()):
+            (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+    return values
+
+
+def _place(part: Any, dims: list[str]) -> str:
+    return ", ".join(f"{_title(part, dim)} {_short(part[dim].values[()])}" for dim in dims)
+
+
+def _title(data: Any, dim: str) -> str:
+    """What an axis is called: the field, with whose it is for those that teachers and students both have."""
+    first, _, last = str(data[dim].attrs.get("field", dim)).rpartition(".")
+    whose = f"{first} " if first in ("teacher", "student") else ""
+    return whose + last.replace("_", " ")
+
+
+def _name(quantity: str) -> str:
+    return NAMES.get(quantity, quantity.replace("_", " "))
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)

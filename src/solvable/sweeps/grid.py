@@ -1,0 +1,244 @@
+"""Which points a sweep has: axes that multiply, names that move together, values that follow from others, conditions."""
+
+import itertools
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from solvable.problems import InvalidProblem, Problem
+from solvable.sweeps.expressions import FUNCTIONS, Expression
+from solvable.sweeps.measures import Measure, field_of
+from solvable.sweeps.records import KEY, MANIFEST, Labelled, Record, key_of
+
+MOST = 10_000_000  # points
+Look = Callable[[str], Any]
+Rule = Callable[[Mapping[str, Any]], Any] | str
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Names that move together, with as many values each."""
+
+    names: tuple[str, ...]
+    values: tuple[tuple[Any, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.values[0])
+
+    def labels(self, i: int) -> list[Any]:
+        """What the values of a name are called: numbers and text as they are, all else by what they show."""
+        return [_label(value) for value in self.values[i]]
+
+
+@dataclass(frozen=True)
+class Point:
+    """`number` counts all cells of the grid; `key` is the hash of all that the result depends on."""
+
+    number: int
+    key: bytes
+    problem: Problem
+    measure: Measure
+
+
+class _Values(Mapping[str, Any]):
+    """What names are at a point: of axes and derived ones, else as the problem and the measure have them."""
+
+    def __init__(self, grid: "Grid", values: dict[str, Any]) -> None:
+        self._grid, self._values = grid, values
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._values:
+            return self._values[name]
+        part = name.partition(".")[0]
+        if part in Problem.model_fields:
+            return field_of(name, self._grid.problem, name)
+        if part in self._grid.measure.parts:
+            return self._grid.measure.look(name)
+        raise ValueError(f"{name}: unknown; neither a field nor an axis of the sweep")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+class Grid:
+    """`vary` has the values of each name; names of fields are dotted ("student.width", "start.seed"), other words are variables for
+    `derive` and `where`. `together` lists groups of names that move together, the others multiply. `derive` gives further names by
+    expressions such as "0.05 * student.width" or by functions of the point; `where` keeps the points at which it is true."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        measure: Measure,
+        vary: Mapping[str, Any],
+        together: Sequence[Sequence[str]] = (),
+        derive: Mapping[str, Rule] | None = None,
+        where: Rule | None = None,
+    ) -> None:
+        self.problem, self.measure = problem, measure
+        values = {name: _values(name, given) for name, given in vary.items()}
+        self.axes = _axes(values, together)
+        self.derive = {name: _rule(name, rule) for name, rule in (derive or {}).items()}
+        self.where = None if where is None else _rule("where", where)
+        self._check_names(list(values))
+        if self.size > MOST:
+            raise ValueError(f"vary: {self.size:.3g} points, must be at most {MOST:.3g}")
+
+    def _check_names(self, varied: list[str]) -> None:
+        known = (*Problem.model_fields, *self.measure.parts)
+        for name in [*varied, *self.derive]:
+            part = name.partition(".")[0]
+            if "." in name and part not in known:
+                raise ValueError(f"{name}: cannot vary, must begin with one of {', '.join(known)}")
+            if "." not in name and name != "level" and (name in known or not name.isidentifier() or name in FUNCTIONS):
+                raise ValueError(f"{name}: is no name for a variable; fields are dotted, as student.width")
+        for name in self.derive:
+            if name in varied:
+                raise ValueError(f"{name}: is varied and derived; must be one")
+        rules = [*self.derive.values(), *([] if self.where is None else [self.where])]
+        if all(isinstance(rule, Expression) for rule in rules):
+            used = {name for rule in rules for name in rule.names}
+            for name in varied:
+                if "." not in name and name != "level" and name not in used:
+                    raise ValueError(f"{name}: is varied, but nothing uses it; fields are dotted, as student.width")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(axis) for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @cached_property
+    def dims(self) -> tuple[str, ...]:
+        return tuple(self.short[axis.names[0]] for axis in self.axes)
+
+    @cached_property
+    def short(self) -> dict[str, str]:
+        """The last word of each name, or all of them where two end alike or a name would hide a result."""
+        names = [name for axis in self.axes for name in axis.names]
+        last = [name.rpartition(".")[2] for name in names]
+        return {
+            name: word if last.count(word) == 1 and word not in RESERVED else name.replace(".", "_")
+            for name, word in zip(names, last, strict=True)
+        }
+
+    def points(self) -> Iterator[Point]:
+        """All points that satisfy the condition, in order; the mistakes of the first bad one are raised with its place."""
+        for number, chosen in enumerate(itertools.product(*(range(len(axis)) for axis in self.axes))):
+            values = {
+                name: axis.values[j][i]
+                for axis, i in zip(self.axes, chosen, strict=True)
+                for j, name in enumerate(axis.names)
+            }
+            try:
+                point = self._point(number, values)
+            except ValueError as error:
+                place = ", ".join(f"{name} = {_label(value)}" for name, value in values.items())
+                lines = error.problems if isinstance(error, InvalidProblem) else [str(error)]
+                raise InvalidProblem([f"{line} (at {place})" for line in lines]) from None
+            if point is not None:
+                yield point
+
+    def _point(self, number: int, values: dict[str, Any]) -> Point | None:
+        at = _Values(self, values)
+        for name, rule in self.derive.items():
+            values[name] = _plain(rule(at.__getitem__ if isinstance(rule, Expression) else at))
+        if self.where is not None:
+            kept = self.where(at.__getitem__ if isinstance(self.where, Expression) else at)
+            if not isinstance(kept, bool | np.bool_):
+                raise ValueError(f"where: gives {kept!r}, must be true or false")
+            if not kept:
+                return None
+        of_problem = {name: value for name, value in values.items() if name.partition(".")[0] in Problem.model_fields}
+        of_measure = {name: value for name, value in values.items() if name.partition(".")[0] in self.measure.parts}
+        problem = self.problem
+        if of_problem:
+            problem = problem.replace(**{name.replace(".", "__"): value for name, value in of_problem.items()})
+        measure = (self.measure.vary(of_measure) if of_measure else self.measure).settle(problem)
+        return Point(number, key_of(measure.content(problem)), problem, measure)
+
+    def manifest(self, points: Sequence[Point], title: str) -> Record:
+        """A record of the sweep itself: its axes, and the key of every cell (zeros where there is no point)."""
+        keys = np.zeros((self.size, KEY), dtype=np.uint8)
+        for point in points:
+            keys[point.number] = np.frombuffer(point.key, np.uint8)
+        axes = [
+            {
+                "dim": dim,
+                "names": [self.short[name] for name in axis.names],
+                "fields": list(axis.names),
+                "values": [axis.labels(i) for i in range(len(axis.names))],
+            }
+            for dim, axis in zip(self.dims, self.axes, strict=True)
+        ]
+        about = {"kind": "sweep", "title": title, "axes": axes, "problem": json.loads(self.problem.to_json())}
+        name = key_of([about, keys.tobytes().hex()])
+        return Record(MANIFEST + name[len(MANIFEST) :], about, {"keys": Labelled(("point", "byte"), keys)})
+
+
+RESERVED = {
+    "done", "failure", "risk", "risk_error", "time", "run", "instance", "student", "student_", "teacher", "readout", "mean",
+    "start_risk", "end_risk", "exit_time", "end_time", "ending", "nfev", "fewest", "standard_error", "student_overlap",
+    "cross_overlap", "training_loss", "population_loss",
+}  # fmt: skip
+
+
+def _values(name: str, given: Any) -> tuple[Any, ...]:
+    if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
+        raise ValueError(f"{name}: {given!r} given, must be a list of values")
+    values = tuple(_plain(value) for value in given)
+    if not values:
+        raise ValueError(f"{name}: no values given")
+    labels = [json.dumps(_label(value)) for value in values]
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"{name}: a value is given twice")
+    return values
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _label(value: Any) -> Any:
+    if isinstance(value, dict):
+        return " ".join([str(value.get("name", "")), *(f"{k}={v}" for k, v in value.items() if k != "name")]).strip()
+    return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def _axes(values: dict[str, tuple[Any, ...]], together: Sequence[Sequence[str]]) -> tuple[Axis, ...]:
+    group_of: dict[str, tuple[str, ...]] = {name: (name,) for name in values}
+    for group in together:
+        if isinstance(group, str) or len(group) < 2:
+            raise ValueError(f"together: {group!r} given, must be lists of names that move together")
+        for name in group:
+            if name not in values:
+                raise ValueError(f"together: {name!r} is not varied")
+            if group_of[name] != (name,):
+                raise ValueError(f"together: {name!r} is in two groups")
+            group_of[name] = tuple(group)
+        if len({len(values[name]) for name in group}) > 1:
+            counts = ", ".join(f"{name} has {len(values[name])}" for name in group)
+            raise ValueError(f"together: {counts} values; must have as many each")
+    groups = dict.fromkeys(group_of.values())
+    return tuple(Axis(names, tuple(values[name] for name in names)) for names in groups)
+
+
+def _rule(name: str, rule: Any) -> Any:
+    if callable(rule):
+        return rule
+    if isinstance(rule, bool | int | float):
+        rule = repr(rule)
+    if not isinstance(rule, str):
+        raise ValueError(f"{name}: {rule!r} given, must be an expression")
+    try:
+        return Expression(rule)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None

@@ -1,0 +1,232 @@
+"""What is computed at every point of a sweep. A measure is a description: it travels to other processes, and its content
+together with the problem's is the name of the result."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from solvable.descriptions import RunTable, StartTable, read_level
+from solvable.dynamics import VERSION
+from solvable.overlaps import Overlaps, start
+from solvable.problems import InvalidProblem, Problem
+from solvable.problems.model import Model
+from solvable.results import Ending, Level, Trajectory, run_batch
+from solvable.results.trajectory import AVERAGED
+from solvable.sweeps.records import Labelled
+
+KEPT = (*AVERAGED, "risk_error")
+
+
+class Measure(Protocol):
+    """`parts` are the first words of names that it lets vary ("start" of "start.seed")."""
+
+    @property
+    def parts(self) -> tuple[str, ...]: ...
+
+    def look(self, name: str) -> Any:
+        """The value of a name, for derived values and conditions."""
+
+    def vary(self, changes: Mapping[str, Any]) -> Self: ...
+
+    def settle(self, problem: Problem) -> Self:
+        """With everything drawn that functions of one's own draw, so that nothing of them is left."""
+
+    def content(self, problem: Problem) -> dict[str, Any]:
+        """Plain content that fixes the result for a problem."""
+
+    def compute(self, problem: Problem) -> dict[str, Labelled]: ...
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Starts by a function of one's own, `function(problem, seed)`."""
+
+    function: Callable[[Problem, int], Overlaps]
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Run:
+    """Follow the problem on a level. Of every run are kept: the first and the last risk, the time to half the first risk (or to
+    the threshold of `stop`), the end and how it ended; and, at the outputs, what `keep` names. `starts` are so many starts, of as
+    many seeds in a row, that run at one point as a batch: much faster for SGD, which is compiled for eight runs at once."""
+
+    level: Level
+    start: StartTable | Drawn | Overlaps | tuple[Overlaps, ...]
+    run: RunTable
+    keep: tuple[str, ...] = ("risk",)
+    starts: int = 1
+
+    parts = ("level", "start", "run")
+
+    def __post_init__(self) -> None:
+        for name in self.keep:
+            if name not in KEPT:
+                raise ValueError(f"keep: {name!r} given, must be among {', '.join(KEPT)}")
+        if self.run.until is None and self.run.times is None:
+            raise ValueError("run.until: is missing; a sweep needs `until` or `times`")
+        if not isinstance(self.starts, int) or isinstance(self.starts, bool) or self.starts < 1:
+            raise ValueError(f"starts: {self.starts!r} given, must be a whole number, at least 1")
+        prescribed = isinstance(self.start, Overlaps) or getattr(self.start, "student_overlap", None) is not None
+        if self.starts > 1 and prescribed:
+            raise ValueError(
+                f"starts: {self.starts} given, but the start is prescribed, so all would be one; must be 1"
+            )
+        if isinstance(self.start, StartTable) and self.start.seed is None and self.start.student_overlap is None:
+            raise ValueError("start.seed: is missing; give seeds, or a start with one")
+
+    def look(self, name: str) -> Any:
+        part, _, rest = name.partition(".")
+        return field_of(name, getattr(self, part), rest)
+
+    def vary(self, changes: Mapping[str, Any]) -> Self:
+        parts = {part: getattr(self, part) for part in self.parts}
+        if "level" in changes:
+            given = changes["level"]
+            parts["level"] = given if hasattr(given, "solve") else read_level(given)
+        for part, value in parts.items():
+            inner = {name[len(part) + 1 :]: new for name, new in changes.items() if name.startswith(f"{part}.")}
+            if inner:
+                parts[part] = changed(part, value, inner)
+        return replace(self, **parts)
+
+    def settle(self, problem: Problem) -> Self:
+        if not isinstance(self.start, Drawn):
+            return self
+        drawn = tuple(self.start.function(problem, self.start.seed + i) for i in range(self.starts))
+        return replace(self, start=drawn)
+
+    def _starts(self, problem: Problem) -> Sequence[Overlaps]:
+        if isinstance(self.start, Overlaps):
+            return [self.start]
+        if isinstance(self.start, tuple):
+            return self.start
+        assert isinstance(self.start, StartTable)
+        fields = {name: getattr(self.start, name) for name in type(self.start).model_fields}
+        seeds = [None] if self.start.seed is None else [self.start.seed + i for i in range(self.starts)]
+        return [start(problem, **(fields | {"seed": seed})) for seed in seeds]
+
+    def content(self, problem: Problem) -> dict[str, Any]:
+        if isinstance(self.start, StartTable):
+            begin: Any = self.start.model_dump(mode="json", exclude_defaults=True) | {"starts": self.starts}
+        else:
+            begin = {"overlaps": [one.hash for one in self._starts(problem)]}
+        return {
+            "kind": "run",
+            "equations": VERSION,
+            "problem": problem.hash,
+            "start": begin,
+            "level": self.level.name,
+            "settings": self.level.settings(),
+            "run": self.run.model_dump(mode="json", exclude_defaults=True)
+            | {"clock": self.run.clock or self.level.clock},
+            "keep": sorted(self.keep),
+        }
+
+    def compute(self, problem: Problem) -> dict[str, Labelled]:
+        stop = None if self.run.stop is None else self.run.stop.threshold()
+        found = run_batch(
+            problem, self._starts(problem), self.level, self.run.until,
+            times=self.run.times, clock=self.run.clock, stop=stop, progress=False,
+        )  # fmt: skip
+        if Ending.INTERRUPTED in found.ending:
+            raise KeyboardInterrupt
+        return _arrays(found, self.keep)
+
+
+def _arrays(found: Trajectory, keep: tuple[str, ...]) -> dict[str, Labelled]:
+    scalars = {
+        "start_risk": found.start_risk,
+        "end_risk": found.end_risk,
+        "exit_time": found.exit_time(),
+        "end_time": found.end_time,
+        "ending": np.array([ending.name.lower() for ending in found.ending]),
+        "nfev": found.nfev,
+    }
+    arrays = {name: Labelled(("run",), values) for name, values in scalars.items()}
+    for name in keep:
+        values = getattr(found, name)
+        if values is None:
+            raise ValueError(f"keep: {name!r} given, but {found.level} has none")
+        inner = {
+            "student_overlap": ("student", "student_"),
+            "cross_overlap": ("student", "teacher"),
+            "readout": ("student",),
+        }
+        arrays[name] = Labelled(("run", "time", *inner.get(name, ())), values)
+    if keep:
+        arrays["time"] = Labelled(("time",), found.time)
+    return arrays
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How many samples determine the teacher: `empirical.recovery` at every point."""
+
+    instances: int = 100
+    seed: int = 0
+    by: str = "certificate"
+
+    parts = ("recovery",)
+
+    def look(self, name: str) -> Any:
+        return field_of(name, self, name.partition(".")[2])
+
+    def vary(self, changes: Mapping[str, Any]) -> Self:
+        inner = {name.partition(".")[2]: value for name, value in changes.items()}
+        varied: Self = changed("recovery", self, inner) if inner else self
+        return varied
+
+    def settle(self, problem: Problem) -> Self:  # noqa: ARG002
+        return self
+
+    def content(self, problem: Problem) -> dict[str, Any]:
+        return {"kind": "recovery", "equations": VERSION, "problem": problem.hash, **asdict(self)}
+
+    def compute(self, problem: Problem) -> dict[str, Labelled]:
+        from solvable.empirical import recovery
+
+        found = recovery(problem, self.instances, self.seed, by=self.by)
+        return {
+            "fewest": Labelled(("instance",), found.fewest),
+            "mean": Labelled((), np.array(found.mean)),
+            "standard_error": Labelled((), np.array(found.standard_error)),
+        }
+
+
+def field_of(name: str, part: Any, rest: str) -> Any:
+    """The value of a dotted name inside a description."""
+    for word in rest.split("."):
+        known = type(part).model_fields if isinstance(part, Model) else _fields(part)
+        if word not in known:
+            raise ValueError(f"{name}: is not a field" + (f", must be one of {', '.join(known)}" if known else ""))
+        part = getattr(part, word)
+    return part
+
+
+def changed(part: str, value: Any, changes: dict[str, Any]) -> Any:
+    """A description with some fields changed; mistakes are named with the part they are in."""
+    if isinstance(value, Model):
+        try:
+            return value.replace(**{name.replace(".", "__"): new for name, new in changes.items()})
+        except InvalidProblem as error:
+            raise InvalidProblem([f"{part}.{line}" for line in error.problems]) from None
+    known = _fields(value)
+    for name in changes:
+        if name not in known:
+            have = (
+                f", must be one of {', '.join(known)}" if known else f" of {type(value).__name__}, which is given whole"
+            )
+            raise ValueError(f"{part}.{name}: is not a field{have}")
+    try:
+        return replace(value, **changes)
+    except ValueError as error:
+        raise ValueError(f"{part}.{error}") from None
+
+
+def _fields(value: Any) -> list[str]:
+    if isinstance(value, Overlaps) or not hasattr(value, "__dataclass_fields__"):
+        return []
+    return [field.name for field in fields(value)]
