@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from solvable.dynamics.moments import field_covariance, moments
 from solvable.overlaps import as_array, measure
 from solvable.problems import Problem
 from solvable.results.clock import Clock
@@ -48,6 +47,8 @@ def from_weights(
         raise ValueError(
             f"weights: not finite in run {run} from entry {step} on (training diverged); give the entries before"
         )
+    from solvable.dynamics.moments import field_covariance, moments
+
     a = np.broadcast_to(problem.student.readout_values if readout is None else as_array(readout), W.shape[:3])
     states = [
         [measure(problem, w, B, k, basis) for w, k in zip(run, ks, strict=True)] for run, ks in zip(W, a, strict=True)

@@ -4,7 +4,7 @@ give back what became of them; who gets what and what is kept is decided in `dri
 import os
 import signal
 import time
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -149,18 +149,14 @@ class Cluster:
             from distributed import Client
         except ImportError:
             raise ValueError("--cluster: needs Dask; install solvable[cluster]") from None
+        if address.endswith(".json") and not os.path.isfile(address):  # Dask would wait for it
+            raise ValueError(f"--cluster: the file {address} does not exist")
+        where = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
         try:
-            self._client = Client(address, timeout=15)
+            self._client = Client(**where, timeout=15, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             raise ValueError(f"--cluster: no scheduler answers at {address} ({type(error).__name__})") from None
         self._pending: dict[Any, Chunk] = {}
-        self._check_versions()
-
-    def _check_versions(self) -> None:
-        for worker, found in self._client.run(versions).items():
-            if found != versions():
-                self.close()
-                raise ValueError(f"--cluster: the worker {worker} has {found}, here are {versions()}; must be the same")
 
     @property
     def width(self) -> int:
@@ -168,7 +164,7 @@ class Cluster:
         return max(1, sum(self._client.nthreads().values()))
 
     def submit(self, chunk: Chunk) -> None:
-        future = self._client.submit(_work_alone, chunk, pure=False)
+        future = self._client.submit(_work_there, chunk, versions(), pure=False)
         self._pending[future] = chunk
 
     def finished(self, timeout: float) -> list[Outcome]:
@@ -176,9 +172,12 @@ class Cluster:
         from distributed.scheduler import KilledWorker
 
         try:
-            wait_for(list(self._pending), timeout=timeout, return_when="FIRST_COMPLETED")
+            with self._client.as_current():
+                wait_for(list(self._pending), timeout=timeout, return_when="FIRST_COMPLETED")
         except TimeoutError:
             return []
+        except CancelledError:  # looked at below
+            pass
         found = []
         for future in [one for one in self._pending if one.done()]:
             chunk = self._pending.pop(future)
@@ -186,6 +185,8 @@ class Cluster:
                 found.append(Outcome(chunk, *future.result()))
             except KilledWorker:
                 found.append(Outcome(chunk, None, final=True))
+            except CancelledError:
+                raise ConnectionError("--cluster: the scheduler has gone; what was stored stays") from None
         return found
 
     def close(self) -> None:
@@ -194,8 +195,10 @@ class Cluster:
         self._client.close()
 
 
-def _work_alone(chunk: Chunk) -> tuple[list[bytes], float]:
+def _work_there(chunk: Chunk, expected: dict[str, str]) -> tuple[list[bytes], float]:
     """On a cluster many threads of one process may work: each keeps to one core."""
+    if versions() != expected:
+        raise ValueError(f"--cluster: a worker has {versions()}, the sweep {expected}; must be the same")
     limit_cores(1)
     return work(chunk)
 

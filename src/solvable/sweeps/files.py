@@ -12,6 +12,7 @@ from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model, Plain
 from solvable.problems.problem import SWEEP_TABLES, read_tables
 from solvable.sweeps.expressions import Expression
+from solvable.sweeps.grid import axis_values
 from solvable.sweeps.measures import Measure, Recovery, Run
 from solvable.sweeps.sweep import Sweep, plan
 
@@ -125,7 +126,7 @@ def _flat(table: dict[str, Any], before: str = "") -> dict[str, Any]:
 
 def _axis(name: str, given: Any) -> Any:
     if not isinstance(given, dict):
-        return given
+        return axis_values(name, given)
     try:
         return Range.from_mapping(given).values()
     except InvalidProblem as error:

@@ -68,7 +68,7 @@ class Cells(BackendArray):
                 part = np.take(part, chosen[outer + axis], axis=axis)
             result[i] = part
         grid = [one.size for one in chosen[:outer] if one.ndim]
-        return result.reshape(*grid, *sizes)
+        return result.reshape((*grid, *sizes))
 
 
 def dataset(store: Records, manifest: Record) -> xarray.Dataset:

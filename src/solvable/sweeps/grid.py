@@ -82,7 +82,7 @@ class Grid:
         where: Rule | None = None,
     ) -> None:
         self.problem, self.measure = problem, measure
-        values = {name: _values(name, given) for name, given in vary.items()}
+        values = {name: axis_values(name, given) for name, given in vary.items()}
         self.axes = _axes(values, together)
         self.derive = {name: _rule(name, rule) for name, rule in (derive or {}).items()}
         self.where = None if where is None else _rule("where", where)
@@ -191,7 +191,7 @@ RESERVED = {
 }  # fmt: skip
 
 
-def _values(name: str, given: Any) -> tuple[Any, ...]:
+def axis_values(name: str, given: Any) -> tuple[Any, ...]:
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
         raise ValueError(f"{name}: {given!r} given, must be a list of values")
     values = tuple(_plain(value) for value in given)

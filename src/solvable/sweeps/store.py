@@ -137,7 +137,7 @@ class Store:
     def _forget(self, names: Set[str]) -> None:
         if names:
             for name in names & self._open.keys():
-                self._open.pop(name).close()
+                del self._open[name]
             self._sizes = {name: size for name, size in self._sizes.items() if name not in names}
             self._index = {key: place for key, place in self._index.items() if place.segment not in names}
 
@@ -205,7 +205,7 @@ class Store:
         """The segments read last stay open: records are read in the order of the grid, from few segments."""
         if name not in self._open:
             while len(self._open) >= OPEN:
-                self._open.pop(next(iter(self._open))).close()
+                del self._open[next(iter(self._open))]
             self._open[name] = segments.Reader(self._segments / name)
         return self._open[name]
 

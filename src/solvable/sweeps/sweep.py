@@ -167,7 +167,7 @@ def sweep(
     one), or on the Dask cluster at the address `cluster`. `shard=(i, n)` does the i-th of n shares.
     """
     if measure is None:
-        measure = _run_measure(level, start, starts, until, times, clock, stop, keep)
+        measure = run_measure(level, start, starts, until, times, clock, stop, keep)
         if seeds is not None:
             vary = {**(vary or {}), "start.seed": [int(seed) for seed in seeds]}
         elif isinstance(measure.start, Drawn) and "start.seed" not in (vary or {}):
@@ -180,7 +180,7 @@ def sweep(
     return execute(planned, store, workers=workers, cluster=cluster, shard=shard, retry=retry, progress=progress)
 
 
-def _run_measure(
+def run_measure(
     level: Level | None, start: Any, starts: int, until: float | None, times: Any, clock: str | None,
     stop: Threshold | None, keep: Sequence[str],
 ) -> Run:  # fmt: skip

@@ -1,0 +1,13 @@
+#!/bin/sh
+# A sweep as a SLURM job array: every job takes its share and all write into one store. Submit it again to continue.
+#   sbatch examples/cluster/array.sh examples/sweeps/optimal_rate.toml
+#SBATCH --job-name=sweep
+#SBATCH --array=1-8
+#SBATCH --cpus-per-task=2
+#SBATCH --time=01:00:00
+#SBATCH --signal=B:TERM@60
+#SBATCH --requeue
+set -e
+. .venv/bin/activate
+exec solvable sweep "$1" --store "${STORE:-solvable.store}" --workers "$SLURM_CPUS_PER_TASK" \
+    --shard "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT"

@@ -1,0 +1,307 @@
+"""Disks that fail, fill up and flip bits; processes that die; sweeps that meet in one store."""
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from light import PROBLEM, Light
+
+import solvable.sweeps.drive
+from solvable.cli.main import main
+from solvable.sweeps import Damaged, Store, Sweep, execute, plan
+from solvable.sweeps.records import Labelled, Record, encode, key_of
+
+HERE = Path(__file__).parent
+
+
+def light(points: int, **settings: Any) -> Sweep:
+    return plan(PROBLEM, Light(**settings), {"light.number": range(points)})
+
+
+def contents(store: Store | Path) -> dict[bytes, bytes]:
+    opened = Store(store, create=False) if isinstance(store, Path) else store
+    return {key: opened._bytes(key) for key in opened.keys()}  # noqa: SIM118
+
+
+@pytest.mark.parametrize("name", ["open", "write", "fsync", "replace"])
+def test_every_call_to_the_disk_may_fail(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The n-th call fails, for every n: a clean error, and the next run gives the same as one without failures."""
+    monkeypatch.setattr(solvable.sweeps.drive, "FLUSH_SECONDS", 0.0)
+    planned = light(6)
+    execute(planned, tmp_path / "whole", workers=0)
+    real, calls, fails_at = getattr(os, name), 0, 0
+
+    def failing(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == fails_at:
+            raise OSError(errno.EIO, "Input/output error")
+        return real(*arguments, **options)
+
+    for fails_at in range(1, 200):
+        store, calls = tmp_path / f"{fails_at}", 0
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, failing)
+            try:
+                execute(planned, store, workers=0)
+                ended = True
+            except OSError as error:
+                ended = error.errno != errno.EIO
+        if not ended:
+            assert not (store / "store.json").is_file() or not Store(store, create=False).verify()
+            execute(planned, store, workers=0)
+        assert contents(store) == contents(tmp_path / "whole")
+        assert not list(store.rglob("*.part"))
+        if ended:
+            break
+    assert fails_at > 5  # several calls were made to fail
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    mount = tmp_path / "disk"
+    mount.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=500k", "none", str(mount)], capture_output=True).returncode:
+        pytest.skip("may not mount file systems here")
+    yield mount
+    subprocess.run(["umount", str(mount)], check=True)
+
+
+SWEEP = """
+[teacher]
+width = 1
+[student]
+width = 1
+[inputs]
+dim = 100
+[training]
+learning_rate = 0.01
+[run]
+until = 10
+[start]
+seed = 0
+[vary]
+training.learning_rate = { from = 0.01, to = 0.02, count = 300 }
+"""
+
+
+def test_full_and_read_only_disks(
+    small_disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solvable.sweeps.drive, "FLUSH_SECONDS", 0.02)
+    file, store = tmp_path / "rates.toml", small_disk / "store"
+    file.write_text(SWEEP)
+    words = ["sweep", str(file), "--store", str(store), "--workers", "0"]
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "No space left on device" in line
+    there = len(Store(store, create=False))
+    assert there > 50
+    assert not Store(store, create=False).verify()
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "Read-only file system" in line
+    assert main(["store", "status", str(store)]) == 0  # one may look
+    subprocess.run(["mount", "-o", "remount,rw,size=16m", str(small_disk)], check=True)
+    assert main(words) == 0
+    assert "300 of 300 points" in capsys.readouterr().out
+
+
+def record(number: int, size: int = 30) -> Record:
+    values = np.random.default_rng(number).standard_normal(size)
+    return Record(key_of(number), {"number": number}, {"values": Labelled(("time",), values)})
+
+
+def flip(path: Path, at: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1 << random.Random(at).randrange(8)
+    path.write_bytes(content)
+
+
+def test_a_thousand_flipped_bytes_are_a_thousand_found(tmp_path: Path) -> None:
+    store, dice = Store(tmp_path / "store"), random.Random(0)
+    for group in range(10):
+        store.add([encode(record(number)) for number in range(100 * group, 100 * group + 100)])
+    for place in list(store._index.values()):
+        flip(store._segments / place.segment, place.offset + dice.randrange(place.length))
+    found = store.verify()
+    assert sum(damage.lost for damage in found) == 1000
+    assert sum(damage.kept for damage in found) == 0
+    with pytest.raises(Damaged, match="solvable store verify --repair"):
+        store.read(key_of(3))
+    store.verify(repair=True)
+    assert len(store) == 0
+    assert len(list((tmp_path / "store" / "damaged").iterdir())) == 10
+
+
+def test_any_byte_of_a_file_may_flip(tmp_path: Path) -> None:
+    """Also in the index, the lengths and the first words: it is found, and no other record is lost."""
+    store = Store(tmp_path / "store")
+    store.add([encode(record(number, 2)) for number in range(3)])
+    (path,) = store._segments.iterdir()
+    sound = path.read_bytes()
+    for at in range(len(sound)):
+        flip(path, at)
+        opened = Store(tmp_path / "store")
+        (damage,) = opened.verify()
+        assert damage.kept >= 2
+        assert damage.kept + damage.lost == 3
+        path.write_bytes(sound)
+    for size in range(len(sound)):  # and it may be cut off
+        path.write_bytes(sound[:size])
+        (damage,) = Store(tmp_path / "store").verify()
+        assert damage.lost >= 1 or damage.kept == 3
+        path.write_bytes(sound)
+
+
+def test_damaged_points_are_computed_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, store = tmp_path / "rates.toml", tmp_path / "store"
+    file.write_text(SWEEP.replace("300", "20"))
+    words = ["sweep", str(file), "--store", str(store), "--workers", "0"]
+    assert main(words) == 0
+    before = contents(store)
+    opened = Store(store)
+    place = max(opened._index.values())
+    flip(opened._segments / place.segment, place.offset + place.length // 2)
+    assert main(["store", "verify", str(store)]) == 1
+    assert "records lost: 1" in capsys.readouterr().out
+    assert main(words) == 0
+    told = capsys.readouterr()
+    assert "damaged" in told.err
+    assert "computed again" in told.err
+    assert "20 of 20" in told.out
+    assert contents(store) == before
+    assert main(["store", "verify", str(store)]) == 0
+
+
+def test_a_task_that_kills_its_worker_is_marked_and_the_rest_goes_on(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    swept = execute(light(40, deadly=(7, 23), wrong=(11,), log=str(log)), tmp_path / "store", workers=2)
+    assert swept.status == (40, 37, 3)
+    failures = swept.data["failure"].values
+    assert list(np.flatnonzero(failures != "")) == [7, 11, 23]
+    assert "worker died" in failures[7]
+    assert failures[11] == "11 is a bad number"
+    tries = [line.split()[1] for line in log.read_text().splitlines()]
+    assert tries.count("7") == tries.count("23") == 2
+    again = execute(light(40, log=str(log)), tmp_path / "store", workers=2)
+    assert again.status.failed == 3  # they are not tried again by themselves
+    mended = execute(light(40), tmp_path / "store", workers=2, retry=True)
+    assert mended.status == (40, 40, 0)
+    assert mended.data["failure"].values.tolist() == [""] * 40
+
+
+def process(words: list[str], **options: Any) -> "subprocess.Popen[bytes]":
+    environment = os.environ | {"PYTHONPATH": str(HERE)}
+    return subprocess.Popen([sys.executable, *words], cwd=HERE, env=environment, start_new_session=True, **options)
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 60.0) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "nothing happened"
+        time.sleep(0.02)
+
+
+def stop(*processes: "subprocess.Popen[bytes]") -> None:
+    for one in processes:
+        if one.poll() is None:
+            os.killpg(one.pid, signal.SIGKILL)
+        one.wait()
+
+
+def test_two_sweeps_and_shards_meet_in_one_store(tmp_path: Path) -> None:
+    store, log = tmp_path / "store", tmp_path / "log"
+    words = [str(HERE / "lives.py"), str(store), str(log), "150", "0.005", "0"]
+    both = [process(words) for _ in range(2)]
+    assert [one.wait() for one in both] == [0, 0]
+    execute(light(150), tmp_path / "whole", workers=0)
+    assert contents(store) == contents(tmp_path / "whole")
+    for i in (3, 1, 2):
+        execute(light(150), tmp_path / "shards", workers=0, shard=(i, 3))
+    assert contents(tmp_path / "shards") == contents(tmp_path / "whole")
+
+
+def test_compaction_beside_a_reader(tmp_path: Path) -> None:
+    writer = Store(tmp_path / "store")
+    for number in range(50):
+        writer.add([encode(record(number))])
+    reader = Store(tmp_path / "store")
+    assert len(list(writer._segments.iterdir())) == 50
+    assert writer.compact() == 50
+    assert len(list(writer._segments.iterdir())) == 1
+    assert [reader.read(key_of(number)).about["number"] for number in range(50)] == list(range(50))
+    for number in range(50, 300):  # by itself, when there are many
+        writer.add([encode(record(number))])
+    assert len(list(writer._segments.iterdir())) < 70
+    assert len(Store(tmp_path / "store")) == 300
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_asked_to_end(number: int, tmp_path: Path) -> None:
+    file, store = tmp_path / "rates.toml", tmp_path / "store"
+    file.write_text(SWEEP.replace("300", "20000"))
+    words = [sys.executable, "-m", "solvable.cli.main", "sweep", str(file), "--store", str(store), "--workers", "0"]
+    running = subprocess.Popen(words, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=restore_signals)
+    try:
+        wait_for(lambda: len(list(store.glob("segments/*.seg"))) > 2)
+        running.send_signal(number)
+        told = running.communicate(timeout=30)[1].decode()
+    finally:
+        stop(running)
+    assert running.returncode == 130
+    assert "of 20000 points are stored; the same command continues" in told
+    assert "Traceback" not in told
+    assert not Store(store).verify()
+
+
+def restore_signals() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_dask_with_a_worker_killed(tmp_path: Path) -> None:
+    """Two real worker processes; one is killed in the middle, a third joins. Not a bit differs."""
+    pytest.importorskip("distributed")
+    address = tmp_path / "scheduler.json"
+    quiet: dict[str, Any] = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    scheduler = process(
+        ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+         "--scheduler-file", str(address)],
+        **quiet,
+    )  # fmt: skip
+    workers: list[subprocess.Popen[bytes]] = []
+    sweep = None
+    try:
+        wait_for(address.exists)
+
+        def worker() -> "subprocess.Popen[bytes]":
+            words = ["-m", "distributed.cli.dask_worker", "--scheduler-file", str(address), "--nthreads", "1"]
+            return process([*words, "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path)], **quiet)
+
+        workers += [worker(), worker()]
+        sweep = process([str(HERE / "cluster.py"), str(tmp_path / "store"), str(address), "400", "0.01"])
+        wait_for(lambda: len(list((tmp_path / "store").glob("segments/*.seg"))) > 1)
+        stop(workers[0])
+        workers.append(worker())
+        assert sweep.wait(timeout=120) == 0
+    finally:
+        stop(*workers, scheduler, *([sweep] if sweep else []))
+    execute(light(400), tmp_path / "whole", workers=0)
+    assert contents(tmp_path / "store") == contents(tmp_path / "whole")
+
+
+def test_no_cluster(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="does not exist"):
+        execute(light(2), tmp_path / "store", cluster="nothere.json")

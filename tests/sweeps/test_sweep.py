@@ -1,0 +1,472 @@
+"""Which points a sweep has, what comes out of it, and in which forms it can be looked at."""
+
+import contextlib
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray
+from hypothesis import given
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+from light import PROBLEM, Light
+
+import solvable as sv
+from solvable.cli.main import main
+from solvable.sweeps import Recovery, Run, Store, execute, plan
+from solvable.sweeps.expressions import Expression
+from solvable.sweeps.files import read
+from solvable.sweeps.gather import export, sweeps_in
+from solvable.sweeps.records import Labelled, Record, decode, encode, key_of
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "sweeps").glob("*.toml"))
+
+
+@pytest.fixture
+def small() -> sv.Problem:
+    return sv.Problem(
+        teacher=sv.Teacher(width=1),
+        student=sv.Student(width=2),
+        inputs=sv.Inputs(dim=100),
+        training=sv.Training(learning_rate=0.1),
+    )
+
+
+def test_every_point_is_the_run_it_names(small: sv.Problem) -> None:
+    swept = sv.sweep(
+        small, {"student.width": [1, 3], "training.learning_rate": [0.05, 0.1]}, sv.Macro(rtol=1e-6), 20,
+        seeds=[4, 9], store=None, workers=0,
+    )  # fmt: skip
+    assert swept.status == (8, 8, 0)
+    assert swept.data.sizes == {"width": 2, "learning_rate": 2, "seed": 2, "run": 1, "time": 201}
+    for width in (1, 3):
+        here = small.replace(student__width=width, training__learning_rate=0.05)
+        alone = sv.run(here, sv.start(here, seed=9), sv.Macro(rtol=1e-6), 20)
+        found = swept.data.sel(width=width, learning_rate=0.05, seed=9)
+        assert np.array_equal(found["risk"], alone.risk)
+        assert np.array_equal(found["time"], alone.time)
+        assert np.array_equal(found["exit_time"], alone.exit_time(), equal_nan=True)
+        assert np.array_equal(found["end_risk"], alone.risk[:, -1])
+        assert found["ending"].item() == "finished"
+
+
+def test_bits_do_not_depend_on_the_workers(small: sv.Problem, tmp_path: Path) -> None:
+    def bytes_of(name: str, **options: Any) -> dict[bytes, bytes]:
+        sv.sweep(
+            small, {"level": [sv.Macro(), sv.Micro(runs=3), sv.Meso(runs=2)], "student.width": [1, 2]}, until=5,
+            seeds=range(2), keep=("risk", "student_overlap"), store=tmp_path / name, progress=False, **options,
+        )  # fmt: skip
+        store = Store(tmp_path / name)
+        return {key: store._bytes(key) for key in store.keys()}  # noqa: SIM118
+
+    here = bytes_of("here", workers=0)
+    assert len(here) == 13
+    assert bytes_of("one", workers=1) == here
+    assert bytes_of("two", workers=2) == here
+
+
+def test_products_and_names_that_move_together(small: sv.Problem) -> None:
+    measure = Light()
+    grid = plan(
+        small, measure, {"student.width": [1, 2], "inputs.dim": [10, 20], "light.number": [0, 1, 2]},
+        together=[["student.width", "inputs.dim"]],
+    ).grid  # fmt: skip
+    assert grid.dims == ("width", "number")
+    assert grid.shape == (2, 3)
+    assert [(point.problem.student.width, point.problem.inputs.dim) for point in grid.points()][::3] == [
+        (1, 10),
+        (2, 20),
+    ]
+    vary = {"student.width": [1, 2], "inputs.dim": [10, 20]}
+    data = execute(plan(small, measure, vary, together=[list(vary)]), None, workers=0).data
+    assert data["dim"].dims == ("width",)
+
+
+def test_derived_values_and_conditions(small: sv.Problem) -> None:
+    points = plan(
+        small, Light(), {"student.width": [1, 2, 3], "factor": [0.5, 2.0]},
+        derive={"training.learning_rate": "factor * student.width / 10", "inputs.dim": lambda at: 10 * at["student.width"]},
+        where="student.width > teacher.width and training.learning_rate <= 0.4",
+    ).points  # fmt: skip
+    found = [(p.problem.student.width, p.problem.training.learning_rate, p.problem.inputs.dim) for p in points]
+    assert found == [(2, 0.1, 20), (2, 0.4, 20), (3, pytest.approx(0.15), 30)]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1 + 2 * 3", 7), ("2 ** -1", 0.5), ("7 // 2 % 2", 1), ("sqrt(x.y) + max(1, z)", 5.0), ("not (1 < 2 <= 2)", False),
+     ("1 == 1 or x.y", True), ("-x.y", -9), ("'erf' == name", True), ("round(2.6)", 3)],
+)  # fmt: skip
+def test_expressions(text: str, value: Any) -> None:
+    names = {"x.y": 9, "z": 2, "name": "erf"}
+    assert Expression(text)(names.__getitem__) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "1 +", "__import__('os')", "x.y()", "[1]", "lambda: 1", "open('f')", "f'{x}'", "x[0]", "(1).real", "max(a=1)", "1; 2",
+     "x := 1", "9" * 500, "1 if 2 else 3", "sqrt", "b'x'", "1j"],
+)  # fmt: skip
+def test_what_is_no_expression(text: str) -> None:
+    with pytest.raises((ValueError, KeyError)):
+        Expression(text)({}.__getitem__)
+
+
+@given(st.text(max_size=40))
+def test_no_text_runs(text: str) -> None:
+    with contextlib.suppress(ValueError):
+        Expression(text)(lambda name: 1.0)
+
+
+@pytest.mark.parametrize(
+    "text", ["9 ** 9 ** 9", "1 / 0", "log(0)", "2 ** 0.5 ** 'x'", "10.0 ** 400", "(-1) ** 0.5", "'a' * 9"]
+)
+def test_numbers_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\*|/|log"):
+        Expression(text)({}.__getitem__)
+
+
+BAD = [
+    ({"student.width": 3}, {}, "student.width: 3 given, must be a list of values"),
+    ({"student.width": []}, {}, "student.width: no values given"),
+    ({"student.width": [1, 1]}, {}, "student.width: a value is given twice"),
+    ({"student.depth": [1]}, {}, "student.depth"),
+    ({"students.width": [1]}, {}, "students.width: cannot vary, must begin with one of"),
+    ({"width": [1]}, {}, "width: is varied, but nothing uses it"),
+    ({"student.width": [0]}, {}, "at student.width = 0"),
+    ({"student.width": [1]}, {"where": "student.width"}, "where: gives 1, must be true or false"),
+    ({"student.width": [1]}, {"where": "student.width > 5"}, "where: no point satisfies it"),
+    ({"student.width": [1]}, {"where": "nothing > 5"}, "nothing: unknown"),
+    ({"student.width": [1]}, {"derive": {"student.width": "2"}}, "student.width: is varied and derived"),
+    ({"student.width": [1]}, {"derive": {"inputs.dim": "1 +"}}, "inputs.dim: '1 +': is no expression"),
+    ({"student.width": [1]}, {"derive": {"inputs.dim": "100 / 3"}}, "inputs.dim"),
+    ({"student.width": [1]}, {"together": [["student.width"]]}, "together"),
+    ({"student.width": [1]}, {"together": [["student.width", "inputs.dim"]]}, "together: 'inputs.dim' is not varied"),
+    (
+        {"student.width": [1], "inputs.dim": [1, 2]},
+        {"together": [["student.width", "inputs.dim"]]},
+        "must have as many each",
+    ),
+    ({"student.width": range(4000), "inputs.dim": range(4000)}, {}, "must be at most"),
+]
+
+
+@pytest.mark.parametrize(("vary", "options", "message"), BAD)
+def test_mistakes_are_named_before_anything_runs(vary: Any, options: Any, message: str, small: sv.Problem) -> None:
+    with pytest.raises(ValueError, match=message.replace("+", r"\+").replace("[", r"\[")):
+        plan(small, Light(), vary, **options)
+
+
+def test_more_mistakes(small: sv.Problem, tmp_path: Path) -> None:
+    vary = {"student.width": [1, 2]}
+    for options, message in [
+        ({}, "until"),
+        ({"until": 1, "keep": ["loss"]}, "keep: 'loss' given"),
+        ({"until": 1, "workers": -1}, "workers: -1 given"),
+        ({"until": 1, "shard": (3, 2)}, "shard"),
+        ({"until": 1, "measure": Recovery()}, "measure: given together"),
+        ({"until": 1, "start": lambda problem, seed: sv.start(problem, seed=seed)}, "seeds: are missing"),
+        ({"until": 1, "start": sv.start(small, seed=0), "starts": 3}, "starts: 3 given"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            sv.sweep(small, vary, store=None, **options)
+    with pytest.raises(ValueError, match="vary: is empty"):
+        sv.sweep(small, {}, until=1, store=None)
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match="holds other files"):
+        sv.sweep(small, vary, until=1, store=tmp_path)
+    with pytest.raises(FileNotFoundError, match="Not a store"):
+        Store(tmp_path / "none", create=False)
+    with pytest.raises(ValueError, match=r"level\.rtools: is not a field, must be one of rtol"):
+        sv.sweep(small, {"level.rtools": [1]}, until=1, store=None)
+    with pytest.raises(ValueError, match=r"level\.rtol: 5 given"):
+        sv.sweep(small, {"level.rtol": [5]}, until=1, store=None)
+
+
+def test_points_that_cannot_run_are_marked(small: sv.Problem) -> None:
+    swept = sv.sweep(small, {"inputs.dim": [4, 100]}, sv.Meso(), 1, store=None, workers=0)
+    assert swept.status == (2, 1, 1)
+    assert "Micro takes blocks of any size" in swept.data["failure"].sel(dim=4).item()
+    assert swept.data["failure"].sel(dim=100).item() == ""
+    assert np.isnan(swept.data["risk"].sel(dim=4)).all()
+
+
+def test_results_of_several_shapes_share_a_dataset(small: sv.Problem) -> None:
+    swept = sv.sweep(
+        small, {"student.width": [1, 2], "level": [sv.Macro(), sv.Micro(runs=3)]}, until=1, times=[0.5, 1.0],
+        keep=("student_overlap", "readout"), store=None, workers=0,
+    )  # fmt: skip
+    data = swept.data
+    assert data["student_overlap"].shape == (2, 2, 3, 2, 2, 2)
+    assert np.isnan(data["student_overlap"].sel(width=1).isel(student=1)).all()
+    assert (data["ending"].isel(level=0, run=slice(1, None)) == "").all()
+    assert list(data["level"].values)[1].startswith("Micro(runs=3")
+    part = data["readout"].isel(
+        width=[1], level=1, run=slice(0, 2), time=-1, student=[1, 0]
+    )  # what is read lazily is what is there
+    assert np.array_equal(part, data["readout"].values[[1], 1, 0:2, -1][..., [1, 0]])
+
+
+def test_times_of_their_own_become_a_clock(small: sv.Problem) -> None:
+    data = sv.sweep(small, {"run.until": [1.0, 2.0]}, times=[0.5], until=1.0, store=None, workers=0).data
+    assert np.array_equal(data["clock"], [[0.5, 1.0], [0.5, 2.0]])
+
+
+def test_starts_in_a_batch_are_the_starts_alone(small: sv.Problem) -> None:
+    options: dict[str, Any] = {"until": 5, "store": None, "workers": 0, "keep": ()}
+    batch = sv.sweep(small, {"student.width": [2]}, sv.Micro(), seeds=[0], starts=5, **options).data
+    alone = sv.sweep(small, {"student.width": [2]}, sv.Micro(), seeds=range(5), **options).data
+    assert np.array_equal(batch["end_risk"].values.ravel(), alone["end_risk"].values.ravel())
+    drawn = sv.sweep(
+        small, {"student.width": [2]}, sv.Micro(), seeds=[0], starts=5,
+        start=lambda problem, seed: sv.start(problem, seed=seed), **options,
+    ).data  # fmt: skip
+    assert np.array_equal(batch["end_risk"], drawn["end_risk"])
+
+
+def test_a_result_is_named_by_all_that_it_depends_on(small: sv.Problem) -> None:
+    def key(problem: sv.Problem = small, **options: Any) -> bytes:
+        settings: dict[str, Any] = {"until": 5.0, "level": sv.Macro(), "keep": ("risk",), "seeds": [1]} | options
+        swept = sv.sweep(problem, {"student.width": [2]}, store=None, workers=0, **settings)
+        return swept.sweep.points[0].key
+
+    same = key()
+    assert key() == same
+    assert key(level=sv.Macro(threads=2)) == same  # which changes nothing
+    others = [
+        key(small.replace(training__learning_rate=0.2)), key(until=6.0), key(level=sv.Macro(rtol=1e-5)), key(seeds=[2]),
+        key(keep=()), key(clock="steps"), key(stop=sv.when("risk", below=0.1)), key(start={"scale": 2.0}), key(starts=2),
+        key(level=sv.Micro()),
+    ]  # fmt: skip
+    assert len({same, *others}) == 11
+
+
+def test_records_are_what_was_written() -> None:
+    arrays = {
+        "numbers": Labelled(("a", "b"), np.arange(6.0).reshape(2, 3)[:, ::-1]),
+        "texts": Labelled(("a",), np.array(["é", "longer"])),
+        "truth": Labelled((), np.array(True)),
+        "none": Labelled(("a",), np.empty(0, dtype=np.int32)),
+        "big": Labelled(("a",), np.array([1.5, np.nan, np.inf], dtype=">f8")),
+    }
+    back = decode(encode(Record(key_of(1), {"x": [1, "é"]}, arrays)))
+    assert back.about == {"x": [1, "é"]}
+    for name, (dims, values) in arrays.items():
+        assert back.arrays[name].dims == dims
+        assert np.array_equal(back.arrays[name].values, values, equal_nan=values.dtype.kind == "f")
+    with pytest.raises(TypeError, match="cannot be stored"):
+        encode(Record(key_of(1), {}, {"x": Labelled((), np.array([{}]))}))
+
+
+def test_files_of_all_kinds(small: sv.Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pandas
+
+    monkeypatch.setattr("solvable.sweeps.gather.SLAB", 7)  # so that files are written in many parts
+    data = sv.sweep(
+        small,
+        {"student.width": [1, 2, 3], "inputs.dim": [4, 100]},
+        sv.Meso(runs=2),
+        1,
+        times=[0.5, 1.0],
+        store=None,
+        workers=0,
+    ).data
+    export(data, tmp_path / "all.nc")
+    with xarray.open_dataset(tmp_path / "all.nc") as back:
+        for name in ("risk", "exit_time"):
+            assert np.array_equal(back[name], data[name], equal_nan=True)
+        assert np.array_equal(back["ending"], data["ending"])
+        assert np.array_equal(back["width"], [1, 2, 3])
+    export(data, tmp_path / "all.csv")
+    export(data, tmp_path / "all.parquet")
+    table, other = pandas.read_csv(tmp_path / "all.csv"), pandas.read_parquet(tmp_path / "all.parquet")
+    assert len(table) == len(other) == int(data["done"].sum()) * 2 * 2
+    assert {"width", "dim", "run", "time", "risk", "exit_time", "ending"} <= set(table.columns)
+    row = table[(table.width == 2) & (table.dim == 100) & (table.run == 1) & (table.time == 1.0)]
+    assert row["risk"].item() == data["risk"].sel(width=2, dim=100, run=1, time=1.0).item()
+    with pytest.raises(ValueError, match="must end in"):
+        export(data, tmp_path / "all.xls")
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda path: path.stem)
+def test_examples(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their first points, and the picture of these."""
+    monkeypatch.chdir(tmp_path)
+    small = tmp_path / file.name
+    text = file.read_text().replace("count = 41", "count = 3").replace("to = 12", "to = 4").replace("to = 7", "to = 1")
+    text = (
+        text.replace("[1, 2, 3, 4, 5, 6]", "[1, 2]")
+        .replace("instances = 25", "instances = 2")
+        .replace("until = 200", "until = 5")
+    )
+    small.write_text(text)
+    assert main(["sweep", str(small), "-n", "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    assert not (tmp_path / "solvable.store").exists()
+    assert main(["sweep", str(small), "--workers", "0"]) == 0
+    assert f"{points} of {points} points" in capsys.readouterr().out
+    assert main(["sweep", str(small), "--show", "--output", "picture.png"]) == 0
+    assert (tmp_path / "picture.png").stat().st_size > 10_000
+    assert main(["store", "status", "--json"]) == 0
+    (status,) = json.loads(capsys.readouterr().out.partition("picture.png\n")[2])
+    assert status["done"] == points
+    assert status["missing"] == 0
+    assert main(["store", "gather", "--output", "all.csv"]) == 0
+    assert main(["store", "verify"]) == 0
+    assert main(["store", "compact"]) == 0
+
+
+@pytest.mark.parametrize("quantity", [None, "end_risk", "success", "nfev"])
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_pictures(axes: int, quantity: str | None, small: sv.Problem, tmp_path: Path) -> None:
+    vary = {"student.width": [1, 2, 3], "training.learning_rate": np.geomspace(0.1, 1, 4), "teacher.width": [1, 2]}
+    swept = sv.sweep(small, dict(list(vary.items())[:axes]), until=20, seeds=[0, 1], store=None, workers=0)
+    with sv.plot.style():
+        picture = sv.plot.sweep(swept, quantity)
+        picture.savefig(tmp_path / "picture.png")
+    assert picture.axes
+
+
+def test_pictures_of_nothing(small: sv.Problem) -> None:
+    swept = sv.sweep(small, {"student.width": [1]}, until=1, store=None, workers=0)
+    with pytest.raises(ValueError, match="quantity: 'nothing' given, must be one of"):
+        sv.plot.sweep(swept, "nothing")
+    never = sv.sweep(small, {"inputs.dim": [4]}, sv.Meso(), 1, store=None, workers=0)
+    with pytest.raises(ValueError, match="no point is there yet"):
+        sv.plot.sweep(never)
+
+
+TABLES = """
+[teacher]
+width = 1
+[student]
+width = 2
+[inputs]
+dim = 100
+[training]
+learning_rate = 0.1
+[start]
+seed = 0
+[run]
+until = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "vary: is missing"),
+        ("[vary]\nstudent.width = 3", "student.width: 3 given, must be a list of values"),
+        ("[vary]\nstudent.width = { from = 1 }", "vary.student.width.to: is missing"),
+        ("[vary]\nstudent.width = { from = 1, to = 3 }", "vary.student.width: give either count or step"),
+        ("[vary]\nstudent.width = { from = 0, to = 3, count = 2, scale = 'log' }", "needs count, and positive"),
+        ("[vary]\nstudent.width = { from = 3, to = 1, step = 1 }", "is no range"),
+        (
+            "[vary]\nstudent.width = { from = 1, to = 2.5, count = 3 }",
+            "student.width: 1.0 given, must be a whole number",
+        ),
+        ("[vary]\nlevel = ['macros']", "level: {'name': 'macros'} given, must have a name"),
+        ("[vary]\nstudent.width = [1]\n[sweep]\nkeeps = []", "sweep.keeps: is not a field here"),
+        ("[vary]\nstudent.width = [1]\n[sweep]\nwhere = '__import__'", "__import__: unknown"),
+        ("[vary]\nstudent.width = [1]\n[recovery]\n", "start: given together with recovery"),
+        ("[vary]\nstudent.width = [1]\n[level]\nname = 'macro'\nruns = 3", "level.runs: is not a field here"),
+        ("vary = 3", "vary: 3 given, must be a table"),
+    ],
+)
+def test_mistakes_in_files(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(f"{text}\n{TABLES}" if text.startswith("vary") else f"{TABLES}\n{text}")
+    assert main(["sweep", str(file), "--store", str(tmp_path / "store")]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "store").exists()
+
+
+def test_ranges(tmp_path: Path) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(
+        TABLES.replace("learning_rate = 0.1\n", "")
+        + "[vary]\ntraining.learning_rate = { from = 0.01, to = 1, count = 3, scale = 'log' }\n"
+        + "student.width = { from = 1, to = 5, step = 2 }\nstart.scale = [0.5, 1]\n"
+    )
+    planned = read(file)
+    assert planned.title == "sweep"
+    assert planned.grid.dims == ("learning_rate", "width", "scale")
+    assert planned.grid.axes[0].values[0] == pytest.approx((0.01, 0.1, 1.0))
+    assert planned.grid.axes[1].values[0] == (1, 3, 5)
+    assert isinstance(planned.points[-1].measure, Run)
+    assert planned.points[-1].measure.start.scale == 1.0  # type: ignore[union-attr]
+    file.write_text(f"{TABLES}\n[vary]\nstudent.width = [3]")
+    assert sv.Problem.load(file).student.width == 2  # what is varied is passed over
+
+
+@pytest.mark.parametrize(
+    "words", [["--shard", "3/2"], ["--shard", "x"], ["--workers", "-3"], ["--workers", "two"], ["--output", "x.png"]]
+)
+def test_bad_options(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(f"{TABLES}\n[vary]\nstudent.width = [1]")
+    assert main(["sweep", str(file), "--store", str(tmp_path / "store"), *words]) == 2
+    assert words[0].strip("-") in capsys.readouterr().err
+
+
+def test_recovery_is_that_of_empirical() -> None:
+    problem = sv.convention("saraomannelli2020").problem(m=4, m_star=1, d=4)
+    data = sv.sweep(
+        problem,
+        {"teacher.width": [1, 2], "recovery.seed": [0, 5]},
+        measure=Recovery(instances=3),
+        store=None,
+        workers=0,
+    ).data
+    alone = sv.empirical.recovery(problem.replace(teacher__width=2), 3, 5)
+    assert np.array_equal(data["fewest"].sel(width=2, seed=5), alone.fewest)
+    assert data["mean"].sel(width=2, seed=5).item() == alone.mean
+
+
+def test_a_figure_keeps_its_points(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["figure", "bocchi2026/2", "--quick", "--output", str(tmp_path), "--store", str(tmp_path / "store")]
+    assert main(words) == 0
+    first = capsys.readouterr().out
+    store = Store(tmp_path / "store")
+    assert len(sweeps_in(store)) == 2
+    there = len(store)
+    monkeypatch.setattr("solvable.sweeps.engines.work", None)  # nothing is left to compute
+    assert main(words) == 0
+    assert capsys.readouterr().out == first
+    assert len(Store(tmp_path / "store")) == there
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_entries(tmp_path: Path) -> None:
+    """Written compacted; they list and open in seconds (generously: the machine may be busy)."""
+    import time
+
+    planned = plan(PROBLEM, Light(size=3), {"light.number": range(100_000)})
+    store = Store(tmp_path / "store")
+    records = [encode(Record(point.key, {}, point.measure.compute(point.problem))) for point in planned.points]
+    for i in range(0, len(records), 20_000):
+        store.add(records[i : i + 20_000])
+    store.add([encode(planned.manifest)])
+    began = time.perf_counter()
+    opened = Store(tmp_path / "store")
+    assert len(opened) == 100_001
+    (manifest,) = sweeps_in(opened)
+    assert time.perf_counter() - began < 10
+    from solvable.sweeps.gather import dataset
+
+    data = dataset(opened, manifest)
+    assert time.perf_counter() - began < 60
+    last = decode(records[-1]).arrays["curve"].values
+    assert np.array_equal(data["curve"].isel(number=-1), last)
+    assert math.isfinite(float(data["end"].isel(number=slice(0, 100)).mean()))
