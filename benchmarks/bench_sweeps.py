@@ -11,7 +11,7 @@ import solvable as sv
 from solvable.sweeps import Store, plan
 from solvable.sweeps.engines import Task, work
 from solvable.sweeps.measures import Run
-from solvable.sweeps.sweep import run_measure, execute
+from solvable.sweeps.sweep import execute, run_measure
 
 POINTS = 300
 
