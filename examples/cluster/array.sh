@@ -3,6 +3,7 @@
 #   sbatch examples/cluster/array.sh examples/sweeps/optimal_rate.toml
 #SBATCH --job-name=sweep
 #SBATCH --array=1-8
+# (as many as SHARES below)
 #SBATCH --cpus-per-task=2
 #SBATCH --time=01:00:00
 #SBATCH --signal=B:TERM@60
@@ -10,4 +11,4 @@
 set -e
 . .venv/bin/activate
 exec solvable sweep "$1" --store "${STORE:-solvable.store}" --workers "$SLURM_CPUS_PER_TASK" \
-    --shard "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT"
+    --shard "$SLURM_ARRAY_TASK_ID/${SHARES:-8}"

@@ -30,7 +30,7 @@ def lines(path: str) -> list[str]:
 
 def all_records(store: Path) -> dict[bytes, bytes]:
     opened = Store(store, create=False)
-    return {key: opened._bytes(key) for key in opened.keys()}  # noqa: SIM118
+    return {key: opened.encoded(key) for key in opened.keys()}  # noqa: SIM118
 
 
 def killed_over_and_over(tmp_path: Path, kills: int, workers: int) -> None:

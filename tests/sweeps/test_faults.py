@@ -31,7 +31,7 @@ def light(points: int, **settings: Any) -> Sweep:
 
 def contents(store: Store | Path) -> dict[bytes, bytes]:
     opened = Store(store, create=False) if isinstance(store, Path) else store
-    return {key: opened._bytes(key) for key in opened.keys()}  # noqa: SIM118
+    return {key: opened.encoded(key) for key in opened.keys()}  # noqa: SIM118
 
 
 @pytest.mark.parametrize("name", ["open", "write", "fsync", "replace"])
@@ -113,7 +113,7 @@ def test_full_and_read_only_disks(
     assert main(words) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "Read-only file system" in line
-    assert main(["store", "status", str(store)]) == 0  # one may look
+    assert main(["store", "status", "--store", str(store)]) == 0  # one may look
     subprocess.run(["mount", "-o", "remount,rw,size=16m", str(small_disk)], check=True)
     assert main(words) == 0
     assert "300 of 300 points" in capsys.readouterr().out
@@ -139,7 +139,7 @@ def test_a_thousand_flipped_bytes_are_a_thousand_found(tmp_path: Path) -> None:
     found = store.verify()
     assert sum(damage.lost for damage in found) == 1000
     assert sum(damage.kept for damage in found) == 0
-    with pytest.raises(Damaged, match="solvable store verify --repair"):
+    with pytest.raises(Damaged, match="solvable store verify --repair --store"):
         store.read(key_of(3))
     store.verify(repair=True)
     assert len(store) == 0
@@ -175,15 +175,15 @@ def test_damaged_points_are_computed_again(tmp_path: Path, capsys: pytest.Captur
     opened = Store(store)
     place = max(opened._index.values())
     flip(opened._segments / place.segment, place.offset + place.length // 2)
-    assert main(["store", "verify", str(store)]) == 1
+    assert main(["store", "verify", "--store", str(store)]) == 1
     assert "records lost: 1" in capsys.readouterr().out
     assert main(words) == 0
     told = capsys.readouterr()
     assert "damaged" in told.err
-    assert "computed again" in told.err
+    assert "compute it again" in told.err
     assert "20 of 20" in told.out
     assert contents(store) == before
-    assert main(["store", "verify", str(store)]) == 0
+    assert main(["store", "verify", "--store", str(store)]) == 0
 
 
 def test_a_task_that_kills_its_worker_is_marked_and_the_rest_goes_on(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_task_that_kills_its_worker_is_marked_and_the_rest_goes_on(tmp_path: P
     assert "worker died" in failures[7]
     assert failures[11] == "11 is a bad number"
     tries = [line.split()[1] for line in log.read_text().splitlines()]
-    assert tries.count("7") == tries.count("23") == 2
+    assert {tries.count("7"), tries.count("23")} <= {2, 3}  # twice alone, perhaps once among others
     again = execute(light(40, log=str(log)), tmp_path / "store", workers=2)
     assert again.status.failed == 3  # they are not tried again by themselves
     mended = execute(light(40), tmp_path / "store", workers=2, retry=True)
@@ -249,11 +249,59 @@ def test_compaction_beside_a_reader(tmp_path: Path) -> None:
     assert len(Store(tmp_path / "store")) == 300
 
 
+def test_two_compactors_with_different_views(tmp_path: Path) -> None:
+    """A record that is there twice survives, whichever copy each of them knows."""
+    first = Store(tmp_path / "store")
+    first.add([encode(record(number)) for number in (0, 1)])
+    first.add([encode(record(number)) for number in (1, 2)])
+    first.add([encode(record(3))])
+    second = Store(tmp_path / "store")
+    names = sorted(first._known)
+    assert first._join(names[:2]) == 2
+    assert second._join(names[1:]) in (0, 2)
+    for store in (first, second, Store(tmp_path / "store")):
+        store.refresh()
+        assert [store.read(key_of(number)).about["number"] for number in range(4)] == [0, 1, 2, 3]
+
+
+def test_compaction_keeps_the_sound_copy(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    store.add([encode(record(number)) for number in (0, 1)])
+    store.add([encode(record(number)) for number in (1, 2)])
+    place = store._index[key_of(1)]
+    flip(store._segments / place.segment, place.offset + place.length // 2)
+    store.compact()
+    store.verify(repair=True)
+    assert sorted(store.read(key).about["number"] for key in store.keys()) == [0, 1, 2]  # noqa: SIM118
+    assert not store.verify()
+
+
+def test_many_processes_compact_at_once(tmp_path: Path) -> None:
+    Store(tmp_path / "store")
+    both = [process([str(HERE / "crowd.py"), str(tmp_path / "store"), str(i)]) for i in range(3)]
+    assert [one.wait() for one in both] == [0, 0, 0]
+    store = Store(tmp_path / "store")
+    assert not store.verify()
+    assert sorted(store.read(key).about["number"] for key in store.keys()) == list(range(200))  # noqa: SIM118
+
+
+def test_slow_points_after_fast_ones_are_stored_as_they_come(tmp_path: Path) -> None:
+    """Chunks have grown when the slow ones come; none waits for the rest of its chunk."""
+    stored: list[float] = []
+    planned = plan(
+        PROBLEM, Light(), {"light.number": range(420)},
+        derive={"light.seconds": lambda at: 0.0 if at["light.number"] < 400 else 0.3},
+    )  # fmt: skip
+    execute(planned, tmp_path / "store", workers=0, stored=lambda keys: stored.append(time.monotonic()))
+    assert len(stored) > 6
+    assert max(np.diff(stored)) < 3.0
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_asked_to_end(number: int, tmp_path: Path) -> None:
     file, store = tmp_path / "rates.toml", tmp_path / "store"
     file.write_text(SWEEP.replace("300", "20000"))
-    words = [sys.executable, "-m", "solvable.cli.main", "sweep", str(file), "--store", str(store), "--workers", "0"]
+    words = [sys.executable, "-m", "solvable.cli.main", "sweep", str(file), "--store", str(store), "--workers", "1"]
     running = subprocess.Popen(words, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=restore_signals)
     try:
         wait_for(lambda: len(list(store.glob("segments/*.seg"))) > 2)
@@ -300,6 +348,49 @@ def test_dask_with_a_worker_killed(tmp_path: Path) -> None:
         stop(*workers, scheduler, *([sweep] if sweep else []))
     execute(light(400), tmp_path / "whole", workers=0)
     assert contents(tmp_path / "store") == contents(tmp_path / "whole")
+
+
+def test_what_cannot_travel_is_said(tmp_path: Path) -> None:
+    planned = plan(PROBLEM, Light(), {"light.number": range(3)}, derive={"light.log": lambda at: Unsendable()})
+    with pytest.raises(ValueError, match="workers: a point cannot be sent to one"):
+        execute(planned, tmp_path / "store", workers=1)
+    assert not Store(tmp_path / "store").verify()
+
+
+class Unsendable(str):
+    def __reduce__(self) -> Any:
+        raise TypeError("stays here")
+
+
+def test_a_manifest_is_mended(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    execute(light(3), store, workers=0)
+    place = store._index[light(3).manifest.key]
+    flip(store._segments / place.segment, place.offset + place.length // 2)
+    with pytest.warns(UserWarning, match="damaged"):
+        swept = execute(light(3), tmp_path / "store", workers=0)
+    assert swept.status == (3, 3, 0)
+    assert not Store(tmp_path / "store").verify()
+
+
+def test_a_dataset_leaves_out_what_is_damaged(tmp_path: Path) -> None:
+    swept = execute(light(3), tmp_path / "store", workers=0)
+    place = swept.store._index[swept.sweep.points[1].key]  # type: ignore[attr-defined]
+    flip(tmp_path / "store" / "segments" / place.segment, place.offset + place.length - 40)
+    with pytest.warns(UserWarning, match="left out"):
+        values = swept.data["curve"].values
+    assert np.isnan(values).all(axis=1).tolist() == [False, True, False]
+
+
+def test_failures_that_may_pass_are_tried_again(tmp_path: Path) -> None:
+    planned = plan(
+        PROBLEM,
+        Light(),
+        {"light.number": range(3)},
+        derive={"light.seconds": lambda at: "x" if at["light.number"] == 1 else 0.0},
+    )
+    assert execute(planned, tmp_path / "store", workers=0).status == (3, 2, 1)
+    assert execute(light(3), tmp_path / "store", workers=0).status == (3, 3, 0)
 
 
 def test_no_cluster(tmp_path: Path) -> None:

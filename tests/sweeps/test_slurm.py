@@ -143,7 +143,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
 def contents(store: Path) -> dict[bytes, bytes]:
     opened = Store(store, create=False)
     assert not opened.verify()
-    return {key: opened._bytes(key) for key in opened.keys()}  # noqa: SIM118
+    return {key: opened.encoded(key) for key in opened.keys()}  # noqa: SIM118
 
 
 def whole(path: Path, points: int) -> dict[bytes, bytes]:
@@ -177,12 +177,16 @@ def test_array_of_the_example(slurm: Slurm, tmp_path: Path) -> None:
     file.write_text(RATES)
     for _ in range(2):
         slurm.submit(
-            "--array=1-2", "--cpus-per-task=1", f"--export=ALL,STORE={store}", "examples/cluster/array.sh", str(file)
+            "--array=1-2",
+            "--cpus-per-task=1",
+            f"--export=ALL,STORE={store},SHARES=2",
+            "examples/cluster/array.sh",
+            str(file),
         )
         wait_for(slurm.is_empty, 180)
         there = contents(store)
         assert len(there) == 61
-    told = slurm.run("solvable", "store", "status", str(store))
+    told = slurm.run("solvable", "store", "status", "--store", str(store))
     assert "60 of 60 points" in told
 
 

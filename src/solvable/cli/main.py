@@ -124,7 +124,7 @@ def parser() -> argparse.ArgumentParser:
         "compact  join small files",
     )
     store.add_argument("action", choices=["status", "verify", "gather", "compact"])
-    store.add_argument("store", nargs="?", default=STORE, help=f"the directory (default: {STORE})")
+    store.add_argument("--store", metavar="DIRECTORY", default=STORE, help=f"where the results are (default: {STORE})")
     store.add_argument(
         "--repair", action="store_true", help="of verify: set damaged files aside, keep what is sound in them"
     )

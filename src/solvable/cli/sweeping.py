@@ -1,6 +1,7 @@
 """The commands `sweep` and `store`."""
 
 import json
+import re
 import signal
 import sys
 from argparse import Namespace
@@ -18,52 +19,68 @@ def sweep(options: Namespace) -> int:
     from solvable.sweeps import execute
     from solvable.sweeps.files import read
 
-    planned = read(options.file)
+    _check_options(options)
+    planned, shard = read(options.file), _shard(options.shard)
     store = Path(options.store)
     if options.dry_run:
-        return _estimate(planned, store, options)
+        return _estimate(planned, store, shard, options)
     if options.show:
         return _show(planned, store, options)
-    if options.output is not None:
-        raise ValueError("--output: is for --show; `solvable store gather` writes data")
+
+    def tell(damage: Any) -> None:
+        again = "sweeps that need what it held compute it again"
+        print(f"solvable: {damage}; set aside in {store / 'damaged'}; {again}", file=sys.stderr)
+
     with _ends_cleanly():
         try:
             swept = execute(
-                planned, store, workers=options.workers, cluster=options.cluster, shard=_shard(options.shard),
-                retry=options.retry, progress=None if not options.json else False,
+                planned, store, workers=options.workers, cluster=options.cluster, shard=shard, retry=options.retry,
+                progress=False if options.json else None, tell=tell,
             )  # fmt: skip
         except KeyboardInterrupt:
-            from solvable.sweeps import Store
-
-            status = planned.status(Store(store, create=False)) if (store / "store.json").is_file() else None
-            if status is not None:
-                print(
-                    f"solvable: {status.done} of {status.points} points are stored; the same command continues",
-                    file=sys.stderr,
-                )
+            _say_what_is_stored(planned, store)
             raise
-    for damage in swept.damages:
-        print(f"solvable: {damage}; set aside in {store / 'damaged'} and computed again", file=sys.stderr)
-    return _report(planned, swept, store, options)
+    return _report(swept, store, options)
 
 
-def _report(planned: Any, swept: Any, store: Path, options: Namespace) -> int:
+def _check_options(options: Namespace) -> None:
+    if options.dry_run and options.show:
+        raise ValueError("--show: given together with -n; must be one")
+    if options.json and options.show:
+        raise ValueError("--json: given together with --show, which draws; must be one")
+    for name in ("output", "quantity"):
+        if getattr(options, name) is not None and not options.show:
+            raise ValueError(f"--{name}: is for --show; `solvable store gather` writes data")
+
+
+def _say_what_is_stored(planned: Any, store: Path) -> None:
+    from solvable.sweeps import Store
+
+    if (store / "store.json").is_file():
+        status = planned.status(Store(store))
+        told = f"{status.done} of {status.points} points are stored; the same command continues"
+        print(f"solvable: {told}", file=sys.stderr)
+
+
+def _report(swept: Any, store: Path, options: Namespace) -> int:
     status = swept.status
-    told = {
-        "title": planned.title,
-        "sweep": planned.manifest.key.hex(),
-        "store": str(store),
-        **status._asdict(),
-        "missing": status.missing,
-        "damaged": [damage._asdict() for damage in swept.damages],
-    }
     if options.json:
-        print(json.dumps(told, indent=2))
+        print(json.dumps(_facts(swept.sweep.title, swept.sweep.manifest, status) | {"store": str(store)}, indent=2))
     else:
-        print(f"{planned.title}: {_words(status)}, in {store}")
-        for text in _failures(swept):
-            print(f"  failed {text}")
+        print(f"{swept.sweep.title}: {_words(status)}, in {store}")
+        if status.failed:
+            for text in _failures(swept.data):
+                print(f"  failed {text}")
     return 1 if status.failed else 0
+
+
+def _facts(title: str, manifest: Any, status: Any) -> dict[str, Any]:
+    return {"title": title, "sweep": _number(manifest), **status._asdict(), "missing": status.missing}
+
+
+def _number(manifest: Any) -> str:
+    """By which a sweep can be named."""
+    return str(manifest.key.hex()[16:28])
 
 
 def _words(status: Any) -> str:
@@ -75,10 +92,9 @@ def _words(status: Any) -> str:
     return ", ".join(parts)
 
 
-def _failures(swept: Any, most: int = 10) -> Iterator[str]:
+def _failures(data: Any, most: int = 10) -> Iterator[str]:
     import numpy as np
 
-    data = swept.data
     places = np.argwhere(data["failure"].values != "")
     for place in places[:most]:
         cell = data["failure"].isel(dict(zip(data["failure"].dims, place, strict=True)))
@@ -88,11 +104,13 @@ def _failures(swept: Any, most: int = 10) -> Iterator[str]:
         yield f"... and {len(places) - most} more"
 
 
-def _estimate(planned: Any, store: Path, options: Namespace) -> int:
+def _estimate(planned: Any, store: Path, shard: tuple[int, int], options: Namespace) -> int:
     from solvable.sweeps import Store
 
-    there = Store(store, create=False) if (store / "store.json").is_file() else None
-    found = planned.estimate(there, options.workers)
+    there = Store(store) if (store / "store.json").is_file() else None
+    if not options.json:
+        print("timing a few points (compiling, the first time)", file=sys.stderr)
+    found = planned.estimate(there, options.workers, shard)
     if options.json:
         print(json.dumps(found._asdict(), indent=2))
         return 0
@@ -100,7 +118,7 @@ def _estimate(planned: Any, store: Path, options: Namespace) -> int:
     print(f"{planned.title}: {found.points} points ({shape}), {found.missing} to compute")
     if found.missing:
         print(f"about {clock(found.seconds)} on {found.workers} cores, {_bytes(found.disk)} in the store")
-        print(f"about {_bytes(found.memory)} of memory for each worker")
+        print(f"a process takes about {_bytes(found.memory)} of memory")
     return 0
 
 
@@ -110,7 +128,7 @@ def _show(planned: Any, store: Path, options: Namespace) -> int:
     from solvable.results.files import write_whole
     from solvable.sweeps import Store, Swept
 
-    output = Path(options.output or f"{planned.title}.png")
+    output = Path(options.output or re.sub(r"[^\w.-]+", "-", planned.title) + ".png")
     if output.suffix not in PICTURES:
         raise ValueError(f"--output: {output} given, must end in {' or '.join(PICTURES)}")
     swept = Swept(planned, Store(store, create=False))
@@ -135,25 +153,12 @@ def _status(opened: Any, options: Namespace) -> int:
 
     found = [(manifest, status_of(opened, keys_in(manifest))) for manifest in sweeps_in(opened)]
     if options.json:
-        print(
-            json.dumps(
-                [
-                    {
-                        "title": manifest.about["title"],
-                        "sweep": manifest.key.hex(),
-                        **status._asdict(),
-                        "missing": status.missing,
-                    }
-                    for manifest, status in found
-                ],
-                indent=2,
-            )
-        )
+        print(json.dumps([_facts(one.about["title"], one, status) for one, status in found], indent=2))
         return 0
     print(f"{options.store}: {len(opened)} records")
     for manifest, status in found:
         shape = " x ".join(f"{axis['dim']} {len(axis['values'][0])}" for axis in manifest.about["axes"])
-        print(f"{manifest.key.hex()[16:28]}  {manifest.about['title']}: {_words(status)} ({shape})")
+        print(f"{_number(manifest)}  {manifest.about['title']}: {_words(status)} ({shape})")
     return 0
 
 
@@ -180,14 +185,12 @@ def _gather(opened: Any, options: Namespace) -> int:
 
     if options.output is None:
         raise ValueError("--output: is missing; a file that ends in .nc, .parquet or .csv")
-    chosen = [
-        one
-        for one in sweeps_in(opened)
-        if options.sweep is None or options.sweep in (one.about["title"], one.key.hex()[16:28])
-    ]
+    there = sweeps_in(opened)
+    chosen = [one for one in there if options.sweep is None or options.sweep in (one.about["title"], _number(one))]
     if len(chosen) != 1:
-        names = ", ".join(f"{one.key.hex()[16:28]} ({one.about['title']})" for one in sweeps_in(opened)) or "none"
-        raise ValueError(f"--sweep: must name one of the sweeps in {options.store}: {names}")
+        names = ", ".join(f"{_number(one)} ({one.about['title']})" for one in there) or "none"
+        what = "names several" if len(chosen) > 1 and options.sweep else "must name one"
+        raise ValueError(f"--sweep: {what} of the sweeps in {options.store}: {names}")
     path = export(dataset(opened, chosen[0]), options.output)
     print(f"wrote {path}")
     return 0

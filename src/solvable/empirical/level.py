@@ -83,7 +83,7 @@ class Empirical:
             "runs": self.runs,
             **seed_settings(self.seed),
             "data": None if self.data is None else self.data.fingerprint,
-            "labels": None if self.labels is None else hashlib.sha256(np.array(self.labels).tobytes()).hexdigest(),
+            "labels": None if self.labels is None else _digest(np.array(self.labels)),
             "method": self.method,
             "rtol": self.rtol,
             "max_steps": self.max_steps,
@@ -314,3 +314,7 @@ def _checked_labels(labels: Any, data: Data | None) -> tuple[float, ...]:
             f"labels: shape {array.shape} given, must be {len(data.rows)} numbers, one for each row of data"
         )
     return tuple(array.tolist())
+
+
+def _digest(labels: np.ndarray) -> str:
+    return hashlib.sha256(f"{labels.shape}{labels.dtype}".encode() + labels.tobytes()).hexdigest()

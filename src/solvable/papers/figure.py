@@ -11,6 +11,7 @@ from solvable.papers.claims import Claim
 from solvable.plot import style
 from solvable.results import Ending, Trajectory
 from solvable.results.files import write_whole
+from solvable.sweeps import sweep
 
 if TYPE_CHECKING:
     import xarray
@@ -20,9 +21,14 @@ if TYPE_CHECKING:
 _store: ContextVar[str | None] = ContextVar("store", default=None)
 
 
-def sweep_options(quick: bool) -> dict[str, Any]:
-    """Where the sweeps of a figure run: small ones in this process, others on all cores, kept in the store if there is one."""
-    return {"store": _store.get(), "workers": 0 if quick else None, "progress": False}
+def swept(quick: bool, *arguments: Any, **options: Any) -> "xarray.Dataset":
+    """All results of a sweep: a small one in this process, others on all cores, kept in the store if there is one. A point that
+    failed makes no figure and no verdict."""
+    found = sweep(*arguments, **options, store=_store.get(), workers=0 if quick else None, progress=False)
+    if found.status.done < found.status.points:
+        reasons = [text for text in found.data["failure"].values.flat if text]
+        raise RuntimeError(f"{found}: {reasons[0] if reasons else 'some are missing'}")
+    return found.data
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAMES = {
-    "exit_time": "time to the threshold",
-    "end_risk": "risk at the end",
-    "end_time": "time at the end",
-    "start_risk": "first risk",
-    "nfev": "evaluations",
-    "fewest": "fewest samples",
-    "success": "share of runs that get there",
-}
+QUANTITIES = ("exit_time", "end_risk", "end_time", "start_risk", "nfev", "fewest", "success")
+SUCCESS = "share of runs that get there"
 REPEATED = ("run", "instance")  # dimensions that are averaged over
-PANELS = 4
+PANELS = 6
 
 
 def sweep(source: Any, quantity: str | None = None) -> "Figure":
@@ -29,10 +22,11 @@ def sweep(source: Any, quantity: str | None = None) -> "Figure":
     quantity; along two a heat map, and a phase diagram where some runs do not reach the threshold; a third makes panels."""
     data = dataset(source)
     if not bool(data["done"].any()):
-        raise ValueError("show: no point is there yet")
+        failed = "; all that were tried failed" if bool((data["failure"] != "").any()) else ""
+        raise ValueError(f"show: no point is there yet{failed}")
     quantity = quantity or _choose(data)
     if quantity != "success" and quantity not in data.data_vars:
-        known = [name for name in (*NAMES, "success") if name in data or (name == "success" and "exit_time" in data)]
+        known = [name for name in QUANTITIES if name in data or (name == "success" and "exit_time" in data)]
         raise ValueError(f"quantity: {quantity!r} given, must be one of {', '.join(known)}")
     main = _axes_of(data)
     if len(main) <= 1:
@@ -45,15 +39,12 @@ def sweep(source: Any, quantity: str | None = None) -> "Figure":
     if quantity == "exit_time" and bool((data["exit_time"].isnull() & data["done"]).any()):
         kinds.append("success")
     y, x = main[-2:]
-    if len(main) == 2 or len(kinds) > 1:
-        part = data.isel(dict.fromkeys(main[:-2], 0))
+    if len(main) == 2:
         picture, panels = figure(1, len(kinds), height=2.9, width=3.6 * len(kinds) + 0.2)
         for i, (ax, kind) in enumerate(zip(np.atleast_1d(panels), kinds, strict=True)):
-            heat_map(part, kind, x, y, ax=ax)
+            heat_map(data, kind, x, y, ax=ax)
             if len(kinds) > 1:
                 letter(ax, "ab"[i])
-        if len(main) > 2:
-            picture.suptitle(_place(part, main[:-2]), fontsize=9)
         return picture
     return _panels(data, main[:-2], lambda part, ax: heat_map(part, quantity, x, y, ax=ax))
 
@@ -71,21 +62,22 @@ def _axes_of(data: Any) -> list[str]:
 
 
 def _average(data: Any, quantity: str, kept: tuple[str, ...]) -> tuple[Any, Any]:
-    """Mean and standard error over runs and seeds. Times that some runs do not have are not averaged."""
-    if quantity == "success":
-        values = data["exit_time"].notnull().where(data["done"] & (data["ending"] != ""))
-    else:
-        values = data[quantity]
-    over = [dim for dim in values.dims if dim not in kept]
+    """Mean over runs and seeds, and its standard error: over seeds if there are several, else over runs. Times that some runs do
+    not have, and values of runs of which some diverged, are not averaged."""
     there = data["done"] if "ending" not in data else data["done"] & (data["ending"] != "")
+    values = data["exit_time"].notnull().where(there) if quantity == "success" else data[quantity]
+    over = [dim for dim in values.dims if dim not in kept]
+    mean = values.mean(over)
     if quantity == "exit_time":
-        never = (values.isnull() & there).any(over)
-        mean = values.mean(over).where(~never)
-    else:
-        mean = values.mean(over)
-    count = values.notnull().sum(over)
-    error = values.std(over, ddof=1) / np.sqrt(count) if over else mean * np.nan
-    return mean, error.where(count > 1) if over else error
+        mean = mean.where(~(values.isnull() & there).any(over))
+    elif quantity != "success" and "ending" in data:
+        mean = mean.where(~(data["ending"] == "diverged").any(over))
+    runs = [dim for dim in over if dim in REPEATED]
+    seeds = [dim for dim in over if dim not in runs and values.sizes[dim] > 1]
+    each = values.mean(runs) if seeds else values
+    along = seeds or runs
+    count = each.notnull().sum(along)
+    return mean, (each.std(along, ddof=1) / np.sqrt(count)).where(count > 1)
 
 
 def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = None) -> "Axes":
@@ -104,14 +96,17 @@ def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = Non
     along, up = _positions(data, x, ax, "x"), _positions(data, y, ax, "y")
     ax.set_facecolor("0.85")
     mesh = ax.pcolormesh(along, up, np.ma.masked_invalid(values), norm=norm, shading="nearest", cmap="viridis")
-    if finite.size > 3 and min(values.shape) > 1 and finite.max() > finite.min():
+    if min(values.shape) > 3 and finite.size > 8 and finite.max() > finite.min():
         levels = [0.5] if quantity == "success" else None
         if isinstance(norm, LogNorm):
-            levels = np.geomspace(finite.min(), finite.max(), 8)[1:-1].tolist()
+            round_ones = np.outer(10.0 ** np.arange(-30, 31), [1, 2, 5]).ravel()
+            levels = [one for one in round_ones if finite.min() < one < finite.max()][:12]
         drawn = ax.contour(along, up, np.ma.masked_invalid(values), levels, norm=norm, colors="white", linewidths=0.8)
         if quantity != "success":
             ax.clabel(drawn, fontsize=6, fmt=lambda level: f"{level:.3g}")
-    ax.figure.colorbar(mesh, ax=ax, label=_name(quantity))
+    ax.figure.colorbar(mesh, ax=ax, label=_name(data, quantity))
+    if not np.isfinite(values).all():
+        ax.set_title("grey: not for all runs", fontsize=6, loc="right")
     return ax
 
 
@@ -132,7 +127,7 @@ def lines(source: Any, quantity: str, one: str, other: str, ax: "Axes | None" = 
             linewidth=1.0,
             label=_short(value),
         )
-    ax.set_ylabel(_name(quantity))
+    ax.set_ylabel(_name(data, quantity))
     ax.legend(title=_title(data, each), fontsize=7)
     return ax
 
@@ -152,8 +147,8 @@ def phases(source: Any, x: str, ax: "Axes | None" = None) -> "Axes":
     )
     if len(along) > 1:
         ax.contour(along, samples, np.ma.masked_invalid(enough), [0.5], colors="white", linewidths=1.0)
-    ax.set_ylabel("samples that determine the teacher")
-    ax.figure.colorbar(mesh, ax=ax, label="share of data sets")
+    ax.set_ylabel("samples")
+    ax.figure.colorbar(mesh, ax=ax, label="share of data sets that have enough")
     return ax
 
 
@@ -163,12 +158,16 @@ def family(source: Any, along: str, ax: "Axes | None" = None) -> "Axes":
 
     data, ax = dataset(source), axes(ax)
     values = data[along].values
-    mean = data["risk"].mean([dim for dim in data["risk"].dims if dim not in (along, "time")])
+    risk = data["risk"].where(data["ending"] != "diverged")
+    mean = risk.mean([dim for dim in risk.dims if dim not in (along, "time")])
     shown = np.unique(np.linspace(0, len(values) - 1, min(8, len(values))).round().astype(int))
     for i, at in enumerate(shown):
-        times = data["time"] if "clock" not in data.coords else _shared_clock(data, along, int(at))
+        times = data["time"] if "at_time" not in data.coords else _shared_clock(data, along, int(at))
         colour = colormaps["viridis"](0.9 * i / max(1, len(shown) - 1))
-        ax.plot(times, mean.isel({along: at}), color=colour, label=_short(values[at]))
+        curve = mean.isel({along: at}).values
+        ax.plot(
+            times, curve, color=colour, label=_short(values[at]) + ("" if np.isfinite(curve).any() else ", diverged")
+        )
     ax.set_yscale("log")
     ax.set_xlabel("time" if data["time"].attrs.get("long_name") is None else data["time"].attrs["long_name"])
     ax.set_ylabel("risk")
@@ -177,7 +176,7 @@ def family(source: Any, along: str, ax: "Axes | None" = None) -> "Axes":
 
 
 def _shared_clock(data: Any, along: str, at: int) -> np.ndarray:
-    clock = data["clock"].isel({along: at})
+    clock = data["at_time"].isel({along: at})
     values: np.ndarray = clock.mean([dim for dim in clock.dims if dim != "time"]).values
     return values
 
@@ -196,7 +195,15 @@ def _along(data: Any, quantity: str, along: str | None) -> "Figure":
     mean, error = _average(data, quantity, (along,))
     positions = _positions(data, along, panels[-1], "x")
     panels[-1].errorbar(positions, mean.values, np.nan_to_num(error.values), marker="o", markersize=3.5, linewidth=1.0)
-    panels[-1].set_ylabel(_name(quantity))
+    panels[-1].set_ylabel(_name(data, quantity))
+    missing = np.isnan(mean.values)
+    if missing.any():
+        bottom = panels[-1].get_xaxis_transform()
+        panels[-1].plot(
+            positions[missing], np.full(missing.sum(), 0.03), "x", color="0.4", transform=bottom, markersize=5,
+            label="not for all runs",
+        )  # fmt: skip
+        panels[-1].legend(fontsize=7)
     return picture
 
 
@@ -207,9 +214,12 @@ def _panels(data: Any, others: list[str], draw: Any) -> "Figure":
         draw(data, ax)
         return picture
     first, rest = others[-1], others[:-1]
+    left_out = [f"{_title(data, dim)}: first of {data.sizes[dim]}" for dim in rest]
+    if data.sizes[first] > PANELS:
+        left_out.append(f"{PANELS} of {data.sizes[first]} values of {_title(data, first)}")
     data = data.isel(dict.fromkeys(rest, 0))
     shown = np.unique(np.linspace(0, data.sizes[first] - 1, min(PANELS, data.sizes[first])).round().astype(int))
-    columns = 2 if len(shown) > 1 else 1
+    columns = min(2, len(shown))
     picture, panels = figure(-(-len(shown) // columns), columns, height=2.8)
     panels = np.atleast_1d(panels).ravel()
     for ax, at in zip(panels, shown, strict=False):
@@ -218,6 +228,8 @@ def _panels(data: Any, others: list[str], draw: Any) -> "Figure":
         ax.set_title(_place(part, [*rest, first]), fontsize=8)
     for ax in panels[len(shown) :]:
         ax.remove()
+    if left_out:
+        picture.suptitle(f"shown: {'; '.join(left_out)}", fontsize=8)
     return picture
 
 
@@ -233,6 +245,9 @@ def _positions(data: Any, dim: str, ax: "Axes", which: str) -> np.ndarray:
         steps = np.diff(np.log(values))
         if steps.std() < 0.2 * abs(steps.mean()):
             (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+    if values.dtype.kind in "iu" and len(values) <= 12:
+        (ax.set_xticks if which == "x" else ax.set_yticks)(values, [str(value) for value in values])
+        (ax.xaxis if which == "x" else ax.yaxis).set_ticks([], minor=True)
     return values
 
 
@@ -247,8 +262,10 @@ def _title(data: Any, dim: str) -> str:
     return whose + last.replace("_", " ")
 
 
-def _name(quantity: str) -> str:
-    return NAMES.get(quantity, quantity.replace("_", " "))
+def _name(data: Any, quantity: str) -> str:
+    if quantity == "success":
+        return SUCCESS
+    return str(data[quantity].attrs.get("long_name", quantity.replace("_", " ")))
 
 
 def _short(value: Any) -> str:

@@ -159,6 +159,14 @@ class Data:
             digest.update(np.ascontiguousarray(self.rows[i : i + step]).tobytes())
         return digest.hexdigest()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process reads a file itself: its rows do not travel."""
+        state = dict(self.__dict__)
+        if isinstance(self.source, str | Path):
+            state.pop("rows", None)
+            state["source"] = Path(self.source).absolute()
+        return state
+
     def __repr__(self) -> str:
         what = "an iterator" if self.rows is None else f"{len(self.rows)} rows"
         return f"Data({what} of {self.dim or '?'} numbers, order={self.order!r})"

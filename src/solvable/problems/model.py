@@ -86,7 +86,8 @@ def _suggestion(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
     named = [
         table for table in tables if "name" in table.model_fields and table.model_fields["name"].default in location
     ]
-    fields = sorted({name for table in named or tables for name in table.model_fields if name != "kind"})
+    found = {field.alias or name for table in named or tables for name, field in table.model_fields.items()}
+    fields = sorted(found - {"kind"})
     return f", must be one of {', '.join(fields)}" if fields else ""
 
 

@@ -3,7 +3,9 @@ give back what became of them; who gets what and what is kept is decided in `dri
 
 import os
 import signal
+import sys
 import time
+from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +20,8 @@ from solvable.sweeps.store import failure_key
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB")}
 IDLE = 30  # seconds after which a process without work, or without a parent, ends
+CHUNK_SECONDS = 0.25  # of work in a chunk, so that little is lost and little is said
+MESSAGE = 300  # characters that are kept of an error
 
 
 class Task(NamedTuple):
@@ -31,12 +35,14 @@ Chunk = tuple[Task, ...]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The encoded records of a chunk and the seconds it took; None where its worker died."""
+    """The encoded records of the first tasks of a chunk and the seconds they took; None where its worker died. `final`: others have
+    tried before, so the death is the last word. `error`: why the sweep cannot go on."""
 
     chunk: Chunk
     records: list[bytes] | None
     seconds: float = 0.0
-    final: bool = False  # the worker's death is the last word: others have tried before
+    final: bool = False
+    error: Exception | None = None
 
 
 class Engine(Protocol):
@@ -45,7 +51,9 @@ class Engine(Protocol):
         """How many chunks it works on at once."""
         ...
 
-    def submit(self, chunk: Chunk) -> None: ...
+    def submit(self, chunk: Chunk, *, alone: bool = False) -> None:
+        """`alone`: away from the others, where it can hurt none of them."""
+        ...
 
     def finished(self, timeout: float) -> list[Outcome]:
         """What ended since, waiting so long for the first."""
@@ -54,15 +62,22 @@ class Engine(Protocol):
     def close(self) -> None: ...
 
 
-def failure(task: Task, message: str) -> bytes:
-    return encode(Record(failure_key(task.key), {"failure": message}))
+def failure(task: Task, message: str, *, final: bool = True) -> bytes:
+    """`final`: it would fail again; else the next sweep tries."""
+    text = message if len(message) <= MESSAGE else f"{message[:MESSAGE]}..."
+    return encode(Record(failure_key(task.key), {"failure": text, "final": final}))
 
 
 def work(chunk: Chunk) -> tuple[list[bytes], float]:
-    """Compute a chunk, in whatever process this is. A point that cannot be computed gives a record that says why."""
+    """Compute a chunk, in whatever process this is, or as much of it as fits into the time of one: at least the first task. A point
+    that cannot be computed gives a record that says why."""
     began = time.perf_counter()
+    records = []
     with one_blas_thread():  # bits depend on how many there are
-        records = [_record(task) for task in chunk]
+        for task in chunk:
+            records.append(_record(task))
+            if time.perf_counter() - began > CHUNK_SECONDS:
+                break
     return records, time.perf_counter() - began
 
 
@@ -70,9 +85,10 @@ def _record(task: Task) -> bytes:
     try:
         about = {"content": task.measure.content(task.problem), "made_by": made_by()}
         return encode(Record(task.key, about, task.measure.compute(task.problem)))
-    except Exception as error:
-        text = str(error) or type(error).__name__
-        return failure(task, text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}")
+    except (ValueError, ArithmeticError) as error:  # of the point itself
+        return failure(task, str(error) or type(error).__name__)
+    except Exception as error:  # of this machine, perhaps
+        return failure(task, f"{type(error).__name__}: {error}", final=False)
 
 
 class Here:
@@ -83,7 +99,7 @@ class Here:
     def __init__(self) -> None:
         self._done: list[Outcome] = []
 
-    def submit(self, chunk: Chunk) -> None:
+    def submit(self, chunk: Chunk, *, alone: bool = False) -> None:  # noqa: ARG002
         self._done.append(Outcome(chunk, *work(chunk)))
 
     def finished(self, timeout: float) -> list[Outcome]:  # noqa: ARG002
@@ -97,48 +113,84 @@ class Here:
 def _prepare_worker() -> None:
     """A worker uses one core; Ctrl-C is for the process that has it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _one_core()
+
+
+@lru_cache
+def _one_core() -> None:
+    """For good: a limit that is lifted by one thread would be lifted for all."""
+    from threadpoolctl import threadpool_limits
+
     limit_cores(1)
+    threadpool_limits(1, user_api="blas")
 
 
-class Processes:
-    """Processes on this machine, of loky: when one dies, all chunks in flight come back and a new set is started."""
+class _Pool:
+    """Processes of loky. When one dies, all that were given work give it back, and new ones are started with the next."""
 
-    def __init__(self, workers: int | None = None) -> None:
-        self.width = workers or cores()
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
         self._executor: Any = None
-        self._pending: dict[Any, Chunk] = {}
+        self.pending: dict[Any, Chunk] = {}
+        self._broken: list[Chunk] = []
 
     def submit(self, chunk: Chunk) -> None:
+        from concurrent.futures.process import BrokenProcessPool
+
         from loky import ProcessPoolExecutor
 
         if self._executor is None:
-            self._executor = ProcessPoolExecutor(self.width, timeout=IDLE, initializer=_prepare_worker, env=ONE_THREAD)
-        self._pending[self._executor.submit(work, chunk)] = chunk
+            self._executor = ProcessPoolExecutor(
+                self.workers, timeout=IDLE, initializer=_prepare_worker, env=ONE_THREAD
+            )
+        try:
+            self.pending[self._executor.submit(work, chunk)] = chunk
+        except BrokenProcessPool:  # a death that nobody has looked at yet
+            self._broken.append(chunk)
 
-    def finished(self, timeout: float) -> list[Outcome]:
-        from concurrent.futures.process import BrokenProcessPool
-
-        done, _ = wait(self._pending, timeout, FIRST_COMPLETED)
-        found, broken = [], False
-        for future in done:
-            chunk = self._pending.pop(future)
-            try:
-                found.append(Outcome(chunk, *future.result()))
-            except BrokenProcessPool:
-                found.append(Outcome(chunk, None))
-                broken = True
-        if broken:
-            for future, chunk in self._pending.items():
-                kept = future.done() and not future.cancelled() and future.exception() is None
-                found.append(Outcome(chunk, *future.result()) if kept else Outcome(chunk, None))
-            self._pending = {}
+    def collect(self, done: Iterable[Any]) -> list[Outcome]:
+        found = [self._outcome(future, self.pending.pop(future)) for future in done if future in self.pending]
+        if any(outcome.records is None for outcome in found) or self._broken:
+            found += [self._outcome(future, chunk) for future, chunk in self.pending.items()]
+            found += [Outcome(chunk, None) for chunk in self._broken]
+            self.pending, self._broken = {}, []
             self.close()
         return found
+
+    def _outcome(self, future: Any, chunk: Chunk) -> Outcome:
+        from loky.process_executor import TerminatedWorkerError
+
+        try:
+            return Outcome(chunk, *future.result(timeout=0))
+        except (TerminatedWorkerError, TimeoutError, CancelledError):
+            return Outcome(chunk, None)
+        except Exception as error:  # what cannot travel between processes
+            hint = "workers=0 computes in this process"
+            return Outcome(chunk, None, error=ValueError(f"workers: a point cannot be sent to one ({error}); {hint}"))
 
     def close(self) -> None:
         if self._executor is not None:
             self._executor.shutdown(wait=True, kill_workers=True)
             self._executor = None
+
+
+class Processes:
+    """Processes on this machine, and one apart for tasks that may have killed theirs."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.width = workers or cores()
+        self._pools = {False: _Pool(self.width), True: _Pool(1)}
+
+    def submit(self, chunk: Chunk, *, alone: bool = False) -> None:
+        self._pools[alone].submit(chunk)
+
+    def finished(self, timeout: float) -> list[Outcome]:
+        done, _ = wait([future for pool in self._pools.values() for future in pool.pending], timeout, FIRST_COMPLETED)
+        return [outcome for pool in self._pools.values() for outcome in pool.collect(done)]
+
+    def close(self) -> None:
+        for pool in self._pools.values():
+            pool.close()
 
 
 class Cluster:
@@ -154,22 +206,28 @@ class Cluster:
         where = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
         try:
             self._client = Client(**where, timeout=15, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise ValueError(f"--cluster: no scheduler answers at {address} ({type(error).__name__})") from None
+        except (OSError, TimeoutError, ValueError):
+            raise ValueError(
+                f"--cluster: no scheduler answers at {address}; must be like tcp://host:8786 or a scheduler file"
+            ) from None
         self._pending: dict[Any, Chunk] = {}
+        self._width, self._asked = 0, 0.0
+        if not self._client.nthreads():
+            print("the cluster has no workers yet; waiting for them", file=sys.stderr)
 
     @property
     def width(self) -> int:
         """Workers may join and leave."""
-        return max(1, sum(self._client.nthreads().values()))
+        if time.monotonic() - self._asked > 1.0:
+            self._width, self._asked = max(1, sum(self._client.nthreads().values())), time.monotonic()
+        return self._width
 
-    def submit(self, chunk: Chunk) -> None:
+    def submit(self, chunk: Chunk, *, alone: bool = False) -> None:  # noqa: ARG002
         future = self._client.submit(_work_there, chunk, versions(), pure=False)
         self._pending[future] = chunk
 
     def finished(self, timeout: float) -> list[Outcome]:
         from distributed import wait as wait_for
-        from distributed.scheduler import KilledWorker
 
         try:
             with self._client.as_current():
@@ -178,16 +236,21 @@ class Cluster:
             return []
         except CancelledError:  # looked at below
             pass
-        found = []
-        for future in [one for one in self._pending if one.done()]:
-            chunk = self._pending.pop(future)
-            try:
-                found.append(Outcome(chunk, *future.result()))
-            except KilledWorker:
-                found.append(Outcome(chunk, None, final=True))
-            except CancelledError:
-                raise ConnectionError("--cluster: the scheduler has gone; what was stored stays") from None
-        return found
+        return [self._outcome(future, self._pending.pop(future)) for future in list(self._pending) if future.done()]
+
+    def _outcome(self, future: Any, chunk: Chunk) -> Outcome:
+        from distributed.scheduler import KilledWorker
+
+        try:
+            return Outcome(chunk, *future.result())
+        except KilledWorker:
+            return Outcome(chunk, None, final=True)
+        except CancelledError:
+            return Outcome(
+                chunk, None, error=ConnectionError("--cluster: the scheduler has gone; what was stored stays")
+            )
+        except Exception as error:
+            return Outcome(chunk, None, error=ValueError(f"--cluster: {error}"))
 
     def close(self) -> None:
         for future in self._pending:
@@ -196,10 +259,9 @@ class Cluster:
 
 
 def _work_there(chunk: Chunk, expected: dict[str, str]) -> tuple[list[bytes], float]:
-    """On a cluster many threads of one process may work: each keeps to one core."""
     if versions() != expected:
-        raise ValueError(f"--cluster: a worker has {versions()}, the sweep {expected}; must be the same")
-    limit_cores(1)
+        raise ValueError(f"a worker has {versions()}, the sweep {expected}; must be the same")
+    _one_core()
     return work(chunk)
 
 

@@ -47,7 +47,7 @@ class Expression:
 
     def _check(self, node: ast.AST) -> list[str]:
         """Refuse what is not arithmetic; the names that are used."""
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float, bool, str):
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float, bool):
             return []
         if isinstance(node, ast.Name | ast.Attribute):
             return [self._name(node)]
@@ -58,7 +58,8 @@ class Expression:
         if isinstance(node, ast.BoolOp):
             return [name for part in node.values for name in self._check(part)]
         if isinstance(node, ast.Compare) and all(type(op) in _COMPARE for op in node.ops):
-            return [name for part in (node.left, *node.comparators) for name in self._check(part)]
+            parts = [part for part in (node.left, *node.comparators) if not _is_text(part)]
+            return [name for part in parts for name in self._check(part)]
         called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
         if isinstance(node, ast.Call) and called in FUNCTIONS and not node.keywords:
             return [name for part in node.args for name in self._check(part)]
@@ -86,7 +87,10 @@ class Expression:
         if isinstance(node, ast.Name | ast.Attribute):
             return look(self._name(node))
         if isinstance(node, ast.BinOp):
-            value = _BINARY[type(node.op)](self._value(node.left, look), self._value(node.right, look))
+            left, right = self._value(node.left, look), self._value(node.right, look)
+            if not (isinstance(left, int | float) and isinstance(right, int | float)):
+                raise ValueError(f"calculates with {left!r:.40} and {right!r:.40}, must be numbers")
+            value = _BINARY[type(node.op)](left, right)
             if isinstance(value, complex) or not isinstance(value, int | float) or abs(value) > 1e300:
                 raise ValueError(f"gives {str(value)[:40]}, which is no number to use")
             return value
@@ -99,3 +103,7 @@ class Expression:
             values = [self._value(part, look) for part in (node.left, *node.comparators)]
             return all(_COMPARE[type(op)](*pair) for op, pair in zip(node.ops, pairwise(values), strict=True))
         return FUNCTIONS[node.func.id](*(self._value(part, look) for part in node.args))
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

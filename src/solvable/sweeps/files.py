@@ -1,6 +1,7 @@
 """Sweeps as files: the tables of a run, and [vary], [derive] and [sweep]."""
 
 import copy
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,7 +11,7 @@ from pydantic import Field
 from solvable.descriptions import read_content
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model, Plain
-from solvable.problems.problem import SWEEP_TABLES, read_tables
+from solvable.problems.problem import RUN_TABLES, SWEEP_TABLES, read_tables
 from solvable.sweeps.expressions import Expression
 from solvable.sweeps.grid import axis_values
 from solvable.sweeps.measures import Measure, Recovery, Run
@@ -63,6 +64,12 @@ def read(path: str | Path) -> Sweep:
     """Plan the sweep of a .toml or .json file."""
     path = Path(path)
     tables = read_tables(path)
+    known = (*Problem.model_fields, *RUN_TABLES, *SWEEP_TABLES)
+    unknown = [
+        f"{name}: is not a table here, must be one of {', '.join(known)}" for name in tables if name not in known
+    ]
+    if unknown:
+        raise InvalidProblem(unknown)
     is_recovery = "recovery" in tables
     given = {name: tables.pop(name, {}) for name in SWEEP_TABLES}
     for name, table in given.items():
@@ -94,8 +101,8 @@ def _base(
     filled = copy.deepcopy(tables)
     values: dict[str, Any] = {name: axis[0] for name, axis in vary.items()}
     for name, rule in derive.items():
-        look = lambda wanted: values[wanted] if wanted in values else _get(tables, wanted)  # noqa: E731
-        values[name] = Expression(rule)(look) if isinstance(rule, str) else rule
+        with suppress(ValueError):  # the grid tells, unless the file lacks this very field
+            values[name] = Expression(str(rule))(lambda wanted: _get(values if wanted in values else tables, wanted))
     for name, value in values.items():
         part = name.partition(".")[0]
         if name != "level" and "." in name and part in (*Problem.model_fields, "start", "level", "run"):
@@ -137,7 +144,7 @@ def _axis(name: str, given: Any) -> Any:
 
 def _get(tables: dict[str, Any], name: str) -> Any:
     value: Any = tables
-    for word in name.split("."):
+    for word in [name] if name in tables else name.split("."):
         if not isinstance(value, dict) or word not in value:
             raise ValueError(f"{name}: is not in the file")
         value = value[word]

@@ -1,6 +1,8 @@
 """All results of a sweep as one labelled dataset, read from the store when they are looked at; and as files."""
 
 import csv
+import json
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +14,12 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from solvable.results.files import write_whole
-from solvable.sweeps.records import KEY, MANIFEST, Record
+from solvable.sweeps.records import KEY, MANIFEST, Damaged, Record, check, fields
 from solvable.sweeps.store import Records, failure_key
 
 ENDINGS = (".nc", ".parquet", ".csv")
-SLAB = 1 << 16  # rows of a table that are in memory at once
+SLAB = 1 << 18  # numbers that are in memory at once where files are written
+INNER = ("run", "instance", "time")  # dimensions of tables, beside the axes
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,8 @@ class Shape:
 
 
 class Cells(BackendArray):
-    """A variable over the grid. Cells without a result, and what a smaller result leaves open, are NaN (text: empty)."""
+    """A variable over the grid. Cells without a result, and what a smaller result leaves open, are NaN (text: empty). `keys` has
+    zeros where there was no result when the dataset was made: it does not change while it is looked at."""
 
     def __init__(self, store: Records, keys: np.ndarray, name: str, shape: Shape) -> None:
         self._store, self._keys, self._name, self._inner = store, keys, name, shape.sizes
@@ -55,14 +59,11 @@ class Cells(BackendArray):
         result = np.full((len(flat), *sizes), gap, dtype=self.dtype)
         room = np.empty(self._inner, dtype=self.dtype)
         for i, cell in enumerate(flat):
-            name = cell.tobytes()
-            if not self._store.has(name):
-                continue
-            found = self._store.read(name).arrays.get(self._name)
+            found = self._values(cell.tobytes()) if cell.any() else None
             if found is None:
                 continue
             room[...] = gap
-            room[tuple(slice(size) for size in found.values.shape)] = found.values
+            room[tuple(slice(size) for size in found.shape)] = found
             part = room
             for axis in reversed(range(room.ndim)):
                 part = np.take(part, chosen[outer + axis], axis=axis)
@@ -70,58 +71,123 @@ class Cells(BackendArray):
         grid = [one.size for one in chosen[:outer] if one.ndim]
         return result.reshape((*grid, *sizes))
 
+    def _values(self, key: bytes) -> np.ndarray | None:
+        try:
+            content = self._store.encoded(key)
+            check(content)
+            field = fields(content).get(self._name)
+        except (Damaged, KeyError) as error:
+            _warn(error)
+            return None
+        return None if field is None else field.values(content)
+
+
+def _warn(error: Exception) -> None:
+    warnings.warn(f"a result is damaged and left out ({error}); the sweep computes it again", stacklevel=2)
+
 
 def dataset(store: Records, manifest: Record) -> xarray.Dataset:
     """One dimension for each axis, then those within a point. `done` tells which points are there, `failure` why others are not."""
     axes = manifest.about["axes"]
     shape = tuple(len(axis["values"][0]) for axis in axes)
     dims = [axis["dim"] for axis in axes]
-    keys = manifest.arrays["keys"].values.reshape(*shape, KEY)
-    flat = keys.reshape(-1, KEY)
+    flat = manifest.arrays["keys"].values.copy()
     names = [cell.tobytes() if cell.any() else None for cell in flat]
-    done = np.array([name is not None and store.has(name) for name in names]).reshape(shape)
-    variables: dict[str, Any] = {"done": (dims, done), "failure": (dims, _failures(store, names).reshape(shape))}
-    shapes = _shapes(store, [name for name, there in zip(names, done.flat, strict=True) if there and name is not None])
-    coordinates = {
+    shapes, times, done = _scan(store, names)
+    flat[~done] = 0
+    keys = flat.reshape(*shape, KEY)
+    variables: dict[str, Any] = {
+        "done": (dims, done.reshape(shape)),
+        "failure": (dims, _failures(store, names, done).reshape(shape)),
+    }
+    coordinates: dict[str, Any] = {
         name: (axis["dim"], np.array(values), {"field": field})
         for axis in axes
         for name, field, values in zip(axis["names"], axis["fields"], axis["values"], strict=True)
     }
     for name, one in shapes.items():
         lazy = indexing.LazilyIndexedArray(Cells(store, keys, name, one))
-        variables[name] = xarray.Variable((*dims, *one.dims), lazy)
-    made = xarray.Dataset(variables, coordinates, {"title": manifest.about["title"], "sweep": manifest.key.hex()})
-    return _with_time(made, tuple(dims))
+        made = xarray.Variable((*dims, *one.dims), lazy, _labels(name, manifest))
+        if name != "time":
+            variables[name] = made
+        elif times is None:  # every point has its own
+            coordinates["at_time"] = made
+    if times is not None:
+        coordinates["time"] = ("time", times, _labels("time", manifest))
+    attributes = {
+        "title": manifest.about["title"],
+        "sweep": manifest.key.hex(),
+        "problem": json.dumps(manifest.about["problem"]),
+        "first_point": json.dumps(manifest.about["first"]),
+    }
+    return xarray.Dataset(variables, coordinates, attributes)
 
 
-def _failures(store: Records, names: list[bytes | None]) -> np.ndarray:
-    texts = [""] * len(names)
-    for i, name in enumerate(names):
-        if name is not None and not store.has(name) and store.has(failure_key(name)):
-            texts[i] = store.read(failure_key(name)).failure or ""
-    return np.array(texts)
+def _labels(name: str, manifest: Record) -> dict[str, str]:
+    """What a variable is called, with its unit."""
+    run = manifest.about["first"].get("run", {})
+    clock = run.get("clock", "time")
+    unit = "α" if clock == "alpha" else clock
+    stop = run.get("stop")
+    names = {
+        "time": "α = steps / dim" if clock == "alpha" else clock,
+        "exit_time": f"{'time to half the first risk' if stop is None else 'time to the threshold'}, {unit}",
+        "end_time": f"time at the end, {unit}",
+        "risk": "risk",
+        "start_risk": "first risk",
+        "end_risk": "risk at the end",
+        "nfev": "evaluations",
+        "fewest": "fewest samples that determine the teacher",
+    }
+    return {"long_name": names[name]} if name in names else {}
 
 
-def _shapes(store: Records, keys: list[bytes]) -> dict[str, Shape]:
-    shapes: dict[str, Shape] = {}
-    for key in keys:
-        for name, (dims, values) in store.read(key).arrays.items():
-            dtype = values.dtype if values.dtype.kind in "fU" else np.dtype(float)
-            one = Shape(dims, values.shape, dtype)
-            shapes[name] = shapes[name].join(one, name) if name in shapes else one
-    return shapes
+def _scan(store: Records, names: list[bytes | None]) -> tuple[dict[str, Shape], np.ndarray | None, np.ndarray]:
+    """The variables of all results; the output times, if all have the same; and which results there are."""
+    shapes: dict[tuple[str, tuple[int, ...], str], Shape] = {}
+    joined: dict[str, Shape] = {}
+    first: tuple[bytes, np.ndarray] | None = None
+    same = True
+    done = np.array([name is not None and store.has(name) for name in names], dtype=bool)
+    for i in np.flatnonzero(done):
+        key = names[i]
+        assert key is not None
+        try:
+            content = store.encoded(key)
+            found = fields(content)
+        except (Damaged, KeyError) as error:
+            _warn(error)
+            done[i] = False
+            continue
+        for name, field in found.items():
+            kind = (name, field.shape, field.dtype.str)
+            if kind not in shapes:
+                dtype = field.dtype.newbyteorder("=") if field.dtype.kind in "fU" else np.dtype(float)
+                shapes[kind] = Shape(field.dims, field.shape, dtype)
+                joined[name] = joined[name].join(shapes[kind], name) if name in joined else shapes[kind]
+        if same and "time" in found:
+            field = found["time"]
+            raw = content[field.offset : field.offset + field.size]
+            first = first or (raw, field.values(content))
+            same = raw == first[0]
+    return joined, first[1] if same and first is not None else None, done
 
 
-def _with_time(data: xarray.Dataset, dims: tuple[str, ...]) -> xarray.Dataset:
-    """Times that all points share become the coordinate of their dimension; else they stay a variable, `clock`."""
-    if "time" not in data.variables:
-        return data
-    times, done = data["time"].values, data["done"].values
-    rows = times.reshape(-1, times.shape[-1])[done.ravel()]
-    data = data.drop_vars("time")
-    if len(rows) and (rows == rows[0]).all():
-        return data.assign_coords(time=rows[0])
-    return data.assign_coords(clock=((*dims, "time"), times))
+def _failures(store: Records, names: list[bytes | None], done: np.ndarray) -> np.ndarray:
+    texts = np.full(len(names), "", dtype=object)
+    for i in np.flatnonzero(~done):
+        name = names[i]
+        if name is not None and store.has(failure_key(name)):
+            try:
+                texts[i] = store.read(failure_key(name)).failure or ""
+            except Damaged as error:
+                _warn(error)
+    return texts
+
+
+def keys_in(manifest: Record) -> list[bytes]:
+    """Of the points of a sweep."""
+    return [cell.tobytes() for cell in manifest.arrays["keys"].values if cell.any()]
 
 
 def sweeps_in(store: Records) -> list[Record]:
@@ -130,22 +196,19 @@ def sweeps_in(store: Records) -> list[Record]:
     return sorted(found, key=lambda record: (record.about["title"], record.key))
 
 
-def keys_in(manifest: Record) -> list[bytes]:
-    """Of the points of a sweep."""
-    return [cell.tobytes() for cell in manifest.arrays["keys"].values if cell.any()]
-
-
 def export(data: xarray.Dataset, path: str | Path) -> Path:
     """Write a dataset as .nc (all of it), or as .csv or .parquet: a table with a row for each point, run and time, without
-    matrices. A part is in memory at a time."""
+    matrices; the columns of the axes are called as the fields. A part is in memory at a time."""
     path = Path(path)
-    if path.suffix not in ENDINGS:
-        raise ValueError(f"{path}: must end in {', '.join(ENDINGS)}")
     writers: dict[str, Callable[[str], None]] = {
         ".nc": lambda temporary: _write_netcdf(data, temporary),
         ".csv": lambda temporary: _write_csv(data, temporary),
         ".parquet": lambda temporary: _write_parquet(data, temporary),
     }
+    if path.suffix not in writers:
+        raise ValueError(f"{path}: must end in {', '.join(ENDINGS)}")
+    if not bool((data["done"] | (data["failure"] != "")).any()):
+        raise ValueError("gather: no point of the sweep is there yet")
     return write_whole(path, writers[path.suffix])
 
 
@@ -154,43 +217,56 @@ def _write_netcdf(data: xarray.Dataset, path: str) -> None:
     import h5py
 
     with h5netcdf.File(path, "w") as file:
-        file.attrs.update(data.attrs)
+        aside = [str(name) for name in data.coords if name not in data.dims]
+        file.attrs.update(data.attrs | ({"coordinates": " ".join(aside)} if aside else {}))
         file.dimensions = dict(data.sizes)
         for name, variable in data.variables.items():
-            dtype = {"U": h5py.string_dtype(), "b": np.dtype(np.int8)}.get(variable.dtype.kind, variable.dtype)
+            text = variable.dtype.kind in "UO"
+            truth = variable.dtype.kind == "b"
+            dtype = h5py.string_dtype() if text else np.dtype(np.int8) if truth else variable.dtype
             made = file.create_variable(name, variable.dims, dtype)
-            made.attrs.update(variable.attrs)
-            for part in _slabs(variable):
-                made[part] = variable[part].values.astype(object if variable.dtype.kind == "U" else dtype)
+            made.attrs.update(variable.attrs | ({"dtype": "bool"} if truth else {}))
+            for part in _blocks(variable.shape):
+                made[part] = variable[part].values.astype(object if text else dtype)
 
 
-def _slabs(variable: xarray.Variable) -> Iterator[Any]:
-    """Parts along the first dimension, each small enough for memory."""
-    if variable.ndim == 0:
+def _blocks(shape: tuple[int, ...], each: int = 1) -> Iterator[Any]:
+    """Slices that cover an array whose entries count as `each`, of at most SLAB numbers (or one entry, if that is more)."""
+    if not shape:
         yield ...
         return
-    step = max(1, SLAB * variable.sizes[variable.dims[0]] // max(1, variable.size))
-    for begin in range(0, variable.shape[0], step):
-        yield slice(begin, begin + step)
+    sizes, room = [1] * len(shape), SLAB // each
+    for axis in reversed(range(len(shape))):
+        sizes[axis] = max(1, min(shape[axis], room))
+        room //= sizes[axis]
+    starts = [range(0, size, step) for size, step in zip(shape, sizes, strict=True)]
+    for corner in np.ndindex(*(len(one) for one in starts)):
+        begins = [one[i] for one, i in zip(starts, corner, strict=True)]
+        yield tuple(slice(begin, begin + step) for begin, step in zip(begins, sizes, strict=True))
 
 
 def _tables(data: xarray.Dataset) -> Iterator[Any]:
-    """Data frames, one after the other: tidy, with a row for each point (that is done), run or instance, and time."""
-    inner = [dim for dim in ("run", "instance", "time") if dim in data.dims]
+    """Data frames, one after the other: a row for each point, run or instance, and time; one for a point that failed."""
+    inner = [dim for dim in INNER if dim in data.dims]
     outer = [str(dim) for dim in data["done"].dims]
-    table = data.drop_vars([name for name in data.data_vars if not set(data[name].dims) <= {*outer, *inner}])
-    table = table.drop_dims([dim for dim in table.dims if dim not in (*outer, *inner)])
-    rows = int(np.prod([table.sizes[dim] for dim in (*outer, *inner)]))
-    step = max(1, SLAB * table.sizes[outer[0]] // max(1, rows))
-    for begin in range(0, table.sizes[outer[0]], step):
-        part = table.isel({outer[0]: slice(begin, begin + step)}).load()
-        frame = part.to_dataframe(dim_order=[*outer, *inner]).reset_index()
-        real = frame["done"]  # without the rows that only fill a box
+    table = data.drop_dims([dim for dim in data.dims if dim not in (*outer, *inner)])
+    each = int(np.prod([table.sizes[dim] for dim in inner], dtype=np.int64))
+    fields = {name: table[name].attrs.get("field", name) for name in table.coords}
+    order = [*(name for name in table.coords if name not in inner), *inner, *table.data_vars]
+    for part in _blocks(data["done"].shape, each):
+        block = table.isel(dict(zip(outer, part, strict=True))).load()
+        frame = block.to_dataframe(dim_order=[*outer, *inner]).reset_index()
+        real = frame["done"].copy()  # without the rows that only fill a box
         if "ending" in frame:
             real &= frame["ending"] != ""
-        for name in {"fewest", "clock"} & {*frame.columns}:
+        for name in {"fewest", "at_time"} & {*frame.columns}:
             real &= frame[name].notna()
-        yield frame[real].drop(columns=["done", "failure"])
+        first = np.arange(len(frame)) % each == 0
+        real |= (frame["failure"] != "") & first
+        frame = frame[real][[name for name in order if name in frame.columns and name != "done"]]
+        if "at_time" in frame:
+            frame = frame.drop(columns="time", errors="ignore").rename(columns={"at_time": "time"})
+        yield frame.rename(columns=fields)
 
 
 def _write_csv(data: xarray.Dataset, path: str) -> None:
@@ -208,12 +284,14 @@ def _write_parquet(data: xarray.Dataset, path: str) -> None:
         from pyarrow import parquet
     except ImportError:
         raise ValueError("parquet: needs pyarrow; install solvable[parquet]") from None
+    kinds = {"i": pyarrow.int64(), "u": pyarrow.int64(), "f": pyarrow.float64(), "b": pyarrow.bool_()}
     writer = None
     try:
         for frame in _tables(data):
-            table = pyarrow.Table.from_pandas(frame, preserve_index=False)
-            writer = writer or parquet.ParquetWriter(path, table.schema)
-            writer.write_table(table.cast(writer.schema))
+            types = [(name, kinds.get(frame[name].dtype.kind, pyarrow.string())) for name in frame.columns]
+            schema = pyarrow.schema(types) if writer is None else writer.schema
+            writer = writer or parquet.ParquetWriter(path, schema)
+            writer.write_table(pyarrow.Table.from_pandas(frame, schema=schema, preserve_index=False))
     finally:
         if writer is not None:
             writer.close()

@@ -14,7 +14,7 @@ from solvable.sweeps.expressions import FUNCTIONS, Expression
 from solvable.sweeps.measures import Measure, field_of
 from solvable.sweeps.records import KEY, MANIFEST, Labelled, Record, key_of
 
-MOST = 10_000_000  # points
+MOST = 1_000_000  # points
 Look = Callable[[str], Any]
 Rule = Callable[[Mapping[str, Any]], Any] | str
 
@@ -96,7 +96,8 @@ class Grid:
             part = name.partition(".")[0]
             if "." in name and part not in known:
                 raise ValueError(f"{name}: cannot vary, must begin with one of {', '.join(known)}")
-            if "." not in name and name != "level" and (name in known or not name.isidentifier() or name in FUNCTIONS):
+            taken = name in known or name in FUNCTIONS or name in RESERVED or not name.isidentifier()
+            if "." not in name and name != "level" and taken:
                 raise ValueError(f"{name}: is no name for a variable; fields are dotted, as student.width")
         for name in self.derive:
             if name in varied:
@@ -149,14 +150,14 @@ class Grid:
 
     def _point(self, number: int, values: dict[str, Any]) -> Point | None:
         at = _Values(self, values)
+        early = isinstance(self.where, Expression) and not self.derive.keys() & set(self.where.names)
+        if early and not self._keeps(at):  # before what need not make sense there
+            return None
         for name, rule in self.derive.items():
             values[name] = _plain(rule(at.__getitem__ if isinstance(rule, Expression) else at))
-        if self.where is not None:
-            kept = self.where(at.__getitem__ if isinstance(self.where, Expression) else at)
-            if not isinstance(kept, bool | np.bool_):
-                raise ValueError(f"where: gives {kept!r}, must be true or false")
-            if not kept:
-                return None
+        if not early and not self._keeps(at):
+            return None
+        values = {name: self._whole(name, value) for name, value in values.items()}
         of_problem = {name: value for name, value in values.items() if name.partition(".")[0] in Problem.model_fields}
         of_measure = {name: value for name, value in values.items() if name.partition(".")[0] in self.measure.parts}
         problem = self.problem
@@ -164,6 +165,24 @@ class Grid:
             problem = problem.replace(**{name.replace(".", "__"): value for name, value in of_problem.items()})
         measure = (self.measure.vary(of_measure) if of_measure else self.measure).settle(problem)
         return Point(number, key_of(measure.content(problem)), problem, measure)
+
+    def _keeps(self, at: _Values) -> bool:
+        if self.where is None:
+            return True
+        kept = self.where(at.__getitem__ if isinstance(self.where, Expression) else at)
+        if not isinstance(kept, bool | np.bool_):
+            raise ValueError(f"where: gives {kept!r}, must be true or false")
+        return bool(kept)
+
+    def _whole(self, name: str, value: Any) -> Any:
+        """4.0 is 4 where a whole number is meant."""
+        if not isinstance(value, float) or not value.is_integer() or "." not in name:
+            return value
+        try:
+            now = _Values(self, {})[name]
+        except ValueError:
+            return value
+        return int(value) if isinstance(now, int) and not isinstance(now, bool) else value
 
     def manifest(self, points: Sequence[Point], title: str) -> Record:
         """A record of the sweep itself: its axes, and the key of every cell (zeros where there is no point)."""
@@ -179,14 +198,21 @@ class Grid:
             }
             for dim, axis in zip(self.dims, self.axes, strict=True)
         ]
-        about = {"kind": "sweep", "title": title, "axes": axes, "problem": json.loads(self.problem.to_json())}
+        first = points[0]
+        about = {
+            "kind": "sweep",
+            "title": title,
+            "axes": axes,
+            "problem": json.loads(self.problem.to_json()),
+            "first": first.measure.content(first.problem),
+        }
         name = key_of([about, keys.tobytes().hex()])
         return Record(MANIFEST + name[len(MANIFEST) :], about, {"keys": Labelled(("point", "byte"), keys)})
 
 
 RESERVED = {
-    "done", "failure", "risk", "risk_error", "time", "run", "instance", "student", "student_", "teacher", "readout", "mean",
-    "start_risk", "end_risk", "exit_time", "end_time", "ending", "nfev", "fewest", "standard_error", "student_overlap",
+    "at_time", "done", "failure", "risk", "risk_error", "time", "run", "instance", "student", "student_", "teacher", "readout",
+    "mean", "start_risk", "end_risk", "exit_time", "end_time", "ending", "nfev", "fewest", "standard_error", "student_overlap",
     "cross_overlap", "training_loss", "population_loss",
 }  # fmt: skip
 
@@ -204,10 +230,14 @@ def axis_values(name: str, given: Any) -> tuple[Any, ...]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _label(value: Any) -> Any:
+    if isinstance(value, int) and abs(value) >= 2**63:  # beyond what coordinates can hold
+        return str(value)
     if isinstance(value, dict):
         return " ".join([str(value.get("name", "")), *(f"{k}={v}" for k, v in value.items() if k != "name")]).strip()
     return value if isinstance(value, bool | int | float | str) else str(value)

@@ -65,6 +65,12 @@ class Run:
         for name in self.keep:
             if name not in KEPT:
                 raise ValueError(f"keep: {name!r} given, must be among {', '.join(KEPT)}")
+        if self.run.stop is not None:
+            self.run.stop.threshold()
+        if self.run.keep_blocks:
+            raise ValueError("run.keep_blocks: given, but a sweep keeps what `keep` names; leave it out")
+        if self.level.settings().get("data") == "iterator":
+            raise ValueError("level.data: an iterator given, but points need the same rows; give an array or a file")
         if self.run.until is None and self.run.times is None:
             raise ValueError("run.until: is missing; a sweep needs `until` or `times`")
         if not isinstance(self.starts, int) or isinstance(self.starts, bool) or self.starts < 1:
@@ -171,6 +177,14 @@ class Recovery:
 
     parts = ("recovery",)
 
+    def __post_init__(self) -> None:
+        for name, least in [("instances", 1), ("seed", 0)]:
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ValueError(f"recovery.{name}: {value!r} given, must be a whole number, at least {least}")
+        if self.by not in ("certificate", "flow"):
+            raise ValueError(f"recovery.by: {self.by!r} given, must be 'certificate' or 'flow'")
+
     def look(self, name: str) -> Any:
         return field_of(name, self, name.partition(".")[2])
 
@@ -223,7 +237,8 @@ def changed(part: str, value: Any, changes: dict[str, Any]) -> Any:
     try:
         return replace(value, **changes)
     except ValueError as error:
-        raise ValueError(f"{part}.{error}") from None
+        text = str(error)
+        raise ValueError(text if text.startswith(f"{part}.") else f"{part}.{text}") from None
 
 
 def _fields(value: Any) -> list[str]:

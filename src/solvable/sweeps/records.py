@@ -1,15 +1,17 @@
 """The result of one point as bytes: labelled arrays and what they are about, with a checksum. Nothing is pickled.
 
     key (32) | length of the body (8) | body | sha256 of all before (32)
-    body = length of the header (8) | header as JSON | the arrays' bytes, one after the other
+    body = length of the layout (8) | length of the rest of the header (8) | layout | header | the arrays' bytes
+    layout = [name, dimensions, type, shape] of each array, as JSON; header = what the arrays are about, as JSON
 
-Everything is little-endian. Equal results have equal bytes: no time, host or path is in them.
+Everything is little-endian. Equal results of one kind of machine have equal bytes: no time, host or path is in them.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,38 +50,68 @@ def key_of(content: Any) -> bytes:
 
 
 def encode(record: Record) -> bytes:
-    header: dict[str, Any] = {"about": record.about, "arrays": []}
+    layout: list[Any] = []
     parts = []
     for name, (dims, values) in sorted(record.arrays.items()):
         array = np.ascontiguousarray(values)
         if array.dtype.kind not in KINDS:
             raise TypeError(f"{name}: arrays of {array.dtype} cannot be stored")
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        header["arrays"].append([name, list(dims), array.dtype.str, list(np.shape(values))])
+        layout.append([name, list(dims), array.dtype.str, list(np.shape(values))])
         parts.append(array.tobytes())
-    text = json.dumps(header, sort_keys=True).encode()
-    body = b"".join([len(text).to_bytes(LENGTH, "little"), text, *parts])
+    texts = [json.dumps(layout).encode(), json.dumps(record.about, sort_keys=True).encode()]
+    body = b"".join([*(len(text).to_bytes(LENGTH, "little") for text in texts), *texts, *parts])
     sealed = record.key + len(body).to_bytes(LENGTH, "little") + body
     return sealed + hashlib.sha256(sealed).digest()
 
 
-def check(content: bytes | memoryview) -> bytes:
+def check(content: bytes) -> bytes:
     """The key of an encoded record; raises Damaged unless every byte is as written."""
     if len(content) < HEAD + DIGEST or hashlib.sha256(content[:-DIGEST]).digest() != content[-DIGEST:]:
         raise Damaged("a record's checksum does not fit its content")
     return bytes(content[:KEY])
 
 
-def decode(content: bytes | memoryview) -> Record:
-    key = check(content)
-    body = content[HEAD:-DIGEST]
-    end = LENGTH + int.from_bytes(body[:LENGTH], "little")
-    header = json.loads(bytes(body[LENGTH:end]))
-    arrays = {}
-    for name, dims, kind, shape in header["arrays"]:
+class Field(NamedTuple):
+    """Where an array is within a record, and what."""
+
+    dims: tuple[str, ...]
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    offset: int
+    size: int
+
+    def values(self, content: bytes) -> np.ndarray:
+        count = int(np.prod(self.shape, dtype=np.int64))
+        array = np.frombuffer(content, self.dtype, count, self.offset).reshape(self.shape)
+        return array.astype(self.dtype.newbyteorder("="), copy=False)
+
+
+def fields(content: bytes) -> dict[str, Field]:
+    """The arrays of an encoded record, unread and unchecked. Many records have the same ones: they are parsed once."""
+    first, second = (int.from_bytes(content[at : at + LENGTH], "little") for at in (HEAD, HEAD + LENGTH))
+    begin = HEAD + 2 * LENGTH
+    try:
+        return _parse(content[begin : begin + first], begin + first + second)
+    except (ValueError, TypeError):
+        raise Damaged("a record's header is damaged") from None
+
+
+@lru_cache(maxsize=1024)
+def _parse(layout: bytes, offset: int) -> dict[str, Field]:
+    found = {}
+    for name, dims, kind, shape in json.loads(layout):
         dtype = np.dtype(kind)
-        count = int(np.prod(shape, dtype=np.int64))
-        values = np.frombuffer(body, dtype, count, end).reshape(shape)
-        arrays[name] = Labelled(tuple(dims), values.astype(dtype.newbyteorder("="), copy=False))
-        end += count * dtype.itemsize
-    return Record(key, header["about"], arrays)
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        found[name] = Field(tuple(dims), dtype, tuple(shape), offset, size)
+        offset += size
+    return found
+
+
+def decode(content: bytes) -> Record:
+    key = check(content)
+    first, second = (int.from_bytes(content[at : at + LENGTH], "little") for at in (HEAD, HEAD + LENGTH))
+    begin = HEAD + 2 * LENGTH + first
+    about = json.loads(content[begin : begin + second])
+    arrays = {name: Labelled(field.dims, field.values(content)) for name, field in fields(content).items()}
+    return Record(key, about, arrays)

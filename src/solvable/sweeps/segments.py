@@ -34,8 +34,8 @@ class Salvage(NamedTuple):
     lost: int
 
 
-def write(directory: Path, records: Iterable[bytes]) -> tuple[str, dict[bytes, Place]]:
-    """Write encoded records as one segment; when this returns they are on the disk. Its name, and where they are."""
+def write(directory: Path, records: Iterable[bytes]) -> tuple[str, int, dict[bytes, Place]]:
+    """Write encoded records as one segment; when this returns they are on the disk. Its name and size, and where they are."""
     parts, entries, offset = [MAGIC], [], len(MAGIC)
     for record in records:
         parts.append(record)
@@ -47,7 +47,7 @@ def write(directory: Path, records: Iterable[bytes]) -> tuple[str, dict[bytes, P
     name = hashlib.sha256(content).hexdigest()[:32] + SUFFIX
     if not (directory / name).exists():
         write_bytes(directory / name, content)
-    return name, {key: Place(name, at, size) for key, at, size in entries}
+    return name, len(content), {key: Place(name, at, size) for key, at, size in entries}
 
 
 def read_index(path: Path) -> dict[bytes, Place]:
@@ -77,8 +77,15 @@ def _number(part: bytes) -> int:
     return int.from_bytes(part, "little")
 
 
+def read_all(path: Path) -> dict[bytes, bytes]:
+    """All records of a sound segment."""
+    content = path.read_bytes()
+    return {key: content[at : at + size] for key, (_, at, size) in read_index(path).items()}
+
+
 class Reader:
-    """A segment that is open. (Not mapped into memory: a file that another machine removes would then kill the process.)"""
+    """A segment that is open; never copied, see `Store`. (Not mapped into memory: a file that another machine removes would then
+    kill the process.)"""
 
     def __init__(self, path: Path) -> None:
         self._handle = os.open(path, os.O_RDONLY)

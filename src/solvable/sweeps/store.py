@@ -1,17 +1,18 @@
 """Records on disk, for any number of processes at once.
 
 Records come in segments that are written whole and never changed, so nothing is locked and nothing can be half written. Two
-processes may write the same record: then it is there twice, with equal bytes. Compaction writes a large segment before it
-removes the small ones it was made of.
+processes may write the same record: then it is there twice, and the segment whose name is smaller counts. Compaction removes a
+segment only when every record in it is in another one, on the disk and checked.
 """
 
+import errno
 import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from solvable.results.files import write_bytes
 from solvable.sweeps import segments
@@ -22,8 +23,9 @@ FORMAT = 1
 SMALL = 4 << 20  # bytes of segments that compaction joins
 LARGE = 64 << 20  # bytes it joins them to
 OPEN = 32  # segments
-MANY = 64  # small segments at which it does so by itself
+MANY = 64  # small segments of its own at which a process joins them
 STALE = 86400.0  # seconds after which a file that was never finished is removed
+GONE = (errno.ENOENT, errno.ESTALE)
 
 
 class Damage(NamedTuple):
@@ -37,16 +39,6 @@ class Damage(NamedTuple):
         return f"{self.segment}: damaged; records lost: {self.lost}, kept: {self.kept}"
 
 
-class Records(Protocol):
-    """What sweeps ask of a store."""
-
-    def refresh(self) -> None: ...
-    def add(self, records: Iterable[bytes]) -> None: ...
-    def read(self, key: bytes) -> Record: ...
-    def has(self, key: bytes) -> bool: ...
-    def keys(self) -> Iterator[bytes]: ...
-
-
 class Status(NamedTuple):
     """Of a sweep."""
 
@@ -57,6 +49,17 @@ class Status(NamedTuple):
     @property
     def missing(self) -> int:
         return self.points - self.done - self.failed
+
+
+class Records(Protocol):
+    """What sweeps ask of a store."""
+
+    def refresh(self) -> None: ...
+    def add(self, records: Iterable[bytes]) -> None: ...
+    def has(self, key: bytes) -> bool: ...
+    def keys(self) -> Iterator[bytes]: ...
+    def encoded(self, key: bytes) -> bytes: ...
+    def read(self, key: bytes) -> Record: ...
 
 
 def failure_key(key: bytes) -> bytes:
@@ -82,14 +85,20 @@ class Memory:
     def add(self, records: Iterable[bytes]) -> None:
         self._records |= {check(record): record for record in records}
 
-    def read(self, key: bytes) -> Record:
-        return decode(self._records[key])
-
     def has(self, key: bytes) -> bool:
         return key in self._records
 
     def keys(self) -> Iterator[bytes]:
         return iter(list(self._records))
+
+    def encoded(self, key: bytes) -> bytes:
+        return self._records[key]
+
+    def read(self, key: bytes) -> Record:
+        return decode(self._records[key])
+
+    def __deepcopy__(self, memo: Any) -> "Memory":  # records never change: a copied dataset reads the same
+        return self
 
 
 class Store:
@@ -101,17 +110,26 @@ class Store:
         mark = self.directory / "store.json"
         if not mark.is_file():
             if not create:
-                raise FileNotFoundError(2, "Not a store of sweeps", str(self.directory))
+                what = "Not a store of sweeps" if self.directory.exists() else "No such directory"
+                raise FileNotFoundError(2, what, str(self.directory))
             if self.directory.exists() and any(self.directory.iterdir()) and not self._segments.is_dir():
                 raise ValueError(f"{self.directory}: holds other files, must be a store or an empty or new directory")
             self._segments.mkdir(parents=True, exist_ok=True)
             write_bytes(mark, (json.dumps({"format": FORMAT}) + "\n").encode())
         self._check_format(mark)
+        self._known: dict[str, dict[bytes, Place]] = {}  # what each segment holds
         self._index: dict[bytes, Place] = {}
-        self._sizes: dict[str, int] = {}  # of the segments that are in the index
+        self._sizes: dict[str, int] = {}
+        self._own: list[str] = []  # segments that this process wrote
         self._open: dict[str, segments.Reader] = {}
         self._broken: set[str] = set()  # segments without a readable index
         self.refresh()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.directory,)
+
+    def __deepcopy__(self, memo: Any) -> "Store":  # records never change: a copied dataset reads the same
+        return self
 
     def _check_format(self, mark: Path) -> None:
         try:
@@ -124,55 +142,57 @@ class Store:
     def refresh(self) -> None:
         """See what other processes have written."""
         there = {entry.name: entry for entry in os.scandir(self._segments)}
-        self._forget(self._sizes.keys() - there.keys())  # compacted by another process
+        self._forget(self._known.keys() - there.keys())  # compacted by another process
         self._broken &= there.keys()
         for name, entry in there.items():
-            if name.endswith(SUFFIX) and name not in self._sizes and name not in self._broken:
-                self._take(name, entry)
+            if name.endswith(SUFFIX) and name not in self._known and name not in self._broken:
+                self._take(name)
             elif name.endswith(".part"):
                 with suppress(OSError):
                     if time.time() - entry.stat().st_mtime > STALE:
                         os.unlink(entry.path)
 
-    def _forget(self, names: Set[str]) -> None:
-        if names:
-            for name in names & self._open.keys():
-                del self._open[name]
-            self._sizes = {name: size for name, size in self._sizes.items() if name not in names}
-            self._index = {key: place for key, place in self._index.items() if place.segment not in names}
-
-    def _take(self, name: str, entry: "os.DirEntry[str]") -> None:
+    def _take(self, name: str) -> None:
         try:
-            index = segments.read_index(self._segments / name)
-            self._sizes[name] = entry.stat().st_size
-            self._index |= index
-        except FileNotFoundError:  # compacted between listing and reading
-            pass
+            held = segments.read_index(self._segments / name)
+            self._learn(name, (self._segments / name).stat().st_size, held)
+        except OSError as error:
+            if error.errno not in GONE:  # compacted between listing and reading
+                raise
         except Damaged:
             self._broken.add(name)
 
-    def _set_aside(self, name: str, good: list[bytes]) -> None:
-        """Write what is sound in a damaged segment anew, and move it out of the way."""
-        self._forget({name})
-        self._broken.discard(name)
-        if good:
-            self._write(good)
-        aside = self.directory / "damaged"
-        aside.mkdir(exist_ok=True)
-        with suppress(FileNotFoundError):  # another process did it
-            os.replace(self._segments / name, aside / name)
+    def _learn(self, name: str, size: int, held: dict[bytes, Place]) -> None:
+        self._sizes[name] = size
+        self._known[name] = held
+        for key, place in held.items():
+            if key not in self._index or place.segment < self._index[key].segment:
+                self._index[key] = place
+
+    def _forget(self, names: Set[str]) -> None:
+        if not names & self._known.keys():
+            return
+        for name in names & self._known.keys():
+            self._open.pop(name, None)
+            del self._sizes[name]
+            del self._known[name]
+        self._index = {}
+        for name in sorted(self._known, reverse=True):  # the smallest name counts
+            self._index |= self._known[name]
 
     def _write(self, records: Iterable[bytes]) -> str:
-        name, places = segments.write(self._segments, records)
-        self._sizes[name] = (self._segments / name).stat().st_size
-        self._index |= places
+        name, size, held = segments.write(self._segments, records)
+        self._learn(name, size, held)
+        self._own.append(name)
         return name
 
     def add(self, records: Iterable[bytes]) -> None:
         """When this returns, the records are on the disk."""
         self._write(records)
-        if sum(size < SMALL for size in self._sizes.values()) >= MANY:
-            self.compact()
+        own = [name for name in self._own if self._sizes.get(name, SMALL) < SMALL]
+        if len(own) >= MANY:
+            with suppress(OSError):  # the records are safe; others may join them
+                self._join(own)
 
     def has(self, key: bytes) -> bool:
         return key in self._index
@@ -186,18 +206,21 @@ class Store:
     def read(self, key: bytes) -> Record:
         """KeyError where there is none, Damaged where it is not what was written."""
         try:
-            return decode(self._bytes(key))
+            return decode(self.encoded(key))
         except Damaged as error:
             path = self._segments / self._index[key].segment
-            raise Damaged(f"{path}: {error}; `solvable store verify --repair` sets it aside") from None
+            hint = f"`solvable store verify --repair --store {self.directory}` sets it aside"
+            raise Damaged(f"{path}: {error}; {hint}") from None
 
-    def _bytes(self, key: bytes) -> bytes:
-        for _ in range(5):
+    def encoded(self, key: bytes) -> bytes:
+        for attempt in range(5):
             place = self._index[key]
             try:
                 return self._reader(place.segment).record(place)
             except OSError as error:  # gone: compacted by another process meanwhile
                 gone = error
+                self._open.pop(place.segment, None)
+                time.sleep(0.05 * attempt)
                 self.refresh()
         raise gone
 
@@ -213,7 +236,7 @@ class Store:
         """Read every segment (or those that hold `keys`) whole. With `repair`, set damaged ones aside, keeping their good records:
         what is lost is then missing, and a sweep computes it again."""
         self.refresh()
-        names = set(self._sizes) if keys is None else {self._index[key].segment for key in keys if key in self._index}
+        names = set(self._known) if keys is None else {self._index[key].segment for key in keys if key in self._index}
         found = []
         for name in sorted(names | self._broken):
             try:
@@ -226,36 +249,52 @@ class Store:
                     self._set_aside(name, salvage.good)
         return found
 
+    def _set_aside(self, name: str, good: list[bytes]) -> None:
+        """Write what is sound in a damaged segment anew, and move it out of the way."""
+        if good:
+            self._write(good)
+        aside = self.directory / "damaged"
+        aside.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError):  # another process did it
+            os.replace(self._segments / name, aside / name)
+        self._broken.discard(name)
+        self._forget({name})
+
     def compact(self) -> int:
         """Join small segments; how many were."""
+        self.refresh()
         small = sorted(name for name, size in self._sizes.items() if size < SMALL)
-        group: list[str] = []
-        total = removed = 0
-        for name in [*small, None]:
-            if name is not None:
-                group.append(name)
-                total += self._sizes[name]
-            if len(group) > 1 and (total > LARGE or name is None):
-                removed += self._join(group)
+        joined, group, total = 0, list[str](), 0
+        for name in small:
+            group.append(name)
+            total += self._sizes[name]
             if total > LARGE:
-                group, total = [], 0
-        return removed
+                joined, group, total = joined + self._join(group), [], 0
+        return joined + self._join(group)
 
     def _join(self, names: list[str]) -> int:
-        chosen = set(names)
-        keys = [key for key, place in self._index.items() if place.segment in chosen]
-        records = []
-        for key in keys:
-            record = self._bytes(key)
+        """One segment of all records of several, which then go; damaged ones stay for `verify`."""
+        records: dict[bytes, bytes] = {}
+        whole = []
+        for name in names:
             try:
-                check(record)
-            except Damaged:  # left where it is, for `verify`
-                chosen.discard(self._index[key].segment)
+                if segments.inspect(self._segments / name) is None:
+                    records |= segments.read_all(self._segments / name)
+                    whole.append(name)
+            except FileNotFoundError:
                 continue
-            records.append(record)
-        old = chosen - {self._write(records)}
+        if len(whole) < 2:
+            return 0
+        made = self._write(records[key] for key in sorted(records))
+        try:
+            if segments.inspect(self._segments / made) is not None:  # a damaged one bears its name
+                return 0
+        except FileNotFoundError:  # joined by another process already: it may have the others too
+            return 0
+        old = set(whole) - {made}
         for name in old:
             with suppress(FileNotFoundError):
                 os.unlink(self._segments / name)
         self._forget(old)
+        self._own = [name for name in self._own if name not in old]
         return len(old)

@@ -1,5 +1,6 @@
 """Sweeps: a grid of points, computed where there is room, kept in a store, looked at as one labelled dataset."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +30,7 @@ PROBES = 5  # points that are timed for an estimate
 
 
 class Estimate(NamedTuple):
-    """From a few timed points: seconds in all on `workers` cores, bytes in the store, bytes of memory of one worker."""
+    """From a few timed points: seconds in all on `workers` cores, bytes in the store, bytes of memory that this process takes."""
 
     points: int
     missing: int
@@ -55,25 +56,21 @@ class Sweep:
         return status_of(store, [point.key for point in self.points])
 
     def tasks(self, store: Records, shard: tuple[int, int] = (1, 1), *, retry: bool = False) -> list[Task]:
-        """What is still to do, of this share of the points. Failed points are done unless `retry`."""
+        """What is still to do, of this share of the points. Points that would fail again are done, unless `retry`."""
         one, of = shard
-        seen: set[bytes] = set()
-        tasks = []
-        for point in self.points[one - 1 :: of]:
-            there = store.has(point.key) or (not retry and store.has(failure_key(point.key)))
-            if not there and point.key not in seen:
-                seen.add(point.key)
-                tasks.append(Task(point.key, point.problem, point.measure))
-        return tasks
+        tasks = {
+            point.key: Task(point.key, point.problem, point.measure)
+            for point in self.points[one - 1 :: of]
+            if not store.has(point.key) and (retry or not _is_hopeless(store, point.key))
+        }
+        return list(tasks.values())
 
-    def estimate(self, store: Records | None, workers: int | None = None) -> Estimate:
+    def estimate(
+        self, store: Records | None = None, workers: int | None = None, shard: tuple[int, int] = (1, 1)
+    ) -> Estimate:
         """Time a few points, spread over the grid; nothing is stored."""
-        tasks = (
-            [Task(point.key, point.problem, point.measure) for point in self.points]
-            if store is None
-            else self.tasks(store)
-        )
-        workers = workers or cores()
+        tasks = self.tasks(Memory() if store is None else store, shard)
+        workers = cores() if workers is None else max(1, workers)
         if not tasks:
             return Estimate(len(self.points), 0, 0.0, workers, 0, 0)
         chosen = [tasks[i] for i in np.unique(np.linspace(0, len(tasks) - 1, PROBES).round().astype(int))]
@@ -85,13 +82,16 @@ class Sweep:
         return Estimate(len(self.points), len(tasks), seconds, workers, int(size * len(tasks)), _resident())
 
 
+def _is_hopeless(store: Records, key: bytes) -> bool:
+    return store.has(failure_key(key)) and bool(store.read(failure_key(key)).about.get("final", True))
+
+
 @dataclass(frozen=True, eq=False)
 class Swept:
     """What a sweep has so far: `data` is one labelled dataset, read from the store when it is looked at."""
 
     sweep: Sweep
     store: Records
-    damages: tuple[Damage, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -120,14 +120,28 @@ def plan(
     together: Sequence[Sequence[str]] = (),
     derive: Mapping[str, Rule] | None = None,
     where: Rule | None = None,
-    title: str = "sweep",
+    title: str | None = None,
 ) -> Sweep:
     """Check everything and name all points, before anything runs."""
     grid = Grid(problem, measure, vary, together, derive, where)
+    _check_starts(grid)
     points = tuple(grid.points())
     if not points:
         raise ValueError("where: no point satisfies it")
-    return Sweep(grid, points, title)
+    return Sweep(grid, points, title or " x ".join(grid.dims))
+
+
+def _check_starts(grid: Grid) -> None:
+    """Seeds of one point must not come again at another."""
+    many = getattr(grid.measure, "starts", 1)
+    for axis in grid.axes:
+        for name, values in zip(axis.names, axis.values, strict=True):
+            gaps: Any = np.diff(sorted(values)) if name == "start.seed" and many > 1 else []
+            if any(gap < many for gap in gaps):
+                raise ValueError(
+                    f"start.seed: with starts = {many} every point takes {many} seeds in a row, so that seeds closer than that "
+                    f"repeat each other; must be as {values[0]}, {values[0] + many}, {values[0] + 2 * many}, ..."
+                )
 
 
 def sweep(
@@ -153,19 +167,24 @@ def sweep(
     shard: tuple[int, int] = (1, 1),
     retry: bool = False,
     progress: bool | None = None,
-    title: str = "sweep",
+    title: str | None = None,
 ) -> Swept:
     """Run `problem` at every point of a grid and keep every result, so that the same call continues where the last one ended.
 
     `vary` has lists of values by dotted names: {"student.width": [3, 6], "training.learning_rate": np.geomspace(0.01, 1, 20)};
     the product of all is swept. `together`, `derive` and `where` are explained at `Grid`. `seeds` are those of the start, an axis
-    of its own; `starts` so many starts of seeds in a row are one point, as a batch. `start` has the arguments of `start`, or is
-    a function of problem and seed. `level`, `until`, `times`, `clock` and `stop` are as in `run`; `keep`
-    names what is kept at the outputs. A `measure` in place of these computes something else.
+    of its own (default: one start, of seed 0); `starts` so many starts of seeds in a row are one point, as a batch. `start` has
+    the arguments of `start`, or is a function of problem and seed, which is called here for every point. `level`, `until`,
+    `times`, `clock` and `stop` are as in `run`; `keep` names what is kept at the outputs. A `measure` in place of these computes
+    something else.
 
     `store` is a directory (None: in memory, nothing is kept). Points are computed on all cores by `workers` processes (0: in this
     one), or on the Dask cluster at the address `cluster`. `shard=(i, n)` does the i-th of n shares.
     """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"sweep: the first argument must be a Problem, not {type(problem).__name__}")
+    if seeds is not None and not hasattr(seeds, "__iter__"):
+        raise ValueError(f"seeds: {seeds!r} given, must be a list of whole numbers, as range(10)")
     if measure is None:
         measure = run_measure(level, start, starts, until, times, clock, stop, keep)
         if seeds is not None:
@@ -188,6 +207,11 @@ def run_measure(
         from solvable.macro import Macro
 
         level = Macro()
+    if isinstance(level, type) or not hasattr(level, "solve"):
+        hint = f"; write {level.__name__}()" if isinstance(level, type) else ", for example Macro()"
+        raise TypeError(f"level: must be a level, not {level!r:.40}{hint}")
+    if stop is not None and not isinstance(stop, Threshold):
+        raise TypeError(f"stop: must come from when(...), not {type(stop).__name__}")
     if stop is not None:
         bound = {"below" if stop.falls else "above": stop.level}
         stop_table: Any = {"quantity": stop.quantity, "relative": stop.relative, **bound}
@@ -202,7 +226,7 @@ def run_measure(
         begin = Drawn(start)
     else:
         begin = start
-    return Run(level, begin, table, tuple(keep), starts)
+    return Run(level, begin, table, (keep,) if isinstance(keep, str) else tuple(keep), starts)
 
 
 def _prescribed(start: Mapping[str, Any] | None) -> bool:
@@ -219,21 +243,38 @@ def execute(
     retry: bool = False,
     progress: bool | None = None,
     stored: Callable[[list[bytes]], None] = lambda _: None,
+    tell: Callable[[Damage], None] | None = None,
 ) -> Swept:
-    """Compute what is missing of a planned sweep. Ctrl-C ends it cleanly with KeyboardInterrupt; what is stored stays."""
+    """Compute what is missing of a planned sweep. Ctrl-C ends it cleanly with KeyboardInterrupt; what is stored stays.
+    `tell` hears of damage that is set aside (default: a warning)."""
     _check_settings(workers, cluster, shard)
-    place: Records = opened(store)
-    damages = (
-        tuple(place.verify((point.key for point in planned.points), repair=True)) if isinstance(place, Store) else ()
-    )
-    if not place.has(planned.manifest.key):
-        place.add([encode(planned.manifest)])
-    tasks = planned.tasks(place, shard, retry=retry)
-    if tasks:
-        with meter(progress, "points", plain=True) as show:
-            driver = Driver(choose(workers, cluster), place, stored, lambda tally: show(tally.settled, len(tasks)))
-            driver.run(tasks)
-    return Swept(planned, place, damages)
+    engine = choose(workers, cluster)
+    try:
+        place = opened(store)
+        _mend(planned, place, tell)
+        if not place.has(planned.manifest.key):
+            place.add([encode(planned.manifest)])
+        tasks = planned.tasks(place, shard, retry=retry)
+        if tasks:
+            with meter(progress, "points", plain=True) as show:
+                Driver(engine, place, stored, lambda settled: show(settled, len(tasks))).run(tasks)
+    finally:
+        engine.close()
+    return Swept(planned, place)
+
+
+def _mend(planned: Sweep, place: Records, tell: Callable[[Damage], None] | None) -> None:
+    """Set damaged segments of this sweep aside, so that what they held is computed again."""
+    if not isinstance(place, Store):
+        return
+    keys = [planned.manifest.key]
+    for point in planned.points:
+        keys += [point.key, failure_key(point.key)] if not place.has(point.key) else [point.key]
+    for damage in place.verify(keys, repair=True):
+        if tell is None:
+            warnings.warn(f"{damage}; set aside, and computed again by sweeps that need it", stacklevel=3)
+        else:
+            tell(damage)
 
 
 def opened(store: str | Path | Records | None, *, create: bool = True) -> Records:

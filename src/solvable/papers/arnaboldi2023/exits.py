@@ -13,11 +13,10 @@ from solvable.overlaps import Overlaps, start
 from solvable.papers.arnaboldi2023.paths import compute_paths, draw_paths, judge_paths
 from solvable.papers.arnaboldi2023.settings import DROP, KEY, PER_WIDTH, problem
 from solvable.papers.claims import Claim, judge
-from solvable.papers.figure import PaperFigure, sweep_options
+from solvable.papers.figure import PaperFigure, swept
 from solvable.plot.style import figure, letter
 from solvable.problems import Problem
 from solvable.results import when
-from solvable.sweeps import sweep
 
 if TYPE_CHECKING:
     import xarray
@@ -35,12 +34,13 @@ def noisy_start(here: Problem, seed: int) -> Overlaps:
 
 def exits(vary: dict[str, Any], count: int, quick: bool, level: Macro | Meso | Micro, begin: Any = None) -> np.ndarray:
     """(along the axis, start) first passages in the paper's time."""
-    swept = sweep(
-        problem(1, DIM), vary, level, until=30 / PER_WIDTH, stop=when("risk", below=1 - DROP, relative=True),
+    assert count % BLOCK == 0
+    data = swept(
+        quick, problem(1, DIM), vary, level, until=30 / PER_WIDTH, stop=when("risk", below=1 - DROP, relative=True),
         seeds=range(0, count, BLOCK), starts=BLOCK, start=begin, keep=(),
-        derive={"training.learning_rate": f"{PER_WIDTH} * student.width"}, title=FIGURE.key, **sweep_options(quick),
+        derive={"training.learning_rate": f"{PER_WIDTH} * student.width"}, title=FIGURE.key,
     )  # fmt: skip
-    found = swept.data["exit_time"].values
+    found = data["exit_time"].values
     return PER_WIDTH * found.reshape(len(found), -1)
 
 

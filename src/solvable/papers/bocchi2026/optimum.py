@@ -8,10 +8,9 @@ from solvable import theory
 from solvable.macro import Macro
 from solvable.papers.bocchi2026.settings import EPSILON, KEY, problem
 from solvable.papers.claims import Claim, judge
-from solvable.papers.figure import PaperFigure, sweep_options
+from solvable.papers.figure import PaperFigure, swept
 from solvable.plot.style import figure, letter
 from solvable.results import when
-from solvable.sweeps import sweep
 
 if TYPE_CHECKING:
     import xarray
@@ -23,12 +22,12 @@ UNTIL = 400.0  # a run that has not halved its risk by then never does, at these
 
 def half_times(vary: dict[str, Any], seeds: range, quick: bool, **options: Any) -> np.ndarray:
     """(..., start) alpha at which the risk is half the first, NaN where it never is."""
-    swept = sweep(
-        problem(TEACHERS, TEACHERS), vary, Macro(rtol=1e-6), times=[UNTIL], stop=when("risk", below=0.5, relative=True),
+    data = swept(
+        quick, problem(TEACHERS, TEACHERS), vary, Macro(rtol=1e-6), times=[UNTIL], stop=when("risk", below=0.5, relative=True),
         seeds=seeds, start={"students": "orthogonal", "cross": EPSILON}, keep=(), title=FIGURE.key,
-        **options, **sweep_options(quick),
+        **options,
     )  # fmt: skip
-    times: np.ndarray = swept.data["exit_time"].isel(run=0).values
+    times: np.ndarray = data["exit_time"].isel(run=0).values
     return times
 
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from solvable import theory
 from solvable.papers.claims import Claim, judge
-from solvable.papers.figure import PaperFigure, sweep_options
+from solvable.papers.figure import PaperFigure, swept
 from solvable.papers.saraomannelli2020.settings import KEY, problem
 from solvable.plot.style import figure
-from solvable.sweeps import Recovery, sweep
+from solvable.sweeps import Recovery
 
 if TYPE_CHECKING:
     import xarray
@@ -29,13 +29,13 @@ FLOW_WIDTHS = {4: (1, 2), 8: (1, 2, 4), 16: (2, 4, 8)}
 
 def fewest(d: int, widths: tuple[int, ...], blocks: int, each: int, by: str, quick: bool) -> dict[int, np.ndarray]:
     """Samples that each data set needs, by the teacher's width; where all need as many, a few data sets are enough."""
-    swept = sweep(
-        problem(d, 1), {"teacher.width": widths, "recovery.seed": range(1, 1 + blocks)},
+    data = swept(
+        quick, problem(d, 1), {"teacher.width": widths, "recovery.seed": range(1, 1 + blocks)},
         measure=Recovery(each, 1, by), title=f"{FIGURE.key}, d = {d}, by {by}",
         derive={"recovery.instances": lambda at: min(3, each) if at["teacher.width"] >= d - 1 else each},
-        where=lambda at: at["teacher.width"] < d - 1 or at["recovery.seed"] == 1, **sweep_options(quick),
+        where=lambda at: at["teacher.width"] < d - 1 or at["recovery.seed"] == 1,
     )  # fmt: skip
-    found = swept.data["fewest"].transpose("width", "seed", "instance").values.reshape(len(widths), -1)
+    found = data["fewest"].transpose("width", "seed", "instance").values.reshape(len(widths), -1)
     return {m: row[np.isfinite(row)] for m, row in zip(widths, found, strict=True)}
 
 
