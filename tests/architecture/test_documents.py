@@ -40,5 +40,5 @@ def test_errata_rows_name_tests_that_exist() -> None:
 
 def test_no_file_names_a_registry_or_a_machine() -> None:
     for path in [ROOT / "requirements.txt", ROOT / "pyproject.toml", ROOT / "Makefile"]:
-        assert "http" not in path.read_text(encoding="utf-8")
+        assert "://" not in path.read_text(encoding="utf-8")
     assert "--index" not in (ROOT / "requirements.txt").read_text(encoding="utf-8")

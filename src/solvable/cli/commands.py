@@ -327,6 +327,17 @@ def store(options: Namespace) -> int:
     return sweeping.store(options)
 
 
+def explore(options: Namespace) -> int:
+    from importlib import import_module
+
+    port = _whole("--port", options.port)
+    if port is None or not 0 <= port < 65536:
+        raise ValueError(f"--port: {options.port} given, must be from 0 to 65535")
+    serve = import_module("solvable.web.serve")  # the page is a room of its own, which knows no commands
+    code: int = serve.serve(options.host, port, not options.no_browser)
+    return code
+
+
 def completion(options: Namespace) -> int:
     import shtab
 
@@ -413,5 +424,6 @@ COMMANDS = {
     "spectrum": spectrum,
     "sweep": sweep,
     "store": store,
+    "explore": explore,
     "completion": completion,
 }

@@ -132,6 +132,17 @@ def parser() -> argparse.ArgumentParser:
     store.add_argument("--output", metavar="FILE", help="of gather: a file that ends in .nc, .parquet or .csv")
     store.add_argument("--json", action="store_true", help="print as JSON")
 
+    explore = command(
+        "explore",
+        "open a page in which one moves a problem and sees its learning",
+        "Serves on this machine alone, unless --host says otherwise. Ctrl-C ends it.",
+    )
+    explore.add_argument("--port", metavar="N", default="8642", help="where to listen (default: 8642; 0: any free one)")
+    explore.add_argument(
+        "--host", metavar="ADDRESS", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)"
+    )
+    explore.add_argument("--no-browser", action="store_true", help="do not open a browser")
+
     completion = command(
         "completion",
         "print a completion script for a shell",

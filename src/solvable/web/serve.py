@@ -1,0 +1,48 @@
+"""Start the explorer and open its page."""
+
+import socket
+import sys
+import threading
+import webbrowser
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def serve(host: str, port: int, browser: bool) -> int:
+    """Serve until Ctrl-C. `port` 0: any free one."""
+    try:
+        import uvicorn
+    except ImportError:
+        raise ValueError("explore: needs a web server; install solvable[explore]") from None
+    from solvable.web.server import make_app
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise ValueError(
+            f"--port: cannot listen at {host}:{port} ({getattr(error, 'strerror', None) or error})"
+        ) from None
+    port = listening.getsockname()[1]
+    if host not in LOOPBACK:
+        print(f"anyone who reaches {host} may use this server", file=sys.stderr)
+    address = f"http://{'localhost' if host in LOOPBACK else host}:{port}/"
+    print(f"explore at {address} (Ctrl-C ends it)", flush=True)
+    threading.Thread(target=_warm_up, daemon=True).start()
+    if browser:
+        threading.Timer(0.3, webbrowser.open, [address]).start()
+    hosts = [*(f"{name}" for name in ("127.0.0.1", "localhost", "[::1]")), *([host] if host not in LOOPBACK else [])]
+    server = uvicorn.Server(uvicorn.Config(make_app(hosts), log_level="warning", access_log=False, lifespan="off"))
+    server.run(sockets=[listening])
+    return 0
+
+
+def _warm_up() -> None:
+    """The first curve, while the page is being opened: it loads what is compiled."""
+    from solvable.web import work
+    from solvable.web.presets import PRESETS
+
+    work.curve(work.view(PRESETS[0]["state"]))

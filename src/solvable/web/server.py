@@ -1,0 +1,193 @@
+"""The explorer's server: it binds to this machine alone unless told otherwise, checks who asks, and bounds what it computes."""
+
+import asyncio
+import json
+import struct
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from solvable.numerics.threads import cores
+from solvable.problems import InvalidProblem
+from solvable.web import exports, work
+from solvable.web.presets import PRESETS
+
+STATIC = Path(__file__).with_name("static")
+OURS = {"page.js": "text/javascript", "page.css": "text/css"}
+THEIRS = {"uPlot.iife.js": "text/javascript", "uPlot.min.css": "text/css"}
+LONGEST = 20_000  # bytes of a request
+SIMULATIONS = 4  # at once
+POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'"
+HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+
+
+class Refused(Exception):
+    """A request that is not answered, with what is wrong about it."""
+
+    def __init__(self, status: int, lines: list[str]) -> None:
+        self.status, self.lines = status, lines
+        super().__init__("\n".join(lines))
+
+
+class SameOrigin:
+    """Requests that another page makes are refused: theirs have its origin."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = dict(scope["headers"])
+            origin, host = headers.get(b"origin"), headers.get(b"host", b"")
+            if origin is not None and origin not in (b"http://" + host, b"https://" + host):
+                await refuse(403, ["origin: of another page"])(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+
+def refuse(status: int, lines: list[str]) -> Response:
+    return JSONResponse({"problems": lines}, status, HEADERS)
+
+
+async def asked(request: Request) -> Any:
+    """The JSON of a request, not too long and not too deep."""
+    content = b""
+    async for part in request.stream():
+        content += part
+        if len(content) > LONGEST:
+            raise Refused(413, [f"request: longer than {LONGEST} bytes"])
+    try:
+        return json.loads(content, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise Refused(400, ["request: is not valid JSON"]) from None
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number")
+
+
+def answer(handler: Callable[[Request], Any]) -> Callable[[Request], Any]:
+    """Mistakes become one line each; nothing takes the server down."""
+
+    async def guarded(request: Request) -> Response:
+        try:
+            response: Response = await handler(request)
+        except Refused as error:
+            return refuse(error.status, error.lines)
+        except InvalidProblem as error:
+            return refuse(422, error.problems[:20])
+        except (ValueError, ArithmeticError, TypeError, MemoryError, RecursionError) as error:
+            return refuse(422, [str(error)[:300] or type(error).__name__])
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
+    return guarded
+
+
+def packed(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+    """Length of a JSON header (4 bytes), the header with names and shapes, padded to 4, then all arrays as float32."""
+    shapes = [[name, list(array.shape)] for name, array in arrays.items()]
+    text = json.dumps({"facts": facts, "arrays": shapes}, allow_nan=False).encode()
+    text += b" " * (-len(text) % 4)
+    with np.errstate(over="ignore"):
+        body = [np.ascontiguousarray(array, dtype="<f4").tobytes() for array in arrays.values()]
+    return b"".join([struct.pack("<I", len(text)), text, *body])
+
+
+def make_app(hosts: list[str]) -> Starlette:
+    curves = ThreadPoolExecutor(max(2, cores()), "curve")
+    simulating = asyncio.Semaphore(SIMULATIONS)
+
+    async def page(request: Request) -> Response:  # noqa: ARG001
+        return FileResponse(STATIC / "page.html", media_type="text/html")
+
+    async def static(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name in OURS:
+            return FileResponse(STATIC / name, media_type=OURS[name])
+        if name in THEIRS:
+            return FileResponse(Path(str(files("uplot") / "static" / name)), media_type=THEIRS[name])
+        raise Refused(404, [f"{name}: there is no such file"])
+
+    async def presets(request: Request) -> Response:  # noqa: ARG001
+        return JSONResponse(PRESETS)
+
+    async def curve(request: Request) -> Response:
+        state = await asked(request)
+        loop = asyncio.get_running_loop()
+        content = await loop.run_in_executor(curves, lambda: packed(*work.curve(work.view(state))))
+        return Response(content, media_type="application/octet-stream")
+
+    async def simulate(request: Request) -> Response:
+        content = await asked(request)
+        if not isinstance(content, dict) or set(content) - {"state", "runs", "seed"}:
+            raise Refused(422, ["request: must have state, runs and seed"])
+        seed = content.get("seed", 0)
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31:
+            raise Refused(422, [f"seed: {seed!r:.40} given, must be a whole number from 0 to 2^31"])
+        view = await run_in_threadpool(work.view, content.get("state"))
+        runs = work.check_simulation(view, content.get("runs", 1))
+        if simulating.locked():
+            raise Refused(429, ["simulate: as many simulations as this server takes are running; cancel one"])
+        return StreamingResponse(_pieces(view, runs, seed, simulating), media_type="application/x-ndjson")
+
+    async def curvature(request: Request) -> Response:
+        content = await asked(request)
+        if not isinstance(content, dict) or set(content) - {"state", "at"}:
+            raise Refused(422, ["request: must have state and at"])
+        found = await run_in_threadpool(lambda: work.curvature(work.view(content.get("state")), content.get("at")))
+        return JSONResponse(found)
+
+    async def export(request: Request) -> Response:
+        view = await run_in_threadpool(work.view, state := await asked(request))
+        kind = request.path_params["kind"]
+        if kind not in exports.KINDS:
+            raise Refused(404, [f"{kind}: must be one of {', '.join(exports.KINDS)}"])
+        content, media = await run_in_threadpool(exports.KINDS[kind], state, view)
+        return Response(content, media_type=media)
+
+    routes = [
+        Route("/", answer(page)),
+        Route("/static/{name}", answer(static)),
+        Route("/api/presets", answer(presets)),
+        Route("/api/curve", answer(curve), methods=["POST"]),
+        Route("/api/curvature", answer(curvature), methods=["POST"]),
+        Route("/api/simulate", answer(simulate), methods=["POST"]),
+        Route("/api/export/{kind}", answer(export), methods=["POST"]),
+    ]
+    middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False), Middleware(SameOrigin)]
+    return Starlette(routes=routes, middleware=middleware)
+
+
+async def _pieces(view: work.View, runs: int, seed: int, simulating: asyncio.Semaphore) -> AsyncIterator[bytes]:
+    """A line of JSON for each piece. When the page goes away or cancels, the generator is closed and no further piece is begun."""
+    async with simulating:
+        steps = work.simulate(view, runs, seed)
+        while True:
+            try:
+                piece = await run_in_threadpool(next, steps, None)
+            except (ValueError, ArithmeticError) as error:
+                yield json.dumps({"problems": [str(error)[:300]]}).encode() + b"\n"
+                return
+            if piece is None:
+                return
+            times, risk = piece
+            line = {"time": times.tolist(), "risk": [[_finite(value) for value in row] for row in risk.tolist()]}
+            yield json.dumps(line).encode() + b"\n"
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

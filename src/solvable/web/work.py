@@ -1,0 +1,222 @@
+"""What the page asks for, computed by the library within bounds: the curve with its phases, and finite-size runs in pieces."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from solvable.descriptions import RunFile, read_content
+from solvable.macro import Macro
+from solvable.micro import Micro
+from solvable.overlaps import Overlaps, start
+from solvable.problems import InvalidProblem, Problem
+from solvable.results import Ending, Trajectory, run, run_batch
+
+LINEAR, LOGARITHMIC = 181, 61  # outputs of a curve
+PIECES = 40  # of a simulation
+MOST = {"width": 16, "blocks": 64, "until": 1e6, "dim": 10**9, "runs": 16, "steps": 4e9}
+MAX_STEPS = 20_000
+TABLES = ("teacher", "student", "inputs", "training", "start", "run")
+
+
+@dataclass(frozen=True)
+class View:
+    """A checked request: a problem from a start, for so long."""
+
+    problem: Problem
+    start: Overlaps
+    until: float
+
+
+def view(state: Any) -> View:
+    """Check the tables of a run and the bounds of what is computed for a page; all mistakes at once."""
+    if not isinstance(state, dict):
+        raise InvalidProblem(["must be a table of tables"])
+    unknown = [
+        f"{name}: is not a table here, must be one of {', '.join(TABLES)}" for name in state if name not in TABLES
+    ]
+    if unknown:
+        raise InvalidProblem(unknown[:5])
+    file = read_content(state, {})
+    _check_bounds(file)
+    fields = {name: getattr(file.start, name) for name in type(file.start).model_fields}
+    if fields["seed"] is None and fields["student_overlap"] is None:
+        fields["seed"] = 0
+    assert file.run.until is not None
+    return View(file.problem, start(file.problem, **fields), file.run.until)
+
+
+def _check_bounds(file: RunFile) -> None:
+    problem, mistakes = file.problem, []
+    for name, value, most in [
+        ("student.width", problem.student.width, MOST["width"]),
+        ("teacher.width", problem.teacher.width, MOST["width"]),
+        ("inputs.spectrum.distinct", problem.inputs.blocks, MOST["blocks"]),
+        ("inputs.dim", problem.inputs.dim or 0, MOST["dim"]),
+        ("run.until", file.run.until, MOST["until"]),
+    ]:
+        if value is not None and value > most:
+            mistakes.append(
+                f"{name}: {value:g} given, must be at most {most:g} in the explorer; the library takes more"
+            )
+    if file.run.until is None:
+        mistakes.append("run.until: is missing")
+    for name in ("times", "stop", "clock"):
+        if getattr(file.run, name) is not None:
+            mistakes.append(f"run.{name}: is not for the explorer")
+    if problem.training.samples is not None:
+        mistakes.append("training.samples: is not for the explorer; use Empirical")
+    if mistakes:
+        raise InvalidProblem(mistakes)
+
+
+def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Facts, and arrays over time: the deterministic limit with its phases and what theory says of them."""
+    found = trajectory(asked)
+    facts = {
+        "ending": found.ending[0].text,
+        "success": found.success,
+        "message": found.message,
+        "hash": asked.problem.hash[:12],
+        "dim": asked.problem.inputs.dim,
+        "widths": [asked.problem.student.width, asked.problem.teacher.width],
+        "start_risk": float(found.start_risk[0]),
+        "half_time": _number(found.exit_time(0.5)[0]),
+        "phases": phases(found),
+        "theory": theory(asked),
+        "critical": critical(asked.problem),
+    }
+    arrays = {
+        "time": found.time,
+        "risk": found.risk[0],
+        "cross": found.cross_overlap[0],
+        "student": found.student_overlap[0],
+        "readout": found.readout[0],
+    }
+    return facts, arrays
+
+
+def trajectory(asked: View) -> Trajectory:
+    level = Macro(rtol=1e-6, max_steps=MAX_STEPS, nodes=2**10, threads=1)
+    return run(asked.problem, asked.start, level, times=times(asked.until), progress=False)
+
+
+def times(until: float) -> np.ndarray:
+    """Equally spaced outputs, with some more at the beginning for logarithmic axes."""
+    return np.unique(np.concatenate([np.linspace(0.0, until, LINEAR), np.geomspace(1e-4 * until, until, LOGARITHMIC)]))
+
+
+def phases(found: Trajectory) -> list[dict[str, Any]]:
+    """Norm learning, plateaus, and the descent behind the last one, as spans of time."""
+    spans = []
+    plateaus = found.plateaus()
+    end = float(found.end_time[0])
+    if plateaus and plateaus[0].start > 0:
+        spans.append({"name": "norm learning", "from": 0.0, "to": plateaus[0].start})
+    for i, one in enumerate(plateaus):
+        spans.append({"name": "plateau", "from": one.start, "to": one.end, "height": one.height})
+        after = plateaus[i + 1].start if i + 1 < len(plateaus) else end
+        if after > one.end:
+            spans.append({"name": "escape and descent", "from": one.end, "to": after})
+    return spans
+
+
+def theory(asked: View) -> list[dict[str, Any]]:
+    """Predictions that apply, with where they are drawn: at a risk or at a time."""
+    from solvable import theory as known
+
+    wanted: list[tuple[str, str, str, Callable[[], Any]]] = [
+        ("plateau", "plateau height", "risk", lambda: known.plateau(asked.problem).value.risk),
+        ("escape_time", "escape time", "time", lambda: known.escape_time(asked.problem, asked.start).value),
+        ("erf_plateau", "plateau height", "risk", lambda: known.erf_plateau(asked.problem, asked.start).value.risk),
+        ("optimal_rate", "fastest rate", "", lambda: known.optimal_rate(asked.problem).value),
+        ("rate_limit", "rate limit", "", lambda: known.rate_limit(asked.problem).value),
+        (
+            "annealed_escape_time",
+            "escape time, annealed",
+            "time",
+            lambda: known.annealed_escape_time(asked.problem).value,
+        ),
+        ("noise_floor", "noise floor", "risk", lambda: known.noise_floor(asked.problem).value),
+    ]
+    applies = {one.name for one in known.available(asked.problem) if one.applies}
+    found = []
+    for name, label, kind, value in wanted:
+        if name in applies:
+            try:
+                number = _number(float(value()))
+            except (ValueError, ArithmeticError):
+                continue
+            if number is not None:
+                found.append({"name": label, "at": kind, "value": number, "source": f"theory.{name}"})
+    return found
+
+
+@lru_cache(maxsize=256)
+def critical(problem: Problem) -> list[dict[str, Any]]:
+    """The critical points of the population risk, where they are known, by falling risk."""
+    from solvable.landscape import critical_points
+
+    if problem.student.width * problem.teacher.width > 64:
+        return []
+    try:
+        found = critical_points(problem)
+    except ValueError:
+        return []
+    return [
+        {"risk": one.risk, "kind": one.kind, "index": one.index, "inside": one.inside, "outside": one.outside}
+        for one in found
+    ]
+
+
+def curvature(asked: View, at: Any) -> dict[str, Any]:
+    """The eigenvalues of the Hessian at one output."""
+    from solvable.landscape import curvature as curvature_of
+
+    found = trajectory(asked)
+    if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at < len(found.time):
+        raise InvalidProblem(
+            [f"at: {at!r:.40} given, must be the number of an output, from 0 to {len(found.time) - 1}"]
+        )
+    bent = curvature_of(asked.problem, found.at(float(found.time[at])))
+    return {"inside": bent.inside.tolist(), "outside": bent.outside.tolist(), "room": bent.room}
+
+
+def check_simulation(asked: View, runs: Any) -> int:
+    dim = asked.problem.inputs.dim
+    if dim is None:
+        raise InvalidProblem(["inputs.dim: infinite, but a simulation has a finite one"])
+    if not isinstance(runs, int) or isinstance(runs, bool) or not 1 <= runs <= MOST["runs"]:
+        raise InvalidProblem([f"runs: {runs!r} given, must be a whole number from 1 to {MOST['runs']}"])
+    work = asked.until * dim * runs * (asked.problem.student.width + asked.problem.teacher.width)
+    if work > MOST["steps"]:
+        raise InvalidProblem(
+            [
+                f"inputs.dim: {asked.until * dim * runs:.2g} steps of SGD, more than the explorer runs; lower dim, runs or until"
+            ]
+        )
+    return runs
+
+
+def simulate(asked: View, runs: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """SGD at finite dimension from the same start, a piece of time after the other: the overlaps are a Markov chain, so every
+    piece may begin from the last state of the one before. Times and risks (run, time) of each piece."""
+    edges = np.linspace(0.0, asked.until, PIECES + 1)
+    states: list[Overlaps] = [asked.start] * runs
+    for piece, (begin, end) in enumerate(pairwise(edges)):
+        outputs = np.linspace(0.0, end - begin, 5)[1:]
+        if piece == 0:
+            found = run(asked.problem, asked.start, Micro(runs=runs, seed=seed), times=outputs, progress=False)
+        else:
+            found = run_batch(asked.problem, states, Micro(seed=seed + piece), times=outputs, progress=False)
+        yield begin + found.time, found.risk
+        if any(ending in (Ending.DIVERGED, Ending.INTERRUPTED) for ending in found.ending):
+            return
+        states = [found.last(i) for i in range(runs)]
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if value is not None and np.isfinite(value) else None
