@@ -4,12 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test test-slow lint bench reproduce lock clean help
+.PHONY: setup demo explore test test-browser test-slow lint bench reproduce lock clean help
 
 help:
 	@echo "make demo       draw a figure of bocchi2026 into figures/ and print its verdicts"
 	@echo "make test       lint, types and tests"
+	@echo "make test-browser  the page in Chromium"
 	@echo "make test-slow  the long tests"
+	@echo "make explore    open the explorer"
 	@echo "make bench      ratios against the alternatives"
 	@echo "make reproduce  all figures and claims, full size"
 	@echo "make lock       write requirements.txt anew"
@@ -25,6 +27,9 @@ $(READY): requirements.txt pyproject.toml
 demo: setup
 	$(BIN)/solvable figure bocchi2026/1 --quick --output figures
 
+explore: setup
+	$(BIN)/solvable explore
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -33,7 +38,11 @@ lint: setup
 # one process compiles and fills the cache before several run at once
 test: lint
 	$(BIN)/python tests/warm_up.py
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow and not browser"
+
+# needs Chromium: apt-get install chromium
+test-browser: setup
+	$(BIN)/python -m pytest -m browser
 
 test-slow: setup
 	$(BIN)/python -m pytest -n 2 -m slow

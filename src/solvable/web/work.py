@@ -106,7 +106,11 @@ def trajectory(asked: View) -> Trajectory:
 
 def times(until: float) -> np.ndarray:
     """Equally spaced outputs, with some more at the beginning for logarithmic axes."""
-    return np.unique(np.concatenate([np.linspace(0.0, until, LINEAR), np.geomspace(1e-4 * until, until, LOGARITHMIC)]))
+    return np.unique(
+        np.concatenate(
+            [np.linspace(0.0, until, LINEAR), np.geomspace(1e-4 * until, until, LOGARITHMIC, endpoint=False)]
+        )
+    )
 
 
 def phases(found: Trajectory) -> list[dict[str, Any]]:

@@ -272,7 +272,8 @@ function drawLandscape(at) {
   $("critical").tBodies[0].replaceChildren(...near.toSorted((a, b) => b.risk - a.risk).map(one =>
     cells([one === near[0] ? "●" : "", `${one.kind}: ${one.inside} learned, ${one.outside} astray`, short(one.risk), String(one.index)])));
   clearTimeout(bending);
-  bending = setTimeout(() => bend(at, latest), 150);
+  const mine = latest;
+  bending = setTimeout(() => bend(at, mine), 150);
 }
 
 async function bend(at, mine) {

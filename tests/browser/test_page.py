@@ -1,0 +1,219 @@
+"""The explorer in a real browser: load, move, watch, simulate, cancel, share, download."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import solvable as sv
+
+pytestmark = pytest.mark.browser
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    words = [sys.executable, "-m", "solvable.cli.main", "explore", "--port", "0", "--no-browser"]
+    server = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    found = re.search(r"http\S+", server.stdout.readline())
+    assert found
+    try:
+        yield found[0]
+    finally:
+        server.terminate()
+        server.wait(10)
+        server.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    if not os.path.exists(CHROMIUM):
+        pytest.fail("Chromium is not installed; apt-get install chromium")
+    with sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    """A page that must not complain and must not ask anyone else for anything."""
+    context = browser.new_context(bypass_csp=True, viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address.rstrip("/"))
+    made = context.new_page()
+    complaints: list[str] = []
+    made.on("pageerror", lambda error: complaints.append(str(error)))
+    made.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    made.on("request", lambda asked: complaints.append(asked.url) if not is_own(asked.url, address) else None)
+    made.goto(address)
+    drawn(made)
+    yield made
+    context.close()
+    assert complaints == []
+
+
+def is_own(url: str, address: str) -> bool:
+    return url.startswith((address, "data:", "blob:"))
+
+
+def drawn(page: Any) -> None:
+    """Wait until the latest request is on the screen."""
+    page.wait_for_function("Number(document.documentElement.dataset.drawn) === latest", timeout=30_000)
+
+
+def move(page: Any, name: str, value: float) -> None:
+    page.evaluate(
+        "([id, value]) => { const s = document.getElementById(id); s.value = value; s.dispatchEvent(new Event('input')); }",
+        [f"{name}:slide", value],
+    )
+    drawn(page)
+
+
+def risk(page: Any) -> np.ndarray:
+    return np.array(page.evaluate("Array.from(shown.arrays.risk.values)"))
+
+
+def test_first_curve_and_sliders(page: Any) -> None:
+    before = risk(page)
+    assert page.text_content("#status").startswith("reached the end")
+    assert "plateau" in page.text_content("#phases")
+    assert page.locator("#risk canvas").count() == 1
+    move(page, "training.learning_rate", -0.5)
+    after = risk(page)
+    assert after[-1] < before[-1]
+    assert "learning_rate=0.3162" in page.url
+    move(page, "student.width", 3)
+    assert page.evaluate("shown.arrays.cross.shape.slice(1)") == [3, 3]
+
+
+def test_the_library_agrees_with_what_is_drawn(page: Any) -> None:
+    page.select_option("#preset", "worschech2024")
+    drawn(page)
+    state = page.evaluate("tables()")
+    problem = sv.Problem.from_mapping({name: state[name] for name in ("teacher", "student", "inputs", "training")})
+    start = sv.start(problem, **state["start"])
+    times = np.array(page.evaluate("Array.from(shown.arrays.time.values)"), dtype=float)
+    alone = sv.run(problem, start, sv.Macro(), times=np.unique(times))
+    assert np.allclose(risk(page), alone.risk[0], rtol=1e-3, atol=1e-6)
+
+
+def test_a_simulation_streams_in_and_can_be_cancelled(page: Any) -> None:
+    move(page, "inputs.dim", 3)
+    page.click("#simulate")
+    page.wait_for_function("document.getElementById('progress').value > 0.999", timeout=60_000)
+    page.wait_for_function("!document.getElementById('simulate').disabled")
+    found = page.evaluate("sgd.risk.map(row => row.at(-1))")
+    assert len(found) == 4
+    assert len(set(found)) == 4
+    move(page, "inputs.dim", 5.2)
+    page.click("#simulate")
+    page.wait_for_function("document.getElementById('progress').value > 0 && sgd.risk.length > 0", timeout=60_000)
+    page.click("#cancel")
+    assert not page.is_disabled("#simulate")
+    far = page.evaluate("sgd.time.length")
+    time.sleep(1.0)
+    assert page.evaluate("sgd.time.length") == far
+    assert page.evaluate("document.getElementById('progress').value") < 1
+
+
+def test_a_link_reproduces_the_view(page: Any, browser: Any) -> None:
+    page.select_option("#preset", "arnaboldi2023")
+    drawn(page)
+    move(page, "training.label_noise", 0.25)
+    page.select_option("#copy", "link")
+    page.wait_for_function("document.getElementById('status').textContent === 'copied as link'")
+    link = page.evaluate("navigator.clipboard.readText()")
+    other = browser.new_context(bypass_csp=True).new_page()
+    other.goto(link)
+    drawn(other)
+    assert other.evaluate("tables()") == page.evaluate("tables()")
+    assert np.array_equal(risk(other), risk(page))
+    other.context.close()
+
+
+def test_downloads_open_again(page: Any, tmp_path: Path) -> None:
+    taken = {}
+    for kind in ("csv", "nc", "png", "svg"):
+        with page.expect_download() as waiting:
+            page.select_option("#download", kind)
+        taken[kind] = tmp_path / f"run.{kind}"
+        waiting.value.save_as(taken[kind])
+    back = sv.Trajectory.load(taken["nc"])
+    assert np.allclose(back.risk[0], risk(page), rtol=1e-5)
+    table = np.genfromtxt(taken["csv"], delimiter=",", names=True)
+    assert np.array_equal(table["risk"], back.risk[0])
+    assert taken["png"].read_bytes()[:4] == b"\x89PNG"
+    assert "<svg" in taken["svg"].read_text(encoding="utf-8")
+    page.select_option("#copy", "python")
+    page.wait_for_function("document.getElementById('status').textContent === 'copied as python'")
+    code = page.evaluate("navigator.clipboard.readText()")
+    space: dict[str, Any] = {}
+    exec(compile(code.replace("macro.plot()", ""), "page", "exec"), space)
+    assert space["macro"].problem.hash == back.problem.hash
+
+
+def test_scrubbing_through_time(page: Any) -> None:
+    page.evaluate(
+        "() => { const c = document.getElementById('cursor'); c.value = 20; c.dispatchEvent(new Event('input')); }"
+    )
+    assert page.text_content("#now").startswith("α = ")
+    page.wait_for_function("document.getElementById('bent').textContent.startsWith('Hessian at')")
+    assert page.locator("#critical tbody tr").count() == 5
+    page.focus("#cursor")
+    first = page.text_content("#now")
+    page.keyboard.press("ArrowRight")
+    assert page.text_content("#now") != first
+
+
+def test_mistakes_are_told_and_pass(browser: Any, address: str) -> None:
+    page = browser.new_context(bypass_csp=True).new_page()
+    page.goto(f"{address}#student.width=99")
+    page.wait_for_selector("#problems li")
+    assert "must be at most 16" in page.text_content("#problems")
+    page.fill("[id='student.width']", "4")
+    page.keyboard.press("Enter")
+    drawn(page)
+    assert page.text_content("#problems") == ""
+    page.context.close()
+
+
+def test_everything_has_a_name_and_fits(page: Any) -> None:
+    """For screen readers, and on a phone."""
+    unnamed = page.evaluate(
+        "() => Array.from(document.querySelectorAll('input, select, button, canvas[role], progress')).filter(e => "
+        "!(e.labels?.length || e.getAttribute('aria-label') || e.textContent.trim())).map(e => e.id)"
+    )
+    assert unnamed == []
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_latest_request_wins(page: Any) -> None:
+    values = [round(-2 + 0.05 * i, 2) for i in range(40)]
+    page.evaluate(
+        "([id, values]) => { const s = document.getElementById(id); "
+        "for (const v of values) { s.value = v; s.dispatchEvent(new Event('input')); } }",
+        ["training.learning_rate:slide", values],
+    )
+    drawn(page)
+    state = page.evaluate("tables()")
+    assert state["training"]["learning_rate"] == pytest.approx(10 ** values[-1], rel=1e-3)
+    problem = sv.Problem.from_mapping(
+        json.loads(json.dumps({k: state[k] for k in ("teacher", "student", "inputs", "training")}))
+    )
+    assert page.evaluate("shown.facts.hash") == problem.hash[:12]

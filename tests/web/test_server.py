@@ -1,0 +1,213 @@
+"""The explorer's server: what it answers, what it refuses, and that nothing takes it down."""
+
+import json
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+import solvable as sv
+from solvable.web import work
+from solvable.web.presets import PRESETS
+from solvable.web.server import LONGEST, make_app
+
+STATE: dict[str, Any] = PRESETS[0]["state"]
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    return TestClient(make_app(["localhost"]), base_url="http://localhost")
+
+
+def unpack(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    (size,) = struct.unpack("<I", content[:4])
+    head = json.loads(content[4 : 4 + size])
+    at, arrays = 4 + size, {}
+    for name, shape in head["arrays"]:
+        count = int(np.prod(shape))
+        arrays[name] = np.frombuffer(content, "<f4", count, at).reshape(shape)
+        at += 4 * count
+    assert at == len(content)
+    return head["facts"], arrays
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda one: one["name"])
+def test_a_curve_is_the_librarys(preset: dict[str, Any], client: TestClient) -> None:
+    answer = client.post("/api/curve", json=preset["state"])
+    assert answer.status_code == 200, answer.text
+    facts, arrays = unpack(answer.content)
+    view = work.view(preset["state"])
+    alone = sv.run(view.problem, view.start, sv.Macro(rtol=1e-6), times=work.times(view.until))
+    assert np.allclose(arrays["risk"], alone.risk[0], rtol=1e-5)
+    assert np.allclose(arrays["cross"], alone.cross_overlap[0], atol=1e-6)
+    assert facts["hash"] == view.problem.hash[:12]
+    if preset["name"] == "bocchi2026":
+        assert [one["name"] for one in facts["phases"]] == ["norm learning", "plateau", "escape and descent"]
+        assert {one["source"] for one in facts["theory"]} >= {
+            "theory.plateau",
+            "theory.escape_time",
+            "theory.optimal_rate",
+        }
+        height = next(one["value"] for one in facts["theory"] if one["source"] == "theory.plateau")
+        assert abs(height - facts["phases"][1]["height"]) < 0.01 * height
+        assert facts["critical"][-1]["risk"] == 0
+
+
+def test_curvature_is_the_librarys(client: TestClient) -> None:
+    answer = client.post("/api/curvature", json={"state": STATE, "at": 100}).json()
+    view = work.view(STATE)
+    found = work.trajectory(view)
+    expected = sv.landscape.curvature(view.problem, found.at(float(found.time[100])))
+    assert np.allclose(answer["inside"], expected.inside)
+    assert np.allclose(answer["outside"], expected.outside)
+    assert client.post("/api/curvature", json={"state": STATE, "at": 10_000}).status_code == 422
+    assert client.post("/api/curvature", json={"state": STATE, "at": True}).status_code == 422
+
+
+def test_a_simulation_streams_in_and_has_the_law_of_sgd(client: TestClient) -> None:
+    state = json.loads(json.dumps(STATE))
+    state["inputs"]["dim"], state["run"]["until"] = 1000, 60.0
+    answer = client.post("/api/simulate", json={"state": state, "runs": 16, "seed": 3})
+    assert answer.status_code == 200
+    pieces = [json.loads(line) for line in answer.text.splitlines()]
+    assert len(pieces) == work.PIECES
+    times = np.concatenate([piece["time"] for piece in pieces])
+    risk = np.concatenate([piece["risk"] for piece in pieces], axis=1)
+    assert times[-1] == pytest.approx(60.0)
+    assert (np.diff(times) > 0).all()
+    view = work.view(state)
+    whole = sv.run(view.problem, view.start, sv.Micro(runs=64, seed=1), times=[30.0, 60.0])
+    for at, column in [(30.0, 0), (60.0, 1)]:
+        ours = risk[:, int(np.argmin(abs(times - at)))]
+        theirs = whole.risk[:, column]
+        error = np.hypot(ours.std(ddof=1) / 4, theirs.std(ddof=1) / 8)
+        assert abs(ours.mean() - theirs.mean()) < 4 * error
+
+
+def test_what_is_taken_away_is_the_same_run(client: TestClient, tmp_path: Any) -> None:
+    taken = {
+        kind: client.post(f"/api/export/{kind}", json=STATE)
+        for kind in ("toml", "python", "command", "csv", "nc", "png", "svg")
+    }
+    assert all(answer.status_code == 200 for answer in taken.values())
+    assert (
+        sv.Problem.from_mapping({k: v for k, v in STATE.items() if k not in ("start", "run")}).hash
+        == work.view(STATE).problem.hash
+    )
+    (tmp_path / "p.toml").write_bytes(taken["toml"].content)
+    assert sv.Problem.load(tmp_path / "p.toml").hash == work.view(STATE).problem.hash
+    space: dict[str, Any] = {}
+    code = taken["python"].text.replace("macro.plot()", "")
+    exec(compile(code, "page", "exec"), space)
+    assert space["macro"].problem.hash == work.view(STATE).problem.hash
+    assert np.allclose(space["macro"].start_risk, work.trajectory(work.view(STATE)).start_risk)
+    (tmp_path / "run.nc").write_bytes(taken["nc"].content)
+    assert np.array_equal(sv.Trajectory.load(tmp_path / "run.nc").risk, work.trajectory(work.view(STATE)).risk)
+    table = np.genfromtxt(taken["csv"].text.splitlines(), delimiter=",", names=True)
+    assert np.array_equal(table["risk"], work.trajectory(work.view(STATE)).risk[0])
+    assert taken["png"].content.startswith(b"\x89PNG")
+    assert b"<svg" in taken["svg"].content
+    assert "solvable run problem.toml" in taken["command"].text
+
+
+def test_the_page_and_what_it_needs(client: TestClient) -> None:
+    page = client.get("/")
+    assert page.status_code == 200
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    for name in ("page.js", "page.css", "uPlot.iife.js", "uPlot.min.css"):
+        assert f"/static/{name}" in page.text
+        assert client.get(f"/static/{name}").status_code == 200
+    assert "://" not in page.text  # nothing comes from elsewhere
+    for name in ("nothing.js", "..%2fserver.py", "page.html", "%00"):
+        assert client.get(f"/static/{name}").status_code in (404, 422)
+    assert [one["name"] for one in client.get("/api/presets").json()] == [one["name"] for one in PRESETS]
+
+
+def test_who_asks_is_checked(client: TestClient) -> None:
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
+    assert client.post("/api/curve", json=STATE, headers={"Origin": "http://evil.example"}).status_code == 403
+    assert client.post("/api/curve", json=STATE, headers={"Origin": "null"}).status_code == 403
+    assert client.post("/api/curve", json=STATE, headers={"Origin": "http://localhost"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"student": {"width": 17}}, "student.width: 17 given, must be at most 16 in the explorer"),
+        ({"inputs": {"dim": 65 * 20, "spectrum": {"beta": 1.0, "distinct": 65}}}, "must be at most 64"),
+        ({"run": {"until": 1e9}}, "run.until: 1e+09 given"),
+        ({"run": {}}, "run.until: is missing"),
+        ({"run": {"until": 1.0, "times": [1.0]}}, "run.times: is not for the explorer"),
+        ({"training": {"learning_rate": -1}}, "training.learning_rate"),
+        ({"teacher": {"width": 1, "target": "product"}, "nothing": 1}, "nothing: is not a table here"),
+        ({"level": {"name": "micro", "data": "/etc/passwd"}}, "level: is not a table here"),
+    ],
+)
+def test_bounds(change: dict[str, Any], message: str, client: TestClient) -> None:
+    answer = client.post("/api/curve", json=STATE | change)
+    assert answer.status_code == 422
+    assert any(message in line for line in answer.json()["problems"])
+
+
+def test_requests_that_are_none(client: TestClient) -> None:
+    assert client.post("/api/curve", content=b"x").status_code == 400
+    assert client.post("/api/curve", content=b"[" * 5000).status_code in (400, 422)
+    assert client.post("/api/curve", content=b" " * (LONGEST + 1)).status_code == 413
+    assert client.post("/api/curve", content=b'{"run": NaN}').status_code == 400
+    assert client.get("/api/curve").status_code == 405
+    assert client.post("/api/export/exe", json=STATE).status_code == 404
+    assert client.post("/api/simulate", json={"state": STATE, "runs": 10**9}).status_code == 422
+    assert client.post("/api/simulate", json={"state": STATE, "seed": -1}).status_code == 422
+    big = STATE | {"inputs": {"dim": 10**9}}
+    assert "more than the explorer runs" in client.post("/api/simulate", json={"state": big}).json()["problems"][0]
+
+
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 40), st.integers(), st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(
+        ["erf", "quadratic", "sphere", "unit", "", "x" * 50, [], {}, [1, 2], {"beta": 1, "distinct": 4}, 1e308, -1e-320]
+    ),
+)  # fmt: skip
+NAMES = ["width", "activation", "readout", "norm", "dim", "spectrum", "learning_rate", "batch", "label_noise", "weight_decay",
+         "train_readout", "seed", "scale", "students", "cross", "until", "loss_factor", "student_overlap", "nothing"]  # fmt: skip
+
+
+def fuzz(client: TestClient, count: int) -> None:
+    @settings(
+        max_examples=count, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True, database=None
+    )
+    @given(st.data())
+    def ask(data: st.DataObject) -> None:
+        state = json.loads(json.dumps(STATE)) | {"run": {"until": 5.0}}
+        for _ in range(data.draw(st.integers(1, 3))):
+            table = data.draw(st.sampled_from([*STATE, "level", "x"]))
+            part = state.setdefault(table, {})
+            if not isinstance(part, dict) or data.draw(st.integers(0, 9)) == 0:
+                state[table] = data.draw(VALUES)
+            else:
+                part[data.draw(st.sampled_from(NAMES))] = data.draw(VALUES)
+        where = data.draw(
+            st.sampled_from(["curve", "curve", "curvature", "export/toml", "export/csv", "export/python"])
+        )
+        body = {"state": state, "at": data.draw(VALUES)} if where == "curvature" else state
+        answer = client.post(f"/api/{where}", json=body)
+        assert answer.status_code in (200, 404, 422), (where, state, answer.text)
+        if answer.status_code == 422:
+            lines = answer.json()["problems"]
+            assert lines
+            assert all(isinstance(line, str) and line and "\n" not in line for line in lines)
+
+    ask()
+
+
+def test_bad_requests_never_take_it_down(client: TestClient) -> None:
+    fuzz(client, 300)
+
+
+@pytest.mark.slow
+def test_thousands_of_bad_requests(client: TestClient) -> None:
+    fuzz(client, 10_000)
