@@ -12,7 +12,7 @@ from solvable.descriptions import RunFile, read_content
 from solvable.macro import Macro
 from solvable.micro import Micro
 from solvable.overlaps import Overlaps, start
-from solvable.problems import InvalidProblem, Problem
+from solvable.problems import InvalidProblem, Problem, Training
 from solvable.results import Ending, Trajectory, run, run_batch
 
 LINEAR, LOGARITHMIC = 181, 61  # outputs of a curve
@@ -75,7 +75,7 @@ def _check_bounds(file: RunFile) -> None:
 
 def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Facts, and arrays over time: the deterministic limit with its phases and what theory says of them."""
-    found = trajectory(asked)
+    found, factor = trajectory(asked), asked.problem.training.loss_factor
     facts = {
         "ending": found.ending[0].text,
         "success": found.success,
@@ -87,7 +87,7 @@ def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "half_time": _number(found.exit_time(0.5)[0]),
         "phases": phases(found),
         "theory": theory(asked),
-        "critical": critical(asked.problem),
+        "critical": critical(asked.problem.replace(training=Training(learning_rate=1.0, loss_factor=factor))),
     }
     arrays = {
         "time": found.time,
@@ -146,22 +146,21 @@ def theory(asked: View) -> list[dict[str, Any]]:
         ),
         ("noise_floor", "noise floor", "risk", lambda: known.noise_floor(asked.problem).value),
     ]
-    applies = {one.name for one in known.available(asked.problem) if one.applies}
     found = []
     for name, label, kind, value in wanted:
-        if name in applies:
-            try:
-                number = _number(float(value()))
-            except (ValueError, ArithmeticError):
-                continue
-            if number is not None:
-                found.append({"name": label, "at": kind, "value": number, "source": f"theory.{name}"})
+        try:
+            number = _number(float(value()))
+        except (ValueError, ArithmeticError):  # it does not apply here
+            continue
+        if number is not None:
+            found.append({"name": label, "at": kind, "value": number, "source": f"theory.{name}"})
     return found
 
 
 @lru_cache(maxsize=256)
 def critical(problem: Problem) -> list[dict[str, Any]]:
-    """The critical points of the population risk, where they are known, by falling risk."""
+    """The critical points of the population risk, where they are known, by falling risk: they know nothing of the training but the
+    loss, so that moving its rate asks for the same ones again."""
     from solvable.landscape import critical_points
 
     if problem.student.width * problem.teacher.width > 64:
