@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 help:
 	@echo "make demo       draw a figure of bocchi2026 into figures/ and print its verdicts"
 	@echo "make test       lint, types and tests"
-	@echo "make test-browser  the page in Chromium"
+	@echo "make test-browser  the page, in Chromium (apt-get install chromium)"
 	@echo "make test-slow  the long tests"
 	@echo "make explore    open the explorer"
 	@echo "make bench      ratios against the alternatives"

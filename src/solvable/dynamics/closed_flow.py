@@ -21,10 +21,9 @@ not a fast one.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.integrate import DOP853, LSODA, OdeSolution
 from scipy.linalg import solve_triangular
 
 from solvable.overlaps import Overlaps, as_array, check_start
@@ -158,7 +157,7 @@ def _turns(rows: _Rows, scalars: Callable[[Any], np.ndarray], times: np.ndarray)
         lower = np.tril(Y @ Y.T, -1)
         return (2 * y.reshape(size, size) @ (lower - lower.T)).ravel()
 
-    turned = integrate(rhs, np.eye(size).ravel(), 0.0, times[-1], 0.01 * TURN_RTOL, DOP853, rtol=TURN_RTOL)(times)
+    turned = integrate(rhs, np.eye(size).ravel(), 0.0, times[-1], 0.01 * TURN_RTOL, "DOP853", rtol=TURN_RTOL)(times)
     left, _, right = np.linalg.svd(turned.reshape(-1, size, size))
     return left @ right
 
@@ -242,14 +241,16 @@ def integrate(
     begin: float,
     end: float,
     atol: Any,
-    method: type[LSODA] | type[DOP853] = LSODA,
+    method: Literal["LSODA", "DOP853"] = "LSODA",
     bound: float = np.inf,
     rtol: float = RTOL,
 ) -> Callable[[Any], np.ndarray]:
     """The solution as a function of time: (size,) at one, (time, size) at many; RuntimeError where it passes `bound`."""
     if end == begin:
         return lambda t: np.broadcast_to(start, (*np.shape(t), start.size))
-    solver = method(rhs, begin, start, end, rtol=rtol, atol=atol)
+    from scipy import integrate as scipy_integrate  # slow to load, and few come here
+
+    solver = getattr(scipy_integrate, method)(rhs, begin, start, end, rtol=rtol, atol=atol)
     times, pieces = [begin], []
     with np.errstate(over="ignore", invalid="ignore"):  # trial steps beyond the bound
         while solver.status == "running":
@@ -259,5 +260,5 @@ def integrate(
                 raise RuntimeError(f"from time {solver.t:.6g} on the overlaps {why}")
             times.append(solver.t)
             pieces.append(solver.dense_output())
-    solution = OdeSolution(times, pieces)
+    solution = scipy_integrate.OdeSolution(times, pieces)
     return lambda t: solution(t).T

@@ -8,10 +8,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.integrate import cumulative_simpson, quad
-from scipy.optimize import minimize_scalar, root
 from scipy.special import gammaln
-from scipy.stats import chi
 
 from solvable.problems import InvalidProblem, Problem, convention
 from solvable.theory.prediction import NotApplicable, Prediction
@@ -135,6 +132,8 @@ def hidden_ray_probability(problem: Problem) -> Prediction:
 def _log_one_inside(N: int) -> float:
     """log of the probability that, of N products of normals under the condition that they sum to zero, the first alone is
     negative. Its characteristic integral, on the line through its saddle at -i pi/2, is that of a positive function."""
+    from scipy.integrate import quad
+
     if N == 1:
         return 0.0
     m = N - 1
@@ -155,6 +154,8 @@ def _log_side(j: int, N: int) -> float:
 
 @lru_cache(maxsize=256)
 def _dimension(d: int, r: int) -> float:
+    from scipy.optimize import minimize_scalar
+
     k = d - r
     if k == 0:
         return d * (d + 1) / 2
@@ -172,6 +173,8 @@ def _goe_density(k: int) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalue density, of total weight k, of a random symmetric matrix with variance 1 on the diagonal and 1/2 off it, on
     equally spaced points (mehta2004, 7.2: oscillator functions phi_j, and a term with their integral). Far out the first of them
     are too small to write down: every point keeps a logarithm of its scale."""
+    from scipy.integrate import cumulative_simpson
+
     reach = math.sqrt(2 * k) + 8
     x = np.linspace(-reach, reach, 2 * max(2000, 8 * k) + 1)
     step = x[1] - x[0]
@@ -198,6 +201,8 @@ def _goe_density(k: int) -> tuple[np.ndarray, np.ndarray]:
 def _limit(r: int) -> float:
     """alpha(r) of the cavity argument: four equations for s, the multiplier kappa of the condition, <g> and alpha, with e = g^2. At
     given multipliers the best g is, for every a and h, the positive root of a cubic."""
+    from scipy.optimize import root
+
     a, h, weight = _fields(r)
 
     def conditions(unknown: np.ndarray) -> list[float]:
@@ -234,6 +239,8 @@ def _positive_root(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=8)
 def _fields(r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nodes a (chi_r) and h (normal) with weights, dense where a is small and h is near zero: there g bends."""
+    from scipy.stats import chi
+
     node, weight = np.polynomial.legendre.leggauss(10)
 
     def panels(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

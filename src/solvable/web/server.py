@@ -1,5 +1,7 @@
 """The explorer's server: it binds to this machine alone unless told otherwise, checks who asks, and bounds what it computes."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import struct
@@ -7,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from starlette.applications import Starlette
@@ -21,8 +23,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from solvable.numerics.threads import cores
 from solvable.problems import InvalidProblem
-from solvable.web import exports, work
 from solvable.web.presets import PRESETS
+
+if TYPE_CHECKING:
+    from solvable.web.work import View
 
 STATIC = Path(__file__).with_name("static")
 OURS = {"page.js": "text/javascript", "page.css": "text/css"}
@@ -127,8 +131,7 @@ def make_app(hosts: list[str]) -> Starlette:
 
     async def curve(request: Request) -> Response:
         state = await asked(request)
-        loop = asyncio.get_running_loop()
-        content = await loop.run_in_executor(curves, lambda: packed(*work.curve(work.view(state))))
+        content = await asyncio.get_running_loop().run_in_executor(curves, _curve, state)
         return Response(content, media_type="application/octet-stream")
 
     async def simulate(request: Request) -> Response:
@@ -138,6 +141,8 @@ def make_app(hosts: list[str]) -> Starlette:
         seed = content.get("seed", 0)
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31:
             raise Refused(422, [f"seed: {seed!r:.40} given, must be a whole number from 0 to 2^31"])
+        from solvable.web import work
+
         view = await run_in_threadpool(work.view, content.get("state"))
         runs = work.check_simulation(view, content.get("runs", 1))
         if simulating.locked():
@@ -148,10 +153,14 @@ def make_app(hosts: list[str]) -> Starlette:
         content = await asked(request)
         if not isinstance(content, dict) or set(content) - {"state", "at"}:
             raise Refused(422, ["request: must have state and at"])
+        from solvable.web import work
+
         found = await run_in_threadpool(lambda: work.curvature(work.view(content.get("state")), content.get("at")))
         return JSONResponse(found)
 
     async def export(request: Request) -> Response:
+        from solvable.web import exports, work
+
         view = await run_in_threadpool(work.view, state := await asked(request))
         kind = request.path_params["kind"]
         if kind not in exports.KINDS:
@@ -172,8 +181,16 @@ def make_app(hosts: list[str]) -> Starlette:
     return Starlette(routes=routes, middleware=middleware)
 
 
-async def _pieces(view: work.View, runs: int, seed: int, simulating: asyncio.Semaphore) -> AsyncIterator[bytes]:
+def _curve(state: Any) -> bytes:
+    from solvable.web import work  # heavy: what computes is loaded while the page is being opened
+
+    return packed(*work.curve(work.view(state)))
+
+
+async def _pieces(view: View, runs: int, seed: int, simulating: asyncio.Semaphore) -> AsyncIterator[bytes]:
     """A line of JSON for each piece. When the page goes away or cancels, the generator is closed and no further piece is begun."""
+    from solvable.web import work
+
     async with simulating:
         steps = work.simulate(view, runs, seed)
         while True:

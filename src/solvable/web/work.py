@@ -10,7 +10,6 @@ import numpy as np
 
 from solvable.descriptions import RunFile, read_content
 from solvable.macro import Macro
-from solvable.micro import Micro
 from solvable.overlaps import Overlaps, start
 from solvable.problems import InvalidProblem, Problem, Training
 from solvable.results import Ending, Trajectory, run, run_batch
@@ -207,6 +206,8 @@ def check_simulation(asked: View, runs: Any) -> int:
 def simulate(asked: View, runs: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """SGD at finite dimension from the same start, a piece of time after the other: the overlaps are a Markov chain, so every
     piece may begin from the last state of the one before. Times and risks (run, time) of each piece."""
+    from solvable.micro import Micro
+
     edges = np.linspace(0.0, asked.until, PIECES + 1)
     states: list[Overlaps] = [asked.start] * runs
     for piece, (begin, end) in enumerate(pairwise(edges)):
