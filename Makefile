@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo explore test test-browser test-slow lint bench reproduce lock clean help
+.PHONY: setup demo docs explore test test-browser test-slow lint bench reproduce lock clean help
 
 help:
 	@echo "make demo       draw a figure of bocchi2026 into figures/ and print its verdicts"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-slow  the long tests"
 	@echo "make explore    open the explorer"
 	@echo "make bench      ratios against the alternatives"
+	@echo "make docs       the documentation site, offline, into docs/_build/html"
 	@echo "make reproduce  all figures and claims, full size"
 	@echo "make lock       write requirements.txt anew"
 
@@ -47,6 +48,12 @@ test-browser: setup
 test-slow: setup
 	$(BIN)/python -m pytest -n 2 -m slow
 
+# the site in docs/_build/html; draws all figures in their quick form first, which takes minutes (keep docs/_figures to skip it)
+docs: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.txt
+	test -d docs/_figures || $(BIN)/solvable reproduce --quick --output docs/_figures
+	$(BIN)/sphinx-build -b html -W --keep-going docs/site docs/_build/html
+
 bench: setup
 	@for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
 
@@ -55,6 +62,7 @@ reproduce: setup
 
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --quiet -o requirements.txt
+	uv pip compile pyproject.toml --extra dev --extra docs --universal --python-version 3.11 --generate-hashes --no-header --quiet -c requirements.txt -o requirements-docs.txt
 
 clean:
 	rm -rf $(VENV) figures .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,45 @@
+"""The documentation site: built offline, tutorials executed, figures and verdicts from the library itself."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from gallery import write_gallery
+
+import solvable
+
+project = "solvable"
+author = "the solvable developers"
+copyright = author
+version = release = solvable.__version__
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx-mathjax-offline"]
+source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
+exclude_patterns = ["_build"]
+html_theme = "pydata_sphinx_theme"
+html_theme_options = {"navigation_with_keys": False, "show_prev_next": True, "logo": {"text": "solvable"}}
+html_show_sourcelink = False
+html_copy_source = False
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+suppress_warnings = ["myst.xref_missing", "myst.header"]  # links of pages that are read in the repository too
+
+ROOT = Path(__file__).parents[2]
+FIGURES = ROOT / "docs" / "_figures"
+if FIGURES.is_dir():
+    write_gallery(FIGURES, Path(__file__).parent)
+
+
+def _plain(app, what, name, obj, options, lines):  # noqa: ARG001
+    """Docstrings are plain text: nothing in them but `names` is markup."""
+    for i, line in enumerate(lines):
+        text = line.replace("\\", "\\\\").replace("*", "\\*").replace("|", "\\|").replace("_ ", "\\_ ").replace("_,", "\\_,")
+        lines[i] = text.replace("``", "`").replace("`", "``")
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", _plain)

@@ -1,0 +1,44 @@
+"""The gallery: every figure with its verdicts, from a directory that `solvable reproduce --output` has filled."""
+
+import json
+import shutil
+from pathlib import Path
+
+from solvable.papers import registry
+
+
+def write_gallery(figures: Path, site: Path) -> None:
+    """A page for each paper; pictures are copied beside them. Figures that were not drawn are named as missing."""
+    pictures = site / "_pictures"
+    pictures.mkdir(exist_ok=True)
+    for paper in registry.papers():
+        lines = [
+            f"# {paper}",
+            "",
+            f"Drawn by `solvable reproduce {paper}`; the verdicts are explained on the [first page](../index.md).",
+            "",
+        ]
+        for key in registry.available(paper):
+            lines += _section(key, figures, pictures)
+        place = site / "gallery"
+        place.mkdir(exist_ok=True)
+        (place / f"{paper}.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def _section(key: str, figures: Path, pictures: Path) -> list[str]:
+    name = key.replace("/", "-")
+    lines = [f"## {key}: {registry.get(key).title}", ""]
+    if not (figures / f"{name}.png").is_file():
+        return [*lines, "Not drawn in this build.", ""]
+    shutil.copy(figures / f"{name}.png", pictures / f"{name}.png")
+    lines += [
+        f"![{registry.get(key).title}](../_pictures/{name}.png)",
+        "",
+        "| verdict | claim | expected | found | ± |",
+        "|---|---|---|---|---|",
+    ]
+    for claim in json.loads((figures / f"{name}.json").read_text(encoding="utf-8")):
+        numbers = " | ".join(f"{claim[part]:.4g}" for part in ("expected", "found", "tolerance"))
+        text = claim["claim"].replace("|", "\\|").replace("$", "\\$").replace("*", "\\*").replace("<", "&lt;")
+        lines.append(f"| {claim['verdict']} | {text} | {numbers} |")
+    return [*lines, ""]
