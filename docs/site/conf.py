@@ -37,7 +37,13 @@ if FIGURES.is_dir():
 def _plain(app, what, name, obj, options, lines):  # noqa: ARG001
     """Docstrings are plain text: nothing in them but `names` is markup."""
     for i, line in enumerate(lines):
-        text = line.replace("\\", "\\\\").replace("*", "\\*").replace("|", "\\|").replace("_ ", "\\_ ").replace("_,", "\\_,")
+        text = (
+            line.replace("\\", "\\\\")
+            .replace("*", "\\*")
+            .replace("|", "\\|")
+            .replace("_ ", "\\_ ")
+            .replace("_,", "\\_,")
+        )
         lines[i] = text.replace("``", "`").replace("`", "``")
 
 

@@ -145,6 +145,51 @@ def test_a_link_reproduces_the_view(page: Any, browser: Any) -> None:
     other.context.close()
 
 
+def test_addresses_hold_the_whole_state(page: Any) -> None:
+    """Also the defaults, a second link in the same tab, and a reload."""
+    page.select_option("[id='start.students']", "gaussian")
+    drawn(page)
+    page.reload()
+    drawn(page)
+    assert page.evaluate("state['start.students']") == "gaussian"
+    page.evaluate("() => { location.hash = 'training.learning_rate=0.5&training.label_noise=1'; }")
+    page.wait_for_function("state['training.label_noise'] === 1")
+    page.evaluate("() => { location.hash = 'student.width=4'; }")
+    page.wait_for_function("state['student.width'] === 4")
+    drawn(page)
+    assert page.evaluate("[state['training.learning_rate'], state['training.label_noise']]") == [0.1, 0]
+
+
+def test_any_number_of_eigenvalues(page: Any) -> None:
+    for L in (2, 3, 7, 64):
+        move(page, "inputs.spectrum.distinct", L)
+        assert page.text_content("#problems") == ""
+        assert page.evaluate("shown.facts.dim") % L == 0
+
+
+def test_sliders_answer_while_a_simulation_runs(page: Any) -> None:
+    move(page, "inputs.dim", 5.0)
+    page.click("#simulate")
+    page.wait_for_function("sgd && sgd.risk.length > 0", timeout=60_000)
+    began = time.monotonic()
+    answer = page.evaluate(
+        "async () => (await fetch('/api/curve', {method: 'POST', body: JSON.stringify(tables())})).status"
+    )
+    assert answer == 200
+    assert time.monotonic() - began < 2.0
+    page.click("#cancel")
+
+
+def test_the_page_obeys_its_own_policy(browser: Any, address: str) -> None:
+    page = browser.new_context().new_page()
+    complaints: list[str] = []
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    page.goto(address)
+    page.wait_for_selector("#theory tbody tr")
+    assert complaints == []
+    page.context.close()
+
+
 def test_downloads_open_again(page: Any, tmp_path: Path) -> None:
     taken = {}
     for kind in ("csv", "nc", "png", "svg"):

@@ -2,6 +2,7 @@
 
 import json
 import struct
+import time
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 import solvable as sv
+from solvable.cli.main import main
 from solvable.web import work
 from solvable.web.presets import PRESETS
-from solvable.web.server import LONGEST, make_app
+from solvable.web.server import LONGEST, Refused, Slots, make_app
 
 STATE: dict[str, Any] = PRESETS[0]["state"]
 
@@ -166,10 +168,85 @@ def test_requests_that_are_none(client: TestClient) -> None:
     assert "more than the explorer runs" in client.post("/api/simulate", json={"state": big}).json()["problems"][0]
 
 
+HEAVY = [
+    {"student": {"width": 6, "activation": "relu"}},
+    {"student": {"width": 5, "activation": "quadratic"}, "teacher": {"width": 3, "activation": "linear"}},
+    {"student": {"width": 16, "activation": "relu"}, "teacher": {"width": 16, "activation": "relu"}},
+    {"student": {"width": 16, "activation": "erf"}, "teacher": {"width": 16, "activation": "erf"},
+     "inputs": {"dim": 6400, "spectrum": {"beta": 1.0, "distinct": 64}}},
+    {"run": {"until": 1e6}, "student": {"width": 16}, "teacher": {"width": 16}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", HEAVY, ids=str)
+def test_no_curve_costs_more_than_the_bound(change: dict[str, Any], client: TestClient) -> None:
+    """In CPU time, generously: a step that has begun is finished, and what is loaded at first use counts too."""
+    began = time.process_time()
+    assert client.post("/api/curve", json=STATE | {"start": {"seed": 0}} | change).status_code == 200
+    assert time.process_time() - began < 6 * work.SECONDS
+
+
+def test_a_curve_that_is_cut_off_says_so(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "SECONDS", 1e-3)
+    state = STATE | {"student": {"width": 6, "activation": "relu"}, "start": {"seed": 0}}
+    facts, arrays = unpack(client.post("/api/curve", json=state).content)
+    assert "cut off" in facts["message"]
+    assert np.isnan(arrays["risk"][-1])
+    assert np.isfinite(arrays["risk"][0])
+
+
+def test_sizes_are_refused_before_they_are_made(client: TestClient) -> None:
+    began = time.process_time()
+    for change in (
+        {"inputs": {"dim": 10**7 + 1, "spectrum": {"beta": 1.0, "distinct": 10**7}}},
+        {"training": {"learning_rate": 0.1, "batch": 10**9}},
+        {"student": {"width": 10**9}},
+    ):
+        assert client.post("/api/curve", json=STATE | change).status_code == 422
+    assert time.process_time() - began < 1.0
+
+
+def test_simulations_take_turns_and_give_back_their_place(client: TestClient) -> None:
+    slots = Slots(1)
+    release = slots.take()
+    with pytest.raises(Refused, match="as many simulations"):
+        slots.take()
+    release()
+    release()
+    assert slots.free == 1
+    for _ in range(6):  # more than there are places
+        answer = client.post("/api/simulate", json={"state": STATE | {"inputs": {"dim": 100}, "run": {"until": 1.0}}})
+        assert answer.status_code == 200
+
+
+def test_texts_that_are_none(client: TestClient) -> None:
+    answer = client.post("/api/curve", content=b'{"teacher": {"activation": "\\ud800"}, "\\ud800": 1}')
+    assert answer.status_code == 422
+    assert client.post("/api/simulate", content=b'{"state": {}, "runs": ' + b"9" * 400 + b"}").status_code == 422
+
+
+@pytest.mark.parametrize(
+    "start", [None, {"student_overlap": np.eye(6).tolist(), "cross_overlap": (0.1 * np.eye(6, 3)).tolist()}]
+)
+def test_exports_of_any_start_run(
+    start: Any, client: TestClient, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = {name: table for name, table in STATE.items() if name != "start"} | (
+        {} if start is None else {"start": start}
+    )
+    space: dict[str, Any] = {}
+    exec(compile(client.post("/api/export/python", json=state).text.replace("macro.plot()", ""), "page", "exec"), space)
+    (tmp_path / "p.toml").write_bytes(client.post("/api/export/toml", json=state).content)
+    assert main(["run", str(tmp_path / "p.toml"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out.partition("\n")[2])
+    assert told["risk"]["first"] == pytest.approx(float(space["macro"].start_risk[0]))
+
+
 VALUES = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 40), st.integers(), st.floats(allow_nan=False, allow_infinity=False),
     st.sampled_from(
-        ["erf", "quadratic", "sphere", "unit", "", "x" * 50, [], {}, [1, 2], {"beta": 1, "distinct": 4}, 1e308, -1e-320]
+        ["erf", "relu", "linear", "quadratic", "sphere", "\ud800", "unit", "", "x" * 50, [], {}, [1, 2],
+         {"beta": 1, "distinct": 4}, 1e308, -1e-320]
     ),
 )  # fmt: skip
 NAMES = ["width", "activation", "readout", "norm", "dim", "spectrum", "learning_rate", "batch", "label_noise", "weight_decay",
@@ -194,7 +271,7 @@ def fuzz(client: TestClient, count: int) -> None:
             st.sampled_from(["curve", "curve", "curvature", "export/toml", "export/csv", "export/python"])
         )
         body = {"state": state, "at": data.draw(VALUES)} if where == "curvature" else state
-        answer = client.post(f"/api/{where}", json=body)
+        answer = client.post(f"/api/{where}", content=json.dumps(body))
         assert answer.status_code in (200, 404, 422), (where, state, answer.text)
         if answer.status_code == 422:
             lines = answer.json()["problems"]

@@ -1,5 +1,6 @@
 """The deterministic limit as a level: pack the problem, integrate, label."""
 
+import threading
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
@@ -47,7 +48,8 @@ class Macro:
     (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of the first three is
     estimated to need the least work. Where the moments have no closed form they are averages over
     `nodes` points drawn by `node_seed`; the run is then repeated with other points, and `risk_error` tells how far the
-    two are apart (rtol is then at least 1e-5 where the noise comes from nodes). A batch uses `threads` (None: all cores).
+    two are apart (rtol is then at least 1e-5 where the noise comes from nodes). A batch uses `threads` (None: all cores). After
+    `seconds` a run ends as interrupted (None: never), for those who cannot wait.
     """
 
     rtol: float = 1e-8
@@ -58,6 +60,7 @@ class Macro:
     nodes: int = NODES
     node_seed: int = 0
     threads: int | None = None
+    seconds: float | None = None
 
     name = "macro"
     clock = "alpha"
@@ -81,21 +84,32 @@ class Macro:
 
     def settings(self) -> dict[str, Any]:
         """What the result depends on."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "threads"}
+        return {
+            field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("threads", "seconds")
+        }
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
         reports = np.zeros((len(lanes), 2, tsit5.REPORT))  # of a run and of its repetition with other nodes
         workers = pool(min(len(lanes), self.threads or cores()))
-        jobs = [
-            workers.submit(self._solve_lane, lane, plan, report) for lane, report in zip(lanes, reports, strict=True)
-        ]
+        bell = None if self.seconds is None else threading.Timer(self.seconds, _interrupt, [reports])
+        if bell is not None:
+            bell.daemon = True
+            bell.start()
+        jobs = []
         try:
+            jobs += [
+                workers.submit(self._solve_lane, *each)
+                for each in zip(lanes, [plan] * len(lanes), reports, strict=True)
+            ]
             solved = [job.result() for job in jobs]
         except BaseException:
             for job in jobs:
                 job.cancel()
-            reports[:, :, tsit5.INTERRUPT] = 1.0
+            _interrupt(reports)
             raise
+        finally:
+            if bell is not None:
+                bell.cancel()
         return self._label(lanes, plan, solved, reports[:, 0])
 
     def _label(self, lanes: list[Lane], plan: Plan, solved: list[Solved], reports: np.ndarray) -> Trajectory:
@@ -306,3 +320,7 @@ def _floor(lane: Lane, first: np.ndarray) -> float:
 def _size(lane: Lane) -> float:
     """The largest overlap at the start, at least one."""
     return max(1.0, float(np.abs(lane.start.stacked).sum(axis=0).max()))
+
+
+def _interrupt(reports: np.ndarray) -> None:
+    reports[:, :, tsit5.INTERRUPT] = 1.0

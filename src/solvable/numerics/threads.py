@@ -1,7 +1,9 @@
 """Threads that stay: kernels free the interpreter lock, and Ctrl-C reaches the thread that waits for them."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
@@ -28,10 +30,31 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def pool(threads: int) -> Executor:
+    """Threads that stay. One alone is for the main thread, which must hear Ctrl-C while it waits; another thread that asks for one
+    may as well do the work itself, beside others that do the same."""
+    if threads == 1 and threading.current_thread() is not threading.main_thread():
+        return _here
+    return _pool(threads)
+
+
+class _Here(Executor):
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except BaseException as error:
+            done.set_exception(error)
+        return done
+
+
+_here = _Here()
+
+
 @lru_cache(maxsize=4)
-def pool(threads: int) -> ThreadPoolExecutor:
+def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=pool.cache_clear)  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork

@@ -13,7 +13,7 @@ from solvable.web import work
 
 
 def as_toml(state: dict[str, Any], view: work.View) -> tuple[bytes, str]:  # noqa: ARG001
-    return tomli_w.dumps(_plain(state)).encode(), "text/plain; charset=utf-8"
+    return tomli_w.dumps(_plain({**state, "start": _start(state)})).encode(), "text/plain; charset=utf-8"
 
 
 def as_command(state: dict[str, Any], view: work.View) -> tuple[bytes, str]:
@@ -29,9 +29,7 @@ def as_python(state: dict[str, Any], view: work.View) -> tuple[bytes, str]:  # n
         {name: state[name] for name in ("teacher", "student", "inputs", "training") if name in state}, indent=4
     )
     problem = problem.replace("true", "True").replace("false", "False").replace("null", "None")
-    start = ", ".join(
-        f"{name}={value!r}" for name, value in {"seed": 0, **state.get("start", {})}.items() if value is not None
-    )
+    start = ", ".join(f"{name}={value!r}" for name, value in _start(state).items() if value is not None)
     lines = [
         "import solvable as sv",
         "",
@@ -76,6 +74,13 @@ def _picture(ending: str) -> Callable[[dict[str, Any], work.View], tuple[bytes, 
         return content.getvalue(), {"png": "image/png", "svg": "image/svg+xml"}[ending]
 
     return draw
+
+
+def _start(state: dict[str, Any]) -> dict[str, Any]:
+    """With the seed that is taken where none is given."""
+    given: dict[str, Any] = state.get("start", {})
+    drawn = given.get("seed") is None and given.get("student_overlap") is None
+    return {**({"seed": 0} if drawn else {}), **{name: value for name, value in given.items() if value is not None}}
 
 
 def _plain(state: Any) -> Any:

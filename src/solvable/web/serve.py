@@ -1,15 +1,17 @@
 """Start the explorer and open its page."""
 
+import os
 import socket
 import sys
 import threading
 import webbrowser
+from contextlib import suppress
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(host: str, port: int, browser: bool) -> int:
-    """Serve until Ctrl-C. `port` 0: any free one."""
+    """Serve until Ctrl-C, which ends the process. `port` 0: any free one."""
     try:
         import uvicorn
     except ImportError:
@@ -35,10 +37,27 @@ def serve(host: str, port: int, browser: bool) -> int:
     threading.Thread(target=_warm_up, daemon=True).start()
     if browser:
         threading.Timer(0.3, webbrowser.open, [address]).start()
-    hosts = [*(f"{name}" for name in ("127.0.0.1", "localhost", "[::1]")), *([host] if host not in LOOPBACK else [])]
-    server = uvicorn.Server(uvicorn.Config(make_app(hosts), log_level="warning", access_log=False, lifespan="off"))
-    server.run(sockets=[listening])
-    return 0
+    settings = uvicorn.Config(
+        make_app(_names(host)), log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1
+    )
+    try:
+        uvicorn.Server(settings).run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:  # threads may still be computing for pages that are gone
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def _names(host: str) -> list[str]:
+    """By which names this server may be called: others are those of pages that want to pass for it."""
+    names = ["127.0.0.1", "localhost", "[::1]"]
+    if host in ("0.0.0.0", "::"):
+        own = socket.gethostname()
+        with suppress(OSError):
+            names += [str(found[4][0]) for found in socket.getaddrinfo(own, None)]
+        return [*names, own]
+    return names if host in LOOPBACK else [*names, host]
 
 
 def _warm_up() -> None:

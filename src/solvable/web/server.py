@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import struct
+import weakref
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
@@ -16,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -33,7 +34,10 @@ OURS = {"page.js": "text/javascript", "page.css": "text/css"}
 THEIRS = {"uPlot.iife.js": "text/javascript", "uPlot.min.css": "text/css"}
 LONGEST = 20_000  # bytes of a request
 SIMULATIONS = 4  # at once
-POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
 HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 
 
@@ -62,6 +66,7 @@ class SameOrigin:
 
 
 def refuse(status: int, lines: list[str]) -> Response:
+    lines = [line.encode("utf-8", "replace").decode() for line in lines]
     return JSONResponse({"problems": lines}, status, HEADERS)
 
 
@@ -92,8 +97,10 @@ def answer(handler: Callable[[Request], Any]) -> Callable[[Request], Any]:
             return refuse(error.status, error.lines)
         except InvalidProblem as error:
             return refuse(422, error.problems[:20])
-        except (ValueError, ArithmeticError, TypeError, MemoryError, RecursionError) as error:
-            return refuse(422, [str(error)[:300] or type(error).__name__])
+        except ClientDisconnect:
+            return Response(status_code=499)
+        except Exception as error:
+            return refuse(422, [str(error).partition("\n")[0][:300] or type(error).__name__])
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         return response
@@ -113,7 +120,8 @@ def packed(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
 
 def make_app(hosts: list[str]) -> Starlette:
     curves = ThreadPoolExecutor(max(2, cores()), "curve")
-    simulating = asyncio.Semaphore(SIMULATIONS)
+    slots = Slots(SIMULATIONS)
+    drawing = asyncio.Semaphore(1)  # pictures and files, one at a time
 
     async def page(request: Request) -> Response:  # noqa: ARG001
         return FileResponse(STATIC / "page.html", media_type="text/html")
@@ -145,9 +153,10 @@ def make_app(hosts: list[str]) -> Starlette:
 
         view = await run_in_threadpool(work.view, content.get("state"))
         runs = work.check_simulation(view, content.get("runs", 1))
-        if simulating.locked():
-            raise Refused(429, ["simulate: as many simulations as this server takes are running; cancel one"])
-        return StreamingResponse(_pieces(view, runs, seed, simulating), media_type="application/x-ndjson")
+        release = slots.take()
+        response = StreamingResponse(_pieces(view, runs, seed, release), media_type="application/x-ndjson")
+        weakref.finalize(response, release)  # if it never begins
+        return response
 
     async def curvature(request: Request) -> Response:
         content = await asked(request)
@@ -165,7 +174,8 @@ def make_app(hosts: list[str]) -> Starlette:
         kind = request.path_params["kind"]
         if kind not in exports.KINDS:
             raise Refused(404, [f"{kind}: must be one of {', '.join(exports.KINDS)}"])
-        content, media = await run_in_threadpool(exports.KINDS[kind], state, view)
+        async with drawing:
+            content, media = await run_in_threadpool(exports.KINDS[kind], state, view)
         return Response(content, media_type=media)
 
     routes = [
@@ -187,23 +197,42 @@ def _curve(state: Any) -> bytes:
     return packed(*work.curve(work.view(state)))
 
 
-async def _pieces(view: View, runs: int, seed: int, simulating: asyncio.Semaphore) -> AsyncIterator[bytes]:
+class Slots:
+    """So many at once, each given back once."""
+
+    def __init__(self, count: int) -> None:
+        self.free = count
+
+    def take(self) -> Callable[[], None]:
+        if not self.free:
+            raise Refused(
+                429, ["simulate: as many simulations as this server takes are running; try again in a moment"]
+            )
+        self.free -= 1
+        held = [True]
+
+        def release() -> None:
+            if held:
+                held.clear()
+                self.free += 1
+
+        return release
+
+
+async def _pieces(view: View, runs: int, seed: int, release: Callable[[], None]) -> AsyncIterator[bytes]:
     """A line of JSON for each piece. When the page goes away or cancels, the generator is closed and no further piece is begun."""
     from solvable.web import work
 
-    async with simulating:
+    try:
         steps = work.simulate(view, runs, seed)
-        while True:
-            try:
-                piece = await run_in_threadpool(next, steps, None)
-            except (ValueError, ArithmeticError) as error:
-                yield json.dumps({"problems": [str(error)[:300]]}).encode() + b"\n"
-                return
-            if piece is None:
-                return
+        while (piece := await run_in_threadpool(next, steps, None)) is not None:
             times, risk = piece
             line = {"time": times.tolist(), "risk": [[_finite(value) for value in row] for row in risk.tolist()]}
             yield json.dumps(line).encode() + b"\n"
+    except (ValueError, ArithmeticError) as error:
+        yield json.dumps({"problems": [str(error)[:300]]}).encode() + b"\n"
+    finally:
+        release()
 
 
 def _finite(value: float) -> float | None:

@@ -9,15 +9,22 @@ from typing import Any
 import numpy as np
 
 from solvable.descriptions import RunFile, read_content
+from solvable.dynamics.general import is_closed
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps, start
 from solvable.problems import InvalidProblem, Problem, Training
 from solvable.results import Ending, Trajectory, run, run_batch
 
 LINEAR, LOGARITHMIC = 181, 61  # outputs of a curve
-PIECES = 40  # of a simulation
-MOST = {"width": 16, "blocks": 64, "until": 1e6, "dim": 10**9, "runs": 16, "steps": 4e9}
-MAX_STEPS = 20_000
+PIECES, PIECE_SECONDS = 40, 0.2  # of a simulation: at least so many, about so long at most
+SECONDS = 1.5  # of work for a curve
+RUNS, SIMULATION_SECONDS = 16, 120.0  # most of a simulation
+SIZES = {
+    "student.width": 16, "teacher.width": 16, "inputs.spectrum.distinct": 64, "inputs.spectrum.eigenvalues": 64,
+    "inputs.spectrum.beta": 10, "inputs.dim": 10**9, "training.batch": 1024, "run.until": 1e6,
+}  # fmt: skip
+LEAST = 1e-6  # of times
+SLOW = f"cut off after {SECONDS:g} s of work, which is all that the explorer spends; the library takes longer ones"
 TABLES = ("teacher", "student", "inputs", "training", "start", "run")
 
 
@@ -39,6 +46,7 @@ def view(state: Any) -> View:
     ]
     if unknown:
         raise InvalidProblem(unknown[:5])
+    _check_sizes(state)
     file = read_content(state, {})
     _check_bounds(file)
     fields = {name: getattr(file.start, name) for name in type(file.start).model_fields}
@@ -48,21 +56,28 @@ def view(state: Any) -> View:
     return View(file.problem, start(file.problem, **fields), file.run.until)
 
 
+def _check_sizes(state: dict[str, Any]) -> None:
+    """Before anything of that size is made."""
+    mistakes = []
+    for name, most in SIZES.items():
+        value: Any = state
+        for word in name.split("."):
+            value = value.get(word) if isinstance(value, dict) else None
+        if isinstance(value, list):
+            value = len(value)
+        if isinstance(value, int | float) and value > most:
+            given = f"{value:g}" if value < 1e300 else "too much"
+            mistakes.append(f"{name}: {given} given, must be at most {most:g} in the explorer; the library takes more")
+    if mistakes:
+        raise InvalidProblem(mistakes)
+
+
 def _check_bounds(file: RunFile) -> None:
     problem, mistakes = file.problem, []
-    for name, value, most in [
-        ("student.width", problem.student.width, MOST["width"]),
-        ("teacher.width", problem.teacher.width, MOST["width"]),
-        ("inputs.spectrum.distinct", problem.inputs.blocks, MOST["blocks"]),
-        ("inputs.dim", problem.inputs.dim or 0, MOST["dim"]),
-        ("run.until", file.run.until, MOST["until"]),
-    ]:
-        if value is not None and value > most:
-            mistakes.append(
-                f"{name}: {value:g} given, must be at most {most:g} in the explorer; the library takes more"
-            )
     if file.run.until is None:
         mistakes.append("run.until: is missing")
+    elif file.run.until < LEAST:
+        mistakes.append(f"run.until: {file.run.until:g} given, must be at least {LEAST:g}")
     for name in ("times", "stop", "clock"):
         if getattr(file.run, name) is not None:
             mistakes.append(f"run.{name}: is not for the explorer")
@@ -78,11 +93,11 @@ def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     facts = {
         "ending": found.ending[0].text,
         "success": found.success,
-        "message": found.message,
+        "message": found.message if found.ending[0] != Ending.INTERRUPTED else SLOW,
         "hash": asked.problem.hash[:12],
         "dim": asked.problem.inputs.dim,
         "widths": [asked.problem.student.width, asked.problem.teacher.width],
-        "start_risk": float(found.start_risk[0]),
+        "start_risk": _number(found.start_risk[0]),
         "half_time": _number(found.exit_time(0.5)[0]),
         "phases": phases(found),
         "theory": theory(asked),
@@ -99,7 +114,7 @@ def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def trajectory(asked: View) -> Trajectory:
-    level = Macro(rtol=1e-6, max_steps=MAX_STEPS, nodes=2**10, threads=1)
+    level = Macro(rtol=1e-6, nodes=2**10, threads=1, seconds=SECONDS)
     return run(asked.problem, asked.start, level, times=times(asked.until), progress=False)
 
 
@@ -191,16 +206,22 @@ def check_simulation(asked: View, runs: Any) -> int:
     dim = asked.problem.inputs.dim
     if dim is None:
         raise InvalidProblem(["inputs.dim: infinite, but a simulation has a finite one"])
-    if not isinstance(runs, int) or isinstance(runs, bool) or not 1 <= runs <= MOST["runs"]:
-        raise InvalidProblem([f"runs: {runs!r} given, must be a whole number from 1 to {MOST['runs']}"])
-    work = asked.until * dim * runs * (asked.problem.student.width + asked.problem.teacher.width)
-    if work > MOST["steps"]:
+    if not isinstance(runs, int) or isinstance(runs, bool) or not 1 <= runs <= RUNS:
+        raise InvalidProblem([f"runs: {str(runs)[:40]} given, must be a whole number from 1 to {RUNS}"])
+    if seconds(asked, runs) > SIMULATION_SECONDS:
+        steps = asked.until * dim * runs
         raise InvalidProblem(
-            [
-                f"inputs.dim: {asked.until * dim * runs:.2g} steps of SGD, more than the explorer runs; lower dim, runs or until"
-            ]
+            [f"inputs.dim: {steps:.2g} steps of SGD, more than the explorer runs; lower dim, runs or until"]
         )
     return runs
+
+
+def seconds(asked: View, runs: int) -> float:
+    """About how long a simulation takes; units without closed form cost far more."""
+    problem = asked.problem
+    p, n = problem.student.width, problem.student.width + problem.teacher.width
+    samples = asked.until * (problem.inputs.dim or 0) * runs * problem.training.batch
+    return samples * problem.inputs.blocks * (2e-8 + 2e-9 * p * n) * (1.0 if is_closed(problem) else 20.0)
 
 
 def simulate(asked: View, runs: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -208,7 +229,8 @@ def simulate(asked: View, runs: int, seed: int) -> Iterator[tuple[np.ndarray, np
     piece may begin from the last state of the one before. Times and risks (run, time) of each piece."""
     from solvable.micro import Micro
 
-    edges = np.linspace(0.0, asked.until, PIECES + 1)
+    pieces = max(PIECES, int(seconds(asked, runs) / PIECE_SECONDS) + 1)
+    edges = np.linspace(0.0, asked.until, pieces + 1)
     states: list[Overlaps] = [asked.start] * runs
     for piece, (begin, end) in enumerate(pairwise(edges)):
         outputs = np.linspace(0.0, end - begin, 5)[1:]

@@ -39,7 +39,7 @@ const DEFAULTS = {
 };
 const $ = id => document.getElementById(id);
 const state = {...DEFAULTS};
-let shown = null, sgd = null, running = null, latest = 0, asking = null, plots = {};
+let shown = null, sgd = null, running = null, latest = 0, asking = false, plots = {};
 
 // ---- the state, as tables for the library and as an address
 
@@ -57,6 +57,10 @@ function tables(from = state) {
     if (name === "start.scale" && from["student.norm"] === "sphere") continue;
     put(name, value);
   }
+  if (made.inputs?.spectrum) {  // as many dimensions for each eigenvalue
+    const L = made.inputs.spectrum.distinct;
+    made.inputs.dim = Math.max(1, Math.round(made.inputs.dim / L)) * L;
+  }
   return made;
 }
 
@@ -73,9 +77,10 @@ function adopt(made) {
 
 function readAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
+  Object.assign(state, DEFAULTS);
   let any = false;
   for (const [name, text] of given) {
-    if (!(name in DEFAULTS)) continue;
+    if (!Object.hasOwn(DEFAULTS, name)) continue;
     any = true;
     const kind = typeof DEFAULTS[name];
     state[name] = kind === "number" ? Number(text) : kind === "boolean" ? text === "true" : text;
@@ -85,7 +90,8 @@ function readAddress() {
 
 function writeAddress() {
   const changed = Object.entries(state).filter(([name, value]) => value !== DEFAULTS[name]);
-  history.replaceState(null, "", `#${new URLSearchParams(changed)}`);
+  // never empty: an empty address means the first preset
+  history.replaceState(null, "", `#${new URLSearchParams(changed.length ? changed : [["run.until", state["run.until"]]])}`);
 }
 
 // ---- controls
@@ -106,7 +112,7 @@ function control(name, label, spec) {
   text.textContent = label;
   text.htmlFor = name;
   box.append(text);
-  const change = value => { state[name] = value; fill(name); moved(); };
+  const change = value => { state[name] = value; fill(name); $("preset").value = ""; moved(); };
   if (spec.kind === "choice") {
     const select = document.createElement("select");
     select.id = name;
@@ -140,6 +146,7 @@ function fill(name) {
   if (spec.kind === "truth") { input.checked = value; return; }
   if (document.activeElement !== input || spec.kind === "choice") input.value = value;
   const slide = $(`${name}:slide`);
+  slide?.setAttribute("aria-valuetext", String(value));
   if (slide && document.activeElement !== slide) slide.value = spec.kind === "log" ? Math.log10(Math.max(value, spec.min)) : value;
 }
 
@@ -155,23 +162,29 @@ function moved() {
 }
 
 async function ask() {
-  const mine = ++latest;
-  asking?.abort();
-  asking = new AbortController();
+  // one request at a time, then the newest: what is old by then is never asked
+  latest++;
+  if (asking) return;
+  asking = true;
+  try {
+    for (let done = 0; done !== latest;) { done = latest; await askOnce(done); }
+  } finally { asking = false; }
+}
+
+async function askOnce(mine) {
   const began = performance.now();
   try {
-    const answer = await fetch("/api/curve", {method: "POST", body: JSON.stringify(tables()), signal: asking.signal});
-    if (mine !== latest) return;
-    if (!answer.ok) { problems((await answer.json()).problems); return; }
+    const answer = await fetch("/api/curve", {method: "POST", body: JSON.stringify(tables())});
+    if (!answer.ok) { problems((await answer.json()).problems); document.body.classList.add("stale"); return; }
     const found = unpack(await answer.arrayBuffer());
-    if (mine !== latest) return;
+    document.body.classList.remove("stale");
     shown = found;
     problems([]);
     draw();
     document.documentElement.dataset.latency = (performance.now() - began).toFixed(1);
     document.documentElement.dataset.drawn = mine;
   } catch (error) {
-    if (error.name !== "AbortError") problems(["the server does not answer; is `solvable explore` still running?"]);
+    problems(["the server does not answer; is `solvable explore` still running?"]);
   }
 }
 
@@ -204,7 +217,7 @@ async function simulate() {
     const runs = Number($("runs").value);
     const body = JSON.stringify({state: tables(), runs, seed: Math.floor(Math.random() * 1e9)});
     const answer = await fetch("/api/simulate", {method: "POST", body, signal: mine.signal});
-    if (!answer.ok) { problems((await answer.json()).problems); return; }
+    if (!answer.ok) { problems((await answer.json()).problems); sgd = null; return; }
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
@@ -265,8 +278,9 @@ let bending = null;
 
 function drawLandscape(at) {
   const {facts, arrays} = shown, risk = arrays.risk.values[at];
-  $("landscape").hidden = !facts.critical.length;
-  if (!facts.critical.length) return;
+  const known = facts.critical.length > 0 && Number.isFinite(risk);
+  $("landscape").hidden = !known;
+  if (!known) return;
   const gap = one => Math.abs(one.risk - risk);
   const near = [...facts.critical].sort((a, b) => gap(a) - gap(b)).slice(0, 5);
   $("critical").tBodies[0].replaceChildren(...near.toSorted((a, b) => b.risk - a.risk).map(one =>
@@ -387,6 +401,7 @@ function drawMatrix() {
   if (!shown) return;
   const {arrays} = shown, at = Number($("cursor").value), [, p, q] = arrays.cross.shape, n = p + q;
   const canvas = $("matrix"), context = canvas.getContext("2d"), size = canvas.width / n;
+  $("cursor").setAttribute("aria-valuetext", `α = ${short(arrays.time.values[at])}`);
   $("now").textContent = `α = ${short(arrays.time.values[at])}, risk ${short(Number.isFinite(arrays.risk.values[at]) ? arrays.risk.values[at] : null)}`;
   context.clearRect(0, 0, canvas.width, canvas.height);
   let most = 1e-12;
@@ -439,7 +454,7 @@ async function begin() {
   build();
   const presets = await (await fetch("/api/presets")).json();
   for (const one of presets) $("preset").append(new Option(`${one.name}: ${one.title}`, one.name));
-  if (!readAddress()) { adopt(presets[0].state); $("preset").value = presets[0].name; }
+  if (!readAddress()) { adopt(presets[0].state); writeAddress(); $("preset").value = presets[0].name; }
   fillAll();
   $("preset").addEventListener("change", () => {
     const one = presets.find(each => each.name === $("preset").value);
