@@ -134,7 +134,7 @@ def test_a_link_reproduces_the_view(page: Any, browser: Any) -> None:
     page.select_option("#preset", "arnaboldi2023")
     drawn(page)
     move(page, "training.label_noise", 0.25)
-    page.select_option("#copy", "link")
+    page.click("#take")
     page.wait_for_function("document.getElementById('status').textContent === 'copied as link'")
     link = page.evaluate("navigator.clipboard.readText()")
     other = browser.new_context(bypass_csp=True).new_page()
@@ -194,7 +194,8 @@ def test_downloads_open_again(page: Any, tmp_path: Path) -> None:
     taken = {}
     for kind in ("csv", "nc", "png", "svg"):
         with page.expect_download() as waiting:
-            page.select_option("#download", kind)
+            page.select_option("#kind", kind)
+            page.click("#take")
         taken[kind] = tmp_path / f"run.{kind}"
         waiting.value.save_as(taken[kind])
     back = sv.Trajectory.load(taken["nc"])
@@ -203,7 +204,8 @@ def test_downloads_open_again(page: Any, tmp_path: Path) -> None:
     assert np.array_equal(table["risk"], back.risk[0])
     assert taken["png"].read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in taken["svg"].read_text(encoding="utf-8")
-    page.select_option("#copy", "python")
+    page.select_option("#kind", "python")
+    page.click("#take")
     page.wait_for_function("document.getElementById('status').textContent === 'copied as python'")
     code = page.evaluate("navigator.clipboard.readText()")
     space: dict[str, Any] = {}
@@ -243,9 +245,10 @@ def test_everything_has_a_name_and_fits(page: Any) -> None:
         "!(e.labels?.length || e.getAttribute('aria-label') || e.textContent.trim())).map(e => e.id)"
     )
     assert unnamed == []
-    page.set_viewport_size({"width": 390, "height": 800})
-    page.wait_for_timeout(300)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_the_latest_request_wins(page: Any) -> None:

@@ -258,6 +258,8 @@ function draw() {
   const {facts, arrays} = shown;
   const half = facts.half_time === null ? "" : ` · half the first risk at ${short(facts.half_time)}`;
   $("status").textContent = `${facts.message}${half} · problem ${facts.hash}`;
+  const last = Array.from(arrays.risk.values).filter(Number.isFinite).at(-1);
+  $("risk").setAttribute("aria-label", `Risk over time, from ${short(facts.start_risk)} to ${short(last ?? null)}`);
   $("phases").textContent = facts.phases.map(one => `${one.name} ${short(one.from)} to ${short(one.to)}`).join(" · ");
   $("cursor").max = arrays.time.values.length - 1;
   drawRisk();
@@ -302,7 +304,9 @@ async function bend(at, mine) {
   line(context, 10, 60, canvas.width - 10, 60);
   line(context, place(0), 10, place(0), 66);
   context.font = "12px system-ui"; context.textAlign = "center";
-  for (const [value, y] of [[low, 84], [0, 84], [high, 84]]) context.fillText(short(value), place(value), y);
+  for (const value of new Set([low, 0, high])) {
+    if (value === 0 || Math.abs(place(value) - place(0)) > 50) context.fillText(short(value), Math.min(Math.max(place(value), 24), canvas.width - 24), 84);
+  }
   for (const [values, name] of [[inside, "--one"], [outside, "--two"]]) {
     context.strokeStyle = colour(name);
     for (const value of values) line(context, place(value), name === "--one" ? 15 : 35, place(value), name === "--one" ? 34 : 58);
@@ -370,7 +374,8 @@ function marks(u) {
     if (one.at === "risk" && one.value > 0) {
       const y = u.valToPos(one.value, "y", true);
       line(context, left, y, left + width, y);
-      context.fillText(`${one.name} (theory)`, left + width * 0.7, y < top + 20 ? y + 14 * devicePixelRatio : y - 4);
+      const text = `${one.name} (theory)`;
+      context.fillText(text, left + width - context.measureText(text).width - 6, y < top + 20 ? y + 14 * devicePixelRatio : y - 4);
     } else if (one.at === "time" && one.value > 0) {
       const x = u.valToPos(one.value, "x", true);
       line(context, x, top, x, top + height);
@@ -405,14 +410,14 @@ function drawMatrix() {
   $("now").textContent = `α = ${short(arrays.time.values[at])}, risk ${short(Number.isFinite(arrays.risk.values[at]) ? arrays.risk.values[at] : null)}`;
   context.clearRect(0, 0, canvas.width, canvas.height);
   let most = 1e-12;
-  const cells = [];
+  const entries = [];
   for (let i = 0; i < p; i++) for (let j = 0; j < n; j++) {
     const value = j < p ? arrays.student.values[(at * p + i) * p + j] : arrays.cross.values[(at * p + i) * q + j - p];
-    cells.push([i, j, value]);
+    entries.push([i, j, value]);
     if (Number.isFinite(value)) most = Math.max(most, Math.abs(value));
   }
   const high = canvas.height / p;
-  for (const [i, j, value] of cells) {
+  for (const [i, j, value] of entries) {
     const share = Number.isFinite(value) ? value / most : 0;
     context.fillStyle = share >= 0 ? `hsl(212 70% ${95 - 55 * share}%)` : `hsl(352 70% ${95 + 55 * share}%)`;
     context.fillRect(j * size, i * high, size - 1, high - 1);
@@ -424,16 +429,25 @@ function drawMatrix() {
   }
   context.strokeStyle = colour("--ink");
   line(context, p * size - 0.5, 0, p * size - 0.5, canvas.height);
+  const texts = Array.from({length: p}, () => []);
+  for (const [i, , value] of entries) texts[i].push(Number.isFinite(value) ? value.toFixed(2) : "none");
+  $("numbers").tBodies[0].replaceChildren(...texts.map(cells));
   drawLandscape(at);
   $("caption").textContent = `Rows: students. Left: overlaps with students (${p}), right: with teachers (${q}). Blue positive, red negative, up to ${short(most)}.`;
 }
 
 // ---- taking away
 
+const TEXTS = ["link", "python", "toml", "command"];
+
 async function copyAs(kind) {
   const text = kind === "link" ? location.href : await (await post(kind)).text();
-  await navigator.clipboard.writeText(text);
-  $("status").textContent = `copied as ${kind}`;
+  try {
+    await navigator.clipboard.writeText(text);
+    $("status").textContent = `copied as ${kind}`;
+  } catch {  // no clipboard without a secure page: a file instead
+    save(new Blob([text]), `solvable-${kind}.txt`);
+  }
 }
 
 async function post(kind) {
@@ -442,10 +456,12 @@ async function post(kind) {
   return answer;
 }
 
-async function download(kind) {
+async function download(kind) { save(await (await post(kind)).blob(), `solvable.${kind}`); }
+
+function save(content, name) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(await (await post(kind)).blob());
-  link.download = `solvable.${kind}`;
+  link.href = URL.createObjectURL(content);
+  link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);
 }
@@ -460,8 +476,8 @@ async function begin() {
     const one = presets.find(each => each.name === $("preset").value);
     if (one) { adopt(one.state); fillAll(); moved(); }
   });
-  $("copy").addEventListener("change", () => { const kind = $("copy").value; $("copy").value = ""; if (kind) copyAs(kind).catch(() => {}); });
-  $("download").addEventListener("change", () => { const kind = $("download").value; $("download").value = ""; if (kind) download(kind).catch(() => {}); });
+  $("kind").addEventListener("change", () => { $("take").textContent = TEXTS.includes($("kind").value) ? "Copy" : "Download"; });
+  $("take").addEventListener("click", () => (TEXTS.includes($("kind").value) ? copyAs : download)($("kind").value).catch(() => {}));
   $("simulate").addEventListener("click", simulate);
   $("cancel").addEventListener("click", cancel);
   $("controls").addEventListener("submit", event => event.preventDefault());
