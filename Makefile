@@ -52,7 +52,7 @@ test-slow: setup
 docs: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.txt
 	test -d docs/_figures || $(BIN)/solvable reproduce --quick --output docs/_figures
-	$(BIN)/sphinx-build -b html -W --keep-going docs/site docs/_build/html
+	$(BIN)/sphinx-build -b html -E -a -W --keep-going docs/site docs/_build/html
 
 bench: setup
 	@for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done

@@ -1,5 +1,6 @@
 """The documentation site: built offline, tutorials executed, figures and verdicts from the library itself."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -47,5 +48,26 @@ def _plain(app, what, name, obj, options, lines):  # noqa: ARG001
         lines[i] = text.replace("``", "`").replace("`", "``")
 
 
+PAGES = {"CLUSTERS.md": "clusters.md", "docs/ERRATA.md": "errata.md", "ERRATA.md": "errata.md", "THEORY.md": "theory.md",
+         "GUIDE.md": "guide.md", "NOTATION.md": "notation.md", "../NOTATION.md": "notation.md"}  # fmt: skip
+
+
+def _links(app, path, name, source):  # noqa: ARG001
+    """Links of pages that are read in the repository too: to the page here, or to nothing where it is a file of the repository."""
+
+    def here(found):
+        text, target = found[1], found[2]
+        return (
+            f"[{text}]({PAGES[target]})"
+            if target in PAGES
+            else f"`{text}`"
+            if "/" in target and "://" not in target
+            else found[0]
+        )
+
+    source[0] = re.sub(r"\[([^\]]+)\]\(([^)#]+)\)", here, source[0])
+
+
 def setup(app):
     app.connect("autodoc-process-docstring", _plain)
+    app.connect("include-read", _links)

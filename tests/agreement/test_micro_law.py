@@ -77,7 +77,12 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
+SLOW = ("linear student of a product", "tanh student of a relu teacher, log-cosh")  # in Python throughout
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in CASES]
+)
 def test_reduced_process_has_the_law_of_full_weights(name):
     means, variances, chances = compared(name, reduced(name))
     assert agree(means, variances, chances)

@@ -71,8 +71,9 @@ class Slurm:
         return ["nsenter", f"--net=/var/run/netns/{self.space}", *words]  # which keeps /sys as it is
 
     def run(self, *words: str, **options: Any) -> str:
+        settings: dict[str, Any] = {"cwd": ROOT} | options
         done = subprocess.run(
-            self.command(*words), env=self.environment, cwd=ROOT, capture_output=True, text=True, check=False, **options
+            self.command(*words), env=self.environment, capture_output=True, text=True, check=False, **settings
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -229,7 +230,7 @@ def test_dask_jobqueue(slurm: Slurm, tmp_path: Path) -> None:
     file.write_text(RATES)
     words = [
         sys.executable,
-        "examples/cluster/dask_slurm.py",
+        str(ROOT / "examples" / "cluster" / "dask_slurm.py"),
         str(file),
         "--jobs",
         "2",
@@ -238,6 +239,6 @@ def test_dask_jobqueue(slurm: Slurm, tmp_path: Path) -> None:
         "--store",
         str(store),
     ]
-    told = slurm.run(*words, timeout=300)
+    told = slurm.run(*words, timeout=300, cwd=tmp_path)  # jobs leave their logs where they are submitted
     assert "60 of 60 points" in told
     assert len(contents(store)) == 61

@@ -150,8 +150,8 @@ def theory(asked: View) -> list[dict[str, Any]]:
         ("plateau", "plateau height", "risk", lambda: known.plateau(asked.problem).value.risk),
         ("escape_time", "escape time", "time", lambda: known.escape_time(asked.problem, asked.start).value),
         ("erf_plateau", "plateau height", "risk", lambda: known.erf_plateau(asked.problem, asked.start).value.risk),
-        ("optimal_rate", "fastest rate", "", lambda: known.optimal_rate(asked.problem).value),
-        ("rate_limit", "rate limit", "", lambda: known.rate_limit(asked.problem).value),
+        ("optimal_rate", "rate of the fastest escape", "", lambda: known.optimal_rate(asked.problem).value),
+        ("rate_limit", "zero error is stable below the rate", "", lambda: known.rate_limit(asked.problem).value),
         (
             "annealed_escape_time",
             "escape time, annealed",

@@ -112,7 +112,7 @@ function control(name, label, spec) {
   text.textContent = label;
   text.htmlFor = name;
   box.append(text);
-  const change = value => { state[name] = value; fill(name); $("preset").value = ""; moved(); };
+  const change = value => { state[name] = value; fill(name); idle(); $("preset").value = ""; moved(); };
   if (spec.kind === "choice") {
     const select = document.createElement("select");
     select.id = name;
@@ -150,7 +150,17 @@ function fill(name) {
   if (slide && document.activeElement !== slide) slide.value = spec.kind === "log" ? Math.log10(Math.max(value, spec.min)) : value;
 }
 
-function fillAll() { Object.keys(SPECS).forEach(fill); }
+function fillAll() { Object.keys(SPECS).forEach(fill); idle(); }
+
+function idle() {
+  // what the problem does not use cannot be moved
+  const unused = {
+    "inputs.spectrum.beta": state["inputs.spectrum.distinct"] <= 1,
+    "start.cross": state["start.students"] !== "orthogonal",
+    "start.scale": state["student.norm"] === "sphere",
+  };
+  for (const [name, is] of Object.entries(unused)) for (const id of [name, `${name}:slide`]) $(id).disabled = is;
+}
 
 // ---- asking: the latest request wins
 
@@ -179,6 +189,7 @@ async function askOnce(mine) {
     const found = unpack(await answer.arrayBuffer());
     document.body.classList.remove("stale");
     shown = found;
+    shown.count = Math.max(1, Array.from(found.arrays.risk.values).findLastIndex(Number.isFinite) + 1);  // outputs that were reached
     problems([]);
     draw();
     document.documentElement.dataset.latency = (performance.now() - began).toFixed(1);
@@ -213,6 +224,7 @@ async function simulate() {
   const mine = running;
   sgd = {time: [0], risk: []};
   $("simulate").disabled = true; $("cancel").disabled = false; $("progress").value = 0;
+  $("status").textContent = "SGD is being prepared (compiled, the first time)";
   try {
     const runs = Number($("runs").value);
     const body = JSON.stringify({state: tables(), runs, seed: Math.floor(Math.random() * 1e9)});
@@ -238,6 +250,7 @@ async function simulate() {
 function take(piece) {
   if (piece.problems) { problems(piece.problems); return; }
   if (!sgd.risk.length) sgd.risk = piece.risk.map(() => [shown.facts.start_risk]);
+  $("status").textContent = "SGD from the same start; at finite dimension its noise adds to the first overlaps, so it leaves plateaus sooner";
   sgd.time.push(...piece.time);
   piece.risk.forEach((row, i) => sgd.risk[i].push(...row));
   $("progress").value = sgd.time.at(-1) / state["run.until"];
@@ -261,7 +274,8 @@ function draw() {
   const last = Array.from(arrays.risk.values).filter(Number.isFinite).at(-1);
   $("risk").setAttribute("aria-label", `Risk over time, from ${short(facts.start_risk)} to ${short(last ?? null)}`);
   $("phases").textContent = facts.phases.map(one => `${one.name} ${short(one.from)} to ${short(one.to)}`).join(" · ");
-  $("cursor").max = arrays.time.values.length - 1;
+  $("cursor").max = shown.count - 1;
+  $("status").classList.toggle("warning", !facts.success);
   drawRisk();
   drawOverlaps();
   drawMatrix();
@@ -333,7 +347,7 @@ function drawRisk() {
   if (!shown) return;
   const {arrays} = shown, logx = $("logx").checked, logy = $("logy").checked;
   const from = logx ? 1 : 0;
-  let time = Array.from(arrays.time.values).slice(from), risk = Array.from(arrays.risk.values).slice(from);
+  const time = Array.from(arrays.time.values).slice(from, shown.count), risk = Array.from(arrays.risk.values).slice(from, shown.count);
   const series = [{label: "time"}, {label: "deterministic limit", stroke: colour("--one"), width: 2}];
   let data = [time, risk.map(value => Number.isFinite(value) ? value : null)];
   if (sgd?.risk.length) {
@@ -388,7 +402,7 @@ function marks(u) {
 function line(context, a, b, c, d) { context.beginPath(); context.moveTo(a, b); context.lineTo(c, d); context.stroke(); }
 
 function drawOverlaps() {
-  const {arrays} = shown, [, p, q] = arrays.cross.shape, time = Array.from(arrays.time.values);
+  const {arrays} = shown, [, p, q] = arrays.cross.shape, time = Array.from(arrays.time.values).slice(0, shown.count);
   const series = [{label: "time"}], data = [time];
   for (let j = 0; j < q; j++) for (let i = 0; i < p; i++) {
     series.push({label: `R${i + 1}${j + 1}`, stroke: [colour("--one"), colour("--two"), colour("--three")][j % 3], width: 1});
@@ -479,7 +493,7 @@ async function begin() {
   $("kind").addEventListener("change", () => { $("take").textContent = TEXTS.includes($("kind").value) ? "Copy" : "Download"; });
   $("take").addEventListener("click", () => (TEXTS.includes($("kind").value) ? copyAs : download)($("kind").value).catch(() => {}));
   $("simulate").addEventListener("click", simulate);
-  $("cancel").addEventListener("click", cancel);
+  $("cancel").addEventListener("click", () => { cancel(); $("status").textContent = "SGD was cancelled"; });
   $("controls").addEventListener("submit", event => event.preventDefault());
   for (const id of ["logx", "logy"]) $(id).addEventListener("change", drawRisk);
   $("cursor").addEventListener("input", drawMatrix);
