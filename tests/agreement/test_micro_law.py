@@ -77,7 +77,7 @@ CASES = {
 }  # fmt: skip
 
 
-SLOW = ("linear student of a product", "tanh student of a relu teacher, log-cosh")  # in Python throughout
+SLOW = ("linear student of a product", "tanh student of a relu teacher, log-cosh", "cubic Hermite unit")  # in Python
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_overlaps_from_orthogonal_students(p, q) -> None:
     [
         setting(6, 3),
         setting(3, 3, gram(1, 3)),
-        setting(6, 3, gram(2, 3)),
+        pytest.param(setting(6, 3, gram(2, 3)), marks=pytest.mark.slow),
         setting(6, 3, np.ones((3, 3))),  # one teacher, three times
         setting(2, 4, gram(3, 4)),
         setting(7, 4, "sampled"),

@@ -118,6 +118,7 @@ def test_the_plateau_needs_room() -> None:
     assert max(ratios) == ratios[-1] == pytest.approx(2 / 3)
 
 
+@pytest.mark.slow
 def test_random_searches_find_no_other() -> None:
     """Newton-like searches for a vanishing gradient from random weights end at one of the listed risks."""
     from scipy.optimize import root

@@ -73,7 +73,7 @@ def _means(here: Problem, simulated: np.ndarray, plain: np.ndarray, corrected: n
 
 
 def compute(quick: bool) -> "xarray.Dataset":
-    count = 500 if quick else 3000
+    count = 250 if quick else 3000
     widths = [1, 2, 5] if quick else list(WIDTHS)
     dims = [100, 1000, 10_000] if quick else [100, 300, 1000, 3000, 10_000, 100_000]
     by_width = compare({"student.width": widths}, count, quick, Micro(runs=1, seed=5))

@@ -23,7 +23,7 @@ TIMES = np.geomspace(1e-3, 1e4, 141)
 def compute(quick: bool) -> "xarray.Dataset":
     import xarray
 
-    many = 12 if quick else 100
+    many = 8 if quick else 100
     population, training = np.empty((2, len(WIDTHS), many, TIMES.size))
     late = np.full((len(WIDTHS), many, 2), np.nan)  # what theory says of the end of each run, and what is found there
     for i, width in enumerate(WIDTHS):
