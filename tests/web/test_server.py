@@ -1,5 +1,6 @@
 """The explorer's server: what it answers, what it refuses, and that nothing takes it down."""
 
+import copy
 import json
 import struct
 import time
@@ -264,9 +265,9 @@ def fuzz(client: TestClient, count: int) -> None:
             table = data.draw(st.sampled_from([*STATE, "level", "x"]))
             part = state.setdefault(table, {})
             if not isinstance(part, dict) or data.draw(st.integers(0, 9)) == 0:
-                state[table] = data.draw(VALUES)
+                state[table] = copy.deepcopy(data.draw(VALUES))
             else:
-                part[data.draw(st.sampled_from(NAMES))] = data.draw(VALUES)
+                part[data.draw(st.sampled_from(NAMES))] = copy.deepcopy(data.draw(VALUES))
         where = data.draw(
             st.sampled_from(["curve", "curve", "curvature", "export/toml", "export/csv", "export/python"])
         )
