@@ -3,12 +3,12 @@
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from solvable.cli import figures
 from solvable.problems import InvalidProblem
 
 PICTURES = (".png", ".pdf", ".svg")
@@ -65,16 +65,15 @@ def run(options: Namespace) -> int:
     )
     if options.output is not None:
         _check_output(Path(options.output))
-    from solvable.overlaps import start
     from solvable.results import Ending
     from solvable.results import run as follow
 
     level = file.level.level()
-    if file.start.seed is None and file.start.student_overlap is None:
+    if file.start.seed is None and file.start.is_drawn:
         raise ValueError("start.seed: is missing; give it by --seed or in the table [start]")
     if file.run.until is None and file.run.times is None:
         raise ValueError("run.until: is missing; give it by --until or in the table [run]")
-    first = start(file.problem, **{name: getattr(file.start, name) for name in type(file.start).model_fields})
+    first = file.start.draw(file.problem)
     table = file.run
     if options.dry_run:
         end = table.until or max(table.times or (0,))
@@ -164,76 +163,6 @@ def _print_summary(trajectory: Any, summary: dict[str, Any]) -> None:
         print(f"{'first run: ' if many else ''}plateau at risk {plateau['height']:.6g} {span}")
     if summary["output"] is not None:
         print(f"wrote {summary['output']}")
-
-
-def figures(options: Namespace) -> int:
-    from solvable.papers import registry
-
-    if options.json:
-        print(json.dumps([{"key": key, "title": registry.get(key).title} for key in registry.available()], indent=2))
-    else:
-        for key in registry.available():
-            print(f"{key}  {registry.get(key).title}")
-    return 0
-
-
-def figure(options: Namespace) -> int:
-    return _draw([options.key], options)
-
-
-def reproduce(options: Namespace) -> int:
-    return _draw(_keys_of(options.paper), options)
-
-
-def claims(options: Namespace) -> int:
-    from solvable.papers import registry
-
-    verdicts = []
-    for key in _keys_of(options.paper):
-        one = registry.get(key)
-        verdicts += one.claims(one.compute(not options.full))
-    return _report(verdicts, options.json)
-
-
-def _draw(keys: list[str], options: Namespace) -> int:
-    from solvable.papers import registry
-    from solvable.papers.figure import render
-
-    chosen = [registry.get(key) for key in keys]
-    directory = Path(options.output)
-    if directory.exists() and not directory.is_dir():
-        raise ValueError(f"--output: {directory} is a file, must be a directory")
-    if options.dry_run:
-        for one in chosen:
-            name = one.key.replace("/", "-")
-            print(f"would draw {one.key}  {one.title}: {directory / name}.png, .pdf, .nc, .json")
-        return 0
-    verdicts = []
-    for one in _with_progress(chosen):
-        rendered = render(one, directory, quick=options.quick, store=options.store)
-        verdicts += rendered.claims
-        if not options.json:
-            print(f"{one.key}  {one.title}")
-            print("  wrote " + ", ".join(str(file) for file in rendered.files))
-    return _report(verdicts, options.json)
-
-
-def _with_progress(chosen: list[Any]) -> Iterator[Any]:
-    """A progress bar where someone is looking, nothing else."""
-    from rich.console import Console
-    from rich.progress import Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield from chosen
-        return
-    columns = (TextColumn("{task.description}"), *Progress.get_default_columns()[1:], TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(chosen))
-        for one in chosen:
-            progress.update(task, description=f"computing {one.key}")
-            yield one
-            progress.advance(task)
 
 
 def landscape(options: Namespace) -> int:
@@ -347,47 +276,6 @@ def completion(options: Namespace) -> int:
     return 0
 
 
-def _report(verdicts: list[Any], as_json: bool) -> int:
-    if as_json:
-        print(json.dumps([claim.as_dict() for claim in verdicts], indent=2))
-    else:
-        _print_table(verdicts)
-    return 1 if any(claim.verdict == "fails" for claim in verdicts) else 0
-
-
-def _print_table(verdicts: list[Any]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    colours = {"holds": "green", "corrected": "cyan", "refuted": "yellow", "beyond": "blue", "fails": "bold red"}
-    table = Table(box=None, pad_edge=False)
-    for name, justify in [
-        ("figure", "left"),
-        ("verdict", "left"),
-        ("expected", "right"),
-        ("found", "right"),
-        ("±", "right"),
-    ]:
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("claim")
-    for claim in verdicts:
-        verdict = f"[{colours[claim.verdict]}]{claim.verdict}[/]"
-        numbers = [f"{value:.4g}" for value in (claim.expected, claim.found, claim.tolerance)]
-        table.add_row(f"{claim.paper}/{claim.figure}", verdict, *numbers, escape(claim.claim))
-    Console().print(table)
-    if any(claim.verdict in ("corrected", "refuted") for claim in verdicts):
-        print("corrected: the print is wrong and our corrected statement holds; see docs/ERRATA.md (row in --json)")
-
-
-def _keys_of(paper: str | None) -> list[str]:
-    from solvable.papers import registry
-
-    if paper is not None and paper not in registry.papers():
-        raise ValueError(f"paper: {paper!r} given, must be one of {', '.join(registry.papers())}")
-    return registry.available(paper)
-
-
 def _number(name: str, text: str | None) -> float | None:
     try:
         return None if text is None else float(text)
@@ -416,10 +304,10 @@ def _check_output(path: Path, endings: tuple[str, ...] = (".nc",)) -> None:
 
 COMMANDS = {
     "run": run,
-    "figures": figures,
-    "figure": figure,
-    "reproduce": reproduce,
-    "claims": claims,
+    "figures": figures.figures,
+    "figure": figures.figure,
+    "reproduce": figures.reproduce,
+    "claims": figures.claims,
     "landscape": landscape,
     "spectrum": spectrum,
     "sweep": sweep,

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from solvable.overlaps import Overlaps, start
 from solvable.problems import Data, InvalidProblem, Problem
 from solvable.problems.model import Array, Matrix, Model, Plain
 from solvable.problems.problem import RUN_TABLES, read_tables
@@ -23,6 +24,16 @@ class StartTable(Model):
     cross_overlap: Matrix | None = None
     teacher_overlap: Matrix | None = None
     readout: Array | None = None
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether it needs a seed."""
+        return self.student_overlap is None
+
+    def draw(self, problem: Problem, seed: int | None = None) -> Overlaps:
+        """The start that the table describes, from another seed if one is given."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return start(problem, **(fields if seed is None else fields | {"seed": seed}))
 
 
 class LevelTable(Model):

@@ -9,7 +9,7 @@ import numpy as np
 
 from solvable.descriptions import RunTable, StartTable, read_level
 from solvable.dynamics import VERSION
-from solvable.overlaps import Overlaps, start
+from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model
 from solvable.results import Ending, Level, Trajectory, run_batch
@@ -110,9 +110,8 @@ class Run:
         if isinstance(self.start, tuple):
             return self.start
         assert isinstance(self.start, StartTable)
-        fields = {name: getattr(self.start, name) for name in type(self.start).model_fields}
         seeds = [None] if self.start.seed is None else [self.start.seed + i for i in range(self.starts)]
-        return [start(problem, **(fields | {"seed": seed})) for seed in seeds]
+        return [self.start.draw(problem, seed) for seed in seeds]
 
     def content(self, problem: Problem) -> dict[str, Any]:
         if isinstance(self.start, StartTable):

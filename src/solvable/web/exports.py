@@ -1,7 +1,7 @@
 """What one takes away from a view: the same run as Python, TOML or a command, its data, its picture."""
 
 import io
-import json
+import pprint
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -25,10 +25,8 @@ def as_command(state: dict[str, Any], view: work.View) -> tuple[bytes, str]:
 
 
 def as_python(state: dict[str, Any], view: work.View) -> tuple[bytes, str]:  # noqa: ARG001
-    problem = json.dumps(
-        {name: state[name] for name in ("teacher", "student", "inputs", "training") if name in state}, indent=4
-    )
-    problem = problem.replace("true", "True").replace("false", "False").replace("null", "None")
+    tables = {name: state[name] for name in ("teacher", "student", "inputs", "training") if name in state}
+    problem = pprint.pformat(tables, sort_dicts=False)
     start = ", ".join(f"{name}={value!r}" for name, value in _start(state).items() if value is not None)
     lines = [
         "import solvable as sv",

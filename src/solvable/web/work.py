@@ -11,7 +11,7 @@ import numpy as np
 from solvable.descriptions import RunFile, read_content
 from solvable.dynamics.general import is_closed
 from solvable.macro import Macro
-from solvable.overlaps import Overlaps, start
+from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem, Training
 from solvable.results import Ending, Trajectory, run, run_batch
 
@@ -49,11 +49,9 @@ def view(state: Any) -> View:
     _check_sizes(state)
     file = read_content(state, {})
     _check_bounds(file)
-    fields = {name: getattr(file.start, name) for name in type(file.start).model_fields}
-    if fields["seed"] is None and fields["student_overlap"] is None:
-        fields["seed"] = 0
     assert file.run.until is not None
-    return View(file.problem, start(file.problem, **fields), file.run.until)
+    seed = 0 if file.start.seed is None and file.start.is_drawn else None
+    return View(file.problem, file.start.draw(file.problem, seed), file.run.until)
 
 
 def _check_sizes(state: dict[str, Any]) -> None:
