@@ -67,3 +67,23 @@ def note(path: str, line: str) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.write(handle, f"{line}\n".encode())
     os.close(handle)
+
+
+def rates(count: int) -> str:
+    """A sweep file of so many small runs."""
+    return f"""
+[teacher]
+width = 1
+[student]
+width = 1
+[inputs]
+dim = 100
+[training]
+learning_rate = 0.01
+[start]
+seed = 0
+[run]
+until = 10
+[vary]
+training.learning_rate = {{ from = 0.01, to = 0.02, count = {count} }}
+"""

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from light import PROBLEM, Light
+from light import PROBLEM, Light, rates
 
 import solvable.sweeps.drive
 from solvable.cli.main import main
@@ -78,30 +78,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(mount)], check=True)
 
 
-SWEEP = """
-[teacher]
-width = 1
-[student]
-width = 1
-[inputs]
-dim = 100
-[training]
-learning_rate = 0.01
-[run]
-until = 10
-[start]
-seed = 0
-[vary]
-training.learning_rate = { from = 0.01, to = 0.02, count = 300 }
-"""
-
-
 def test_full_and_read_only_disks(
     small_disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(solvable.sweeps.drive, "FLUSH_SECONDS", 0.02)
     file, store = tmp_path / "rates.toml", small_disk / "store"
-    file.write_text(SWEEP)
+    file.write_text(rates(300))
     words = ["sweep", str(file), "--store", str(store), "--workers", "0"]
     assert main(words) == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -168,7 +150,7 @@ def test_any_byte_of_a_file_may_flip(tmp_path: Path) -> None:
 
 def test_damaged_points_are_computed_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, store = tmp_path / "rates.toml", tmp_path / "store"
-    file.write_text(SWEEP.replace("300", "20"))
+    file.write_text(rates(20))
     words = ["sweep", str(file), "--store", str(store), "--workers", "0"]
     assert main(words) == 0
     before = contents(store)
@@ -300,7 +282,7 @@ def test_slow_points_after_fast_ones_are_stored_as_they_come(tmp_path: Path) -> 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_asked_to_end(number: int, tmp_path: Path) -> None:
     file, store = tmp_path / "rates.toml", tmp_path / "store"
-    file.write_text(SWEEP.replace("300", "20000"))
+    file.write_text(rates(20000))
     words = [sys.executable, "-m", "solvable.cli.main", "sweep", str(file), "--store", str(store), "--workers", "1"]
     running = subprocess.Popen(words, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=restore_signals)
     try:

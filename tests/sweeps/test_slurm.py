@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from light import PROBLEM, Light
+from light import PROBLEM, Light, rates
 
 from solvable.sweeps import Store, execute, plan
 
@@ -152,30 +152,12 @@ def whole(path: Path, points: int) -> dict[bytes, bytes]:
     return contents(path)
 
 
-RATES = """
-[teacher]
-width = 1
-[student]
-width = 1
-[inputs]
-dim = 100
-[training]
-learning_rate = 0.01
-[start]
-seed = 0
-[run]
-until = 10
-[vary]
-training.learning_rate = { from = 0.01, to = 0.02, count = 60 }
-"""
-
-
 def test_array_of_the_example(slurm: Slurm, tmp_path: Path) -> None:
     """The ready script: two shares into one store, then once more, with nothing left to do."""
     if not (ROOT / ".venv" / "bin" / "activate").exists():
         pytest.skip("the script wants .venv")
     file, store = tmp_path / "rates.toml", tmp_path / "store"
-    file.write_text(RATES)
+    file.write_text(rates(60))
     for _ in range(2):
         slurm.submit(
             "--array=1-2",
@@ -227,7 +209,7 @@ def test_killed_by_the_walltime(slurm: Slurm, tmp_path: Path) -> None:
 def test_dask_jobqueue(slurm: Slurm, tmp_path: Path) -> None:
     pytest.importorskip("dask_jobqueue")
     file, store = tmp_path / "rates.toml", tmp_path / "store"
-    file.write_text(RATES)
+    file.write_text(rates(60))
     words = [
         sys.executable,
         str(ROOT / "examples" / "cluster" / "dask_slurm.py"),

@@ -106,11 +106,7 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
     """Slips that would otherwise surface far from their cause."""
     if not isinstance(problem, Problem):
         raise TypeError(f"run: the first argument must be a Problem, not {_kind(problem)}")
-    if isinstance(level, type) or not hasattr(level, "solve"):
-        hint = f"; write {level.__name__}()" if isinstance(level, type) else ", for example Macro()"
-        raise TypeError(f"run: the third argument must be a level, not {_kind(level)}{hint}")
-    if stop is not None and not isinstance(stop, Threshold):
-        raise TypeError(f"stop: must come from when(...), not {_kind(stop)}")
+    check_level(level, stop)
     if level.one_pass:
         samples = problem.training.samples
         if samples is not None:
@@ -123,6 +119,14 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
     for start in starts:
         if not isinstance(start, Overlaps | Weights):
             raise TypeError(f"run: a start must be Overlaps, as from start(...), or Weights, not {_kind(start)}")
+
+
+def check_level(level: Any, stop: Any) -> None:
+    if isinstance(level, type) or not hasattr(level, "solve"):
+        hint = f"; write {level.__name__}()" if isinstance(level, type) else ", for example Macro()"
+        raise TypeError(f"run: the third argument must be a level, not {_kind(level)}{hint}")
+    if stop is not None and not isinstance(stop, Threshold):
+        raise TypeError(f"stop: must come from when(...), not {_kind(stop)}")
 
 
 def _kind(value: Any) -> str:

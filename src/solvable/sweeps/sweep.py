@@ -15,6 +15,7 @@ from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 from solvable.results import Level, Threshold
 from solvable.results.progress import meter
+from solvable.results.running import check_level
 from solvable.sweeps.drive import Driver
 from solvable.sweeps.engines import Task, choose, work
 from solvable.sweeps.grid import Grid, Point, Rule
@@ -207,11 +208,7 @@ def run_measure(
         from solvable.macro import Macro
 
         level = Macro()
-    if isinstance(level, type) or not hasattr(level, "solve"):
-        hint = f"; write {level.__name__}()" if isinstance(level, type) else ", for example Macro()"
-        raise TypeError(f"level: must be a level, not {level!r:.40}{hint}")
-    if stop is not None and not isinstance(stop, Threshold):
-        raise TypeError(f"stop: must come from when(...), not {type(stop).__name__}")
+    check_level(level, stop)
     if stop is not None:
         bound = {"below" if stop.falls else "above": stop.level}
         stop_table: Any = {"quantity": stop.quantity, "relative": stop.relative, **bound}
