@@ -95,7 +95,7 @@ def test_first_curve_and_sliders(page: Any) -> None:
     move(page, "training.learning_rate", -0.5)
     after = risk(page)
     assert after[-1] < before[-1]
-    assert "learning_rate=0.3162" in page.url
+    page.wait_for_url("**learning_rate=0.3162*")
     move(page, "student.width", 3)
     assert page.evaluate("shown.arrays.cross.shape.slice(1)") == [3, 3]
 
@@ -111,11 +111,17 @@ def test_the_library_agrees_with_what_is_drawn(page: Any) -> None:
     assert np.allclose(risk(page), alone.risk[0], rtol=1e-3, atol=1e-6)
 
 
-def test_a_simulation_streams_in_and_can_be_cancelled(page: Any) -> None:
-    move(page, "inputs.dim", 3)
-    page.click("#simulate")
+def simulated(page: Any, by_hand: bool = True) -> None:
+    if by_hand:
+        page.click("#simulate")
     page.wait_for_function("document.getElementById('progress').value > 0.999", timeout=60_000)
     page.wait_for_function("!document.getElementById('simulate').disabled")
+
+
+def test_a_simulation_streams_in_and_can_be_cancelled(page: Any) -> None:
+    move(page, "inputs.dim", 3)
+    simulated(page)
+    assert "dashed: the first SGD run" in page.text_content("#overlaps-legend")
     found = page.evaluate("sgd.risk.map(row => row.at(-1))")
     assert len(found) == 4
     assert len(set(found)) == 4
@@ -131,17 +137,31 @@ def test_a_simulation_streams_in_and_can_be_cancelled(page: Any) -> None:
 
 
 def test_a_link_reproduces_the_view(page: Any, browser: Any) -> None:
+    """The problem, how one looks at it, the time under the cursor, and the very same simulated runs."""
     page.select_option("#preset", "arnaboldi2023")
     drawn(page)
     move(page, "training.label_noise", 0.25)
+    page.check("#logx")
+    page.uncheck("#logy")
+    page.select_option("#which", "students")
+    page.evaluate("scrub(50)")
+    page.fill("#runs", "3")
+    simulated(page)
     page.click("#take")
     page.wait_for_function("document.getElementById('status').textContent === 'copied as link'")
     link = page.evaluate("navigator.clipboard.readText()")
     other = browser.new_context(bypass_csp=True).new_page()
     other.goto(link)
     drawn(other)
-    assert other.evaluate("tables()") == page.evaluate("tables()")
+    simulated(other, by_hand=False)
+    assert other.evaluate("state") == page.evaluate("state")
     assert np.array_equal(risk(other), risk(page))
+    assert other.evaluate("sgd") == page.evaluate("sgd")
+    assert len(page.evaluate("sgd.risk")) == 3
+    for seen in ("#now", "#risk-legend", "#overlaps-legend", "#phases"):
+        assert other.text_content(seen) == page.text_content(seen)
+    assert other.is_checked("#logx")
+    assert not other.is_checked("#logy")
     other.context.close()
 
 
@@ -158,6 +178,34 @@ def test_addresses_hold_the_whole_state(page: Any) -> None:
     page.wait_for_function("state['student.width'] === 4")
     drawn(page)
     assert page.evaluate("[state['training.learning_rate'], state['training.label_noise']]") == [0.1, 0]
+
+
+def test_addresses_that_are_wrong_say_so(page: Any) -> None:
+    page.evaluate(
+        "() => { location.hash = 'student.width=abc&nothing=1&view.overlaps=x&view.log_time=maybe&teacher.width=2'; }"
+    )
+    page.wait_for_function("state['teacher.width'] === 2")
+    drawn(page)
+    lines = page.locator("#problems li").all_text_contents()
+    assert [line.partition(":")[0] for line in lines] == ["student.width", "nothing", "view.overlaps", "view.log_time"]
+    assert lines[0] == "student.width: abc in the address, which it cannot be; 6 is taken"
+    assert page.evaluate("shown.arrays.cross.shape.slice(1)") == [6, 2]
+    move(page, "student.width", 3)
+    assert page.text_content("#problems") == ""
+
+
+def test_every_kind_of_overlap_is_drawn(page: Any) -> None:
+    assert page.locator("#overlaps-legend li").all_text_contents() == ["teacher 1", "teacher 2", "teacher 3"]
+    assert page.evaluate("plots.overlaps.made.series.length") == 1 + 18
+    page.select_option("#which", "students")
+    assert page.evaluate("plots.overlaps.made.series.length") == 1 + 21
+    page.check("[id='training.train_readout']")
+    drawn(page)
+    page.select_option("#which", "readout")
+    assert page.evaluate("plots.overlaps.made.series.length") == 1 + 6
+    page.uncheck("[id='training.train_readout']")
+    drawn(page)
+    assert page.evaluate("plots.overlaps.made.series.length") == 1 + 18
 
 
 def test_any_number_of_eigenvalues(page: Any) -> None:
@@ -192,7 +240,8 @@ def test_the_page_obeys_its_own_policy(browser: Any, address: str) -> None:
 
 def test_downloads_open_again(page: Any, tmp_path: Path) -> None:
     taken = {}
-    for kind in ("csv", "nc", "png", "svg"):
+    simulated(page)
+    for kind in ("csv", "nc", "png", "svg", "sgd.csv"):
         with page.expect_download() as waiting:
             page.select_option("#kind", kind)
             page.click("#take")
@@ -204,12 +253,18 @@ def test_downloads_open_again(page: Any, tmp_path: Path) -> None:
     assert np.array_equal(table["risk"], back.risk[0])
     assert taken["png"].read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in taken["svg"].read_text(encoding="utf-8")
+    assert "SGD at dimension" in taken["svg"].read_text(encoding="utf-8")
+    runs = np.genfromtxt(taken["sgd.csv"], delimiter=",", names=True)
+    assert np.allclose(runs["risk_4"], page.evaluate("sgd.risk[3]"))
     page.select_option("#kind", "python")
     page.click("#take")
     page.wait_for_function("document.getElementById('status').textContent === 'copied as python'")
     code = page.evaluate("navigator.clipboard.readText()")
+    seed = page.evaluate("state['sgd.seed']")
+    assert f"seed={seed}" in code
+    assert code.splitlines()[-1].startswith("ax.figure.savefig")
     space: dict[str, Any] = {}
-    exec(compile(code.replace("macro.plot()", ""), "page", "exec"), space)
+    exec(compile("\n".join(line for line in code.splitlines() if "ax" not in line), "page", "exec"), space)
     assert space["macro"].problem.hash == back.problem.hash
 
 
@@ -220,6 +275,7 @@ def test_scrubbing_through_time(page: Any) -> None:
     assert page.text_content("#now").startswith("α = ")
     page.wait_for_function("document.getElementById('bent').textContent.startsWith('Hessian at')")
     assert page.locator("#critical tbody tr").count() == 5
+    page.wait_for_url("**view.at=*")
     page.focus("#cursor")
     first = page.text_content("#now")
     page.keyboard.press("ArrowRight")
@@ -249,6 +305,10 @@ def test_everything_has_a_name_and_fits(page: Any) -> None:
         page.set_viewport_size({"width": width, "height": 800})
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.click("#values summary")
+    page.wait_for_function("document.querySelectorAll('#values tbody tr').length === 13")
+    assert page.locator("#values tbody tr").last.text_content().startswith("200")
+    page.wait_for_function("document.getElementById('said').textContent.startsWith('reached the end')")
 
 
 def test_the_latest_request_wins(page: Any) -> None:

@@ -105,6 +105,10 @@ def test_prescribed_overlaps_are_shared_among_blocks() -> None:
         (lambda: sv.start(problem(dim=None), seed=0, students="orthogonal"), "inputs.dim: infinite"),
         (lambda: sv.start(problem(), seed=0, students="round"), "students: 'round' given"),
         (lambda: sv.start(problem(), seed=0, cross=0.1), "cross: given with Gaussian students"),
+        (
+            lambda: sv.start(problem(), seed=0, students="orthogonal", scale=0.1, cross=0.2),
+            r"cross: 0.2 given for students of scale 0.1, but overlaps that large need students of scale 0\.\d",
+        ),
         (lambda: sv.start(problem(), seed=0, scale=-1), "scale: -1 given"),
         (lambda: sv.start(problem(), seed=0, student_overlap=np.eye(2)), "seed: given although"),
         (lambda: sv.start(problem(), cross_overlap=np.eye(2)), "student_overlap: is missing"),

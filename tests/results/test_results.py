@@ -5,7 +5,7 @@ import pytest
 
 import solvable as sv
 from solvable.results import observables
-from solvable.results.observables import crossing_time, local_exponent, plateaus
+from solvable.results.observables import crossing_time, local_exponent, phases, plateaus
 
 
 @pytest.fixture
@@ -171,6 +171,29 @@ def test_plateaus_on_known_curves() -> None:
     assert scaled[0].end == pytest.approx(1e6 * first.end)
     begins_flat = plateaus(times, 1 - 0.9 / (1 + np.exp(-(times - 50))))
     assert begins_flat[0].start == 0
+    spans = phases(times, risk, [first, second], 100.0, "approach")
+    assert [one.name for one in spans] == ["approach", "plateau", "escape", "descent", "plateau", "escape", "descent"]
+    assert [one.start for one in spans] == [0.0, *(one.end for one in spans[:-1])]
+    assert spans[-1].end == 100.0
+    assert np.interp(spans[2].end, times, risk) == pytest.approx(0.5 * first.height, rel=1e-3)
+    assert [one.height for one in spans if one.name == "plateau"] == [first.height, second.height]
+    assert phases(times, risk, begins_flat, 100.0, "approach")[0].name == "plateau"
+    assert phases(times, risk, [], 100.0, "approach") == []
+
+
+def test_phases_of_a_run() -> None:
+    problem = sv.convention("bocchi2026").problem(p=6, p_star=3, eta=0.1)
+    found = sv.run(problem, sv.start(problem, seed=0, students="orthogonal", cross=0.01), sv.Macro(), until=200)
+    names = ["norm learning", "plateau", "escape", "descent"]
+    assert [one.name for one in found.phases()] == names
+    marked = sv.plot.risk(found, phases=True)
+    assert {text.get_text() for text in marked.texts} <= set(names)
+    assert "plateau" in {text.get_text() for text in marked.texts}
+    with pytest.raises(TypeError, match="phases: only a Trajectory"):
+        sv.plot.risk(found.data, phases=True)
+    sphere = sv.convention("arnaboldi2023").problem(p=2, d=3000, gamma=0.05)
+    held = sv.run(sphere, sv.start(sphere, seed=1), sv.Macro(), until=300)
+    assert "norm learning" not in [one.name for one in held.phases()]
 
 
 def test_summaries(trajectory: sv.Trajectory) -> None:

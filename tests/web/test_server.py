@@ -49,7 +49,8 @@ def test_a_curve_is_the_librarys(preset: dict[str, Any], client: TestClient) -> 
     assert np.allclose(arrays["cross"], alone.cross_overlap[0], atol=1e-6)
     assert facts["hash"] == view.problem.hash[:12]
     if preset["name"] == "bocchi2026":
-        assert [one["name"] for one in facts["phases"]] == ["norm learning", "plateau", "escape and descent"]
+        assert [one["name"] for one in facts["phases"]] == ["norm learning", "plateau", "escape", "descent"]
+        assert all(one["about"] for one in facts["theory"])
         assert {one["source"] for one in facts["theory"]} >= {
             "theory.plateau",
             "theory.escape_time",
@@ -80,6 +81,9 @@ def test_a_simulation_streams_in_and_has_the_law_of_sgd(client: TestClient) -> N
     assert len(pieces) == work.PIECES
     times = np.concatenate([piece["time"] for piece in pieces])
     risk = np.concatenate([piece["risk"] for piece in pieces], axis=1)
+    cross = np.concatenate([piece["cross"] for piece in pieces])
+    assert cross.shape == (len(times), 6 * 3)
+    assert (np.square(cross[-1]).sum() > 100 * np.square(cross[0]).sum()).all()
     assert times[-1] == pytest.approx(60.0)
     assert (np.diff(times) > 0).all()
     view = work.view(state)
@@ -91,9 +95,9 @@ def test_a_simulation_streams_in_and_has_the_law_of_sgd(client: TestClient) -> N
         assert abs(ours.mean() - theirs.mean()) < 4 * error
 
 
-def test_what_is_taken_away_is_the_same_run(client: TestClient, tmp_path: Any) -> None:
+def test_what_is_taken_away_is_the_same_run(client: TestClient, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = {
-        kind: client.post(f"/api/export/{kind}", json=STATE)
+        kind: client.post(f"/api/export/{kind}", json={"state": STATE})
         for kind in ("toml", "python", "command", "csv", "nc", "png", "svg")
     }
     assert all(answer.status_code == 200 for answer in taken.values())
@@ -104,24 +108,87 @@ def test_what_is_taken_away_is_the_same_run(client: TestClient, tmp_path: Any) -
     (tmp_path / "p.toml").write_bytes(taken["toml"].content)
     assert sv.Problem.load(tmp_path / "p.toml").hash == work.view(STATE).problem.hash
     space: dict[str, Any] = {}
-    code = taken["python"].text.replace("macro.plot()", "")
-    exec(compile(code, "page", "exec"), space)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(taken["python"].text, "page", "exec"), space)
+    assert (tmp_path / "risk.png").stat().st_size > 5000
     assert space["macro"].problem.hash == work.view(STATE).problem.hash
     assert np.allclose(space["macro"].start_risk, work.trajectory(work.view(STATE)).start_risk)
     (tmp_path / "run.nc").write_bytes(taken["nc"].content)
     assert np.array_equal(sv.Trajectory.load(tmp_path / "run.nc").risk, work.trajectory(work.view(STATE)).risk)
     table = np.genfromtxt(taken["csv"].text.splitlines(), delimiter=",", names=True)
-    assert np.array_equal(table["risk"], work.trajectory(work.view(STATE)).risk[0])
+    found = work.trajectory(work.view(STATE))
+    assert np.array_equal(table["risk"], found.risk[0])
+    assert np.array_equal(table["student_2_5"], found.student_overlap[0, :, 1, 4])
+    assert len(table.dtype.names) == 2 + 18 + 21 + 6
     assert taken["png"].content.startswith(b"\x89PNG")
     assert b"<svg" in taken["svg"].content
     assert "solvable run problem.toml" in taken["command"].text
+
+
+def test_simulated_runs_are_taken_away_too(
+    client: TestClient, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = STATE | {"inputs": {"dim": 100}, "run": {"until": 5.0}}
+    sgd = {"time": [0.0, 2.0, 5.0], "risk": [[1.0, 0.9, 0.7], [1.0, None, None]], "seed": 7}
+    ask = {"state": state, "view": {"log_time": True, "log_risk": False, "overlaps": "students"}, "sgd": sgd}
+    pictures = {
+        name: client.post("/api/export/svg", json=body).text
+        for name, body in [("all", ask), ("without", ask | {"sgd": None}), ("as usual", {"state": state, "sgd": sgd})]
+    }
+    assert ["SGD at dimension 100" in text for text in pictures.values()] == [True, False, True]
+    assert ["of two students" in text for text in pictures.values()] == [True, True, False]
+    assert "6 quadratic students, 3 quadratic teachers, rate 0.1" in pictures["all"]
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, Any] = {}
+    exec(compile(client.post("/api/export/python", json=ask).text, "page", "exec"), space)
+    assert len(space["micro"].risk) == 2
+    assert (space["ax"].get_xscale(), space["ax"].get_yscale()) == ("log", "linear")
+    *_, line = client.post("/api/export/command", json=ask).text.splitlines()
+    (tmp_path / "problem.toml").write_bytes(client.post("/api/export/toml", json=ask).content)
+    assert line.startswith("solvable run ")
+    assert main(line.split()[1:]) == 0
+    assert np.array_equal(sv.Trajectory.load(tmp_path / "sgd.nc").risk[:, -1], space["micro"].risk[:, -1])
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        ({"sgd": {"time": [0.0], "risk": [[1.0, 2.0]], "seed": 0}}, "sgd: must have"),
+        ({"sgd": {"time": [0.0], "risk": [["x"]], "seed": 0}}, "sgd: must have"),
+        ({"sgd": {"time": [0.0], "risk": [[1.0]] * 17, "seed": 0}}, "sgd: must have"),
+        ({"sgd": {"time": [0.0], "risk": [[1.0]], "seed": "0; import os"}}, "sgd: must have"),
+        ({"view": {"log_time": "yes"}}, "view: must have"),
+        ({"view": {"colour": True}}, "view: must have"),
+        ({"view": {"overlaps": "nothing"}}, "view.overlaps: nothing given"),
+        ({"code": 1}, "request: must have state, view, sgd and nothing else"),
+    ],
+)
+def test_what_cannot_be_taken_away(part: dict[str, Any], message: str, client: TestClient) -> None:
+    answer = client.post("/api/export/python", json={"state": STATE} | part)
+    assert answer.status_code == 422
+    assert message in answer.json()["problems"][0]
+
+
+def test_a_defect_is_told_from_a_refusal(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What the library refuses is the asker's mistake; anything else is ours, and the server stays up."""
+
+    def broken(state: Any) -> work.View:
+        raise KeyError(state)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(work, "view", broken)
+        assert client.post("/api/curve", json=STATE).status_code == 500
+    assert "could not be answered" in caplog.text
+    assert client.post("/api/curve", json=STATE).status_code == 200
 
 
 def test_the_page_and_what_it_needs(client: TestClient) -> None:
     page = client.get("/")
     assert page.status_code == 200
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
-    for name in ("page.js", "page.css", "uPlot.iife.js", "uPlot.min.css"):
+    for name in ("problem.js", "controls.js", "draw.js", "page.js", "page.css", "uPlot.iife.js", "uPlot.min.css"):
         assert f"/static/{name}" in page.text
         assert client.get(f"/static/{name}").status_code == 200
     assert "://" not in page.text  # nothing comes from elsewhere
@@ -230,14 +297,19 @@ def test_texts_that_are_none(client: TestClient) -> None:
     "start", [None, {"student_overlap": np.eye(6).tolist(), "cross_overlap": (0.1 * np.eye(6, 3)).tolist()}]
 )
 def test_exports_of_any_start_run(
-    start: Any, client: TestClient, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+    start: Any,
+    client: TestClient,
+    tmp_path: Any,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     state = {name: table for name, table in STATE.items() if name != "start"} | (
         {} if start is None else {"start": start}
     )
     space: dict[str, Any] = {}
-    exec(compile(client.post("/api/export/python", json=state).text.replace("macro.plot()", ""), "page", "exec"), space)
-    (tmp_path / "p.toml").write_bytes(client.post("/api/export/toml", json=state).content)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(client.post("/api/export/python", json={"state": state}).text, "page", "exec"), space)
+    (tmp_path / "p.toml").write_bytes(client.post("/api/export/toml", json={"state": state}).content)
     assert main(["run", str(tmp_path / "p.toml"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out.partition("\n")[2])
     assert told["risk"]["first"] == pytest.approx(float(space["macro"].start_risk[0]))
@@ -269,9 +341,18 @@ def fuzz(client: TestClient, count: int) -> None:
             else:
                 part[data.draw(st.sampled_from(NAMES))] = copy.deepcopy(data.draw(VALUES))
         where = data.draw(
-            st.sampled_from(["curve", "curve", "curvature", "export/toml", "export/csv", "export/python"])
+            st.sampled_from(["curve", "curve", "curvature", "simulate", "export/toml", "export/csv", "export/python"])
         )
-        body = {"state": state, "at": data.draw(VALUES)} if where == "curvature" else state
+        body: Any = {"state": state}
+        if where == "curve":
+            body = state
+        elif where == "curvature":
+            body["at"] = data.draw(VALUES)
+        elif where == "simulate":
+            state["inputs"] = {"dim": 64} | (state["inputs"] if isinstance(state.get("inputs"), dict) else {})
+            body |= {name: data.draw(VALUES) for name in data.draw(st.sets(st.sampled_from(["runs", "seed"])))}
+        else:
+            body |= {name: data.draw(VALUES) for name in data.draw(st.sets(st.sampled_from(["view", "sgd", "x"])))}
         answer = client.post(f"/api/{where}", content=json.dumps(body))
         assert answer.status_code in (200, 404, 422), (where, state, answer.text)
         if answer.status_code == 422:

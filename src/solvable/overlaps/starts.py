@@ -143,9 +143,18 @@ def _orthogonal(
         _need_dim(problem, 'students="orthogonal" without the size `cross` of the cross overlaps')
         cross = scale / float(np.sqrt(problem.inputs.dim or 1))
     shape = (problem.inputs.blocks, problem.student.width, problem.teacher.width)
-    R = cross * random.standard_normal(shape) @ np.linalg.cholesky(T + 1e-300 * np.eye(shape[2])).transpose(0, 2, 1)
-    fractions = problem.inputs.fractions[:, None, None]
-    return fractions * scale**2 * np.eye(problem.student.width), R
+    drawn = cross * random.standard_normal(shape)
+    fractions = problem.inputs.fractions
+    longest = (
+        np.linalg.norm(drawn, 2, axis=(1, 2)) / np.sqrt(fractions)
+    ).max()  # a student's part in the teachers' span
+    if longest > scale * (1 + 1e-9):
+        raise InvalidStart(
+            f"cross: {cross:g} given for students of scale {scale:g}, but overlaps that large need students of scale "
+            f"{longest:.3g}; lower cross or raise scale"
+        )
+    R = drawn @ np.linalg.cholesky(T + 1e-300 * np.eye(shape[2])).transpose(0, 2, 1)
+    return fractions[:, None, None] * scale**2 * np.eye(problem.student.width), R
 
 
 def _spanning(problem: Problem, scale: float, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -19,8 +19,9 @@ def _label_time(ax: "Axes", data: Any) -> None:
     ax.set_xlabel(data["time"].attrs.get("long_name", "time"))
 
 
-def risk(source: Any, ax: "Axes | None" = None, **style: Any) -> "Axes":
-    """Risk of every run; the runs of a batch at several learning rates have a colour for each rate."""
+def risk(source: Any, ax: "Axes | None" = None, *, phases: bool = False, **style: Any) -> "Axes":
+    """Risk of every run; the runs of a batch at several learning rates have a colour for each rate. `phases` marks those of the
+    first run of a Trajectory."""
     data, ax = dataset(source), axes(ax)
     groups = _groups(data)
     for i, (name, part) in enumerate(groups):
@@ -32,7 +33,37 @@ def risk(source: Any, ax: "Axes | None" = None, **style: Any) -> "Axes":
         ax.legend()
     _label_time(ax, data)
     ax.set_ylabel("risk")
+    if phases:
+        _mark(ax, source)
     return ax
+
+
+def _mark(ax: "Axes", source: Any) -> None:
+    if not hasattr(source, "phases"):
+        raise TypeError("phases: only a Trajectory knows its phases")
+    place = ax.get_xaxis_transform()
+    for one in source.phases():
+        if one.name == "plateau":
+            ax.axvspan(one.start, one.end, color="0.5", alpha=0.15, lw=0)
+        elif one.name == "descent":
+            ax.axvline(one.start, color="0.5", lw=0.6, ls=":")
+        low, high = ax.get_xlim()
+        left, right = max(one.start, low), min(one.end, high)
+        log = ax.get_xscale() == "log"
+        width = np.log(right / left) / np.log(high / low) if log else (right - left) / (high - low)
+        if width > 0.03:  # else there is no room for its name
+            middle = np.sqrt(left * right) if log else 0.5 * (left + right)
+            ax.text(
+                middle,
+                0.02,
+                one.name,
+                transform=place,
+                rotation=90,
+                ha="center",
+                va="bottom",
+                fontsize="x-small",
+                color="0.4",
+            )
 
 
 def _groups(data: Any) -> list[tuple[str, Any]]:

@@ -90,6 +90,32 @@ def _next_peak(speed: np.ndarray, i: int, flatness: float) -> int:
     return top
 
 
+class Phase(NamedTuple):
+    """From `start` to `end` learning is in the phase `name`; a plateau has a height."""
+
+    name: str
+    start: float
+    end: float
+    height: float | None = None
+
+
+def phases(times: np.ndarray, risk: np.ndarray, found: list[Plateau], end: float, first: str) -> list[Phase]:
+    """What comes before, on and behind plateaus: `first`, then for each its plateau, the escape, until the risk is half the
+    plateau's height, and the descent, until the next plateau or the end. Nothing without a plateau."""
+    spans = [Phase(first, 0.0, found[0].start)] if found else []
+    for i, one in enumerate(found):
+        last = found[i + 1].start if i + 1 < len(found) else end
+        after = times >= one.start
+        half = crossing_time(times[after], risk[after], 0.5 * one.height)
+        half = max(half, one.end) if half < last else last
+        spans += [
+            Phase("plateau", one.start, one.end, one.height),
+            Phase("escape", one.end, half),
+            Phase("descent", half, last),
+        ]
+    return [span for span in spans if span.end > span.start]
+
+
 def local_exponent(times: np.ndarray, values: np.ndarray) -> np.ndarray:
     """d log(values) / d log(times) at each time: -2 for a fall as times^-2. NaN at time zero and where values vanish."""
     with np.errstate(divide="ignore", invalid="ignore"):

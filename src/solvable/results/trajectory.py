@@ -266,6 +266,14 @@ class Trajectory:
     def plateaus(self, run: int = 0, *, flatness: float = 0.2) -> list[observables.Plateau]:
         return observables.plateaus(self.time, self.risk[run], flatness=flatness)
 
+    def phases(self, run: int = 0, *, flatness: float = 0.2) -> list[observables.Phase]:
+        """Spans of time: norm learning (the approach, where norms are fixed or units not quadratic), plateau, escape until the
+        risk is half the plateau's height, descent. Empty where no plateau has been left."""
+        student = self.problem.student
+        first = "norm learning" if student.norm == "free" and student.activation == "quadratic" else "approach"
+        found, end = self.plateaus(run, flatness=flatness), float(self.end_time[run])
+        return observables.phases(self.time, self.risk[run], found, end, first)
+
     @property
     def frame(self) -> np.ndarray:
         """(run, time, p, p*) S = R (R^T R)^(-1/2): which combination of students learns which teacher. NaN where R has not full

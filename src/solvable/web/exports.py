@@ -1,77 +1,206 @@
 """What one takes away from a view: the same run as Python, TOML or a command, its data, its picture."""
 
+from __future__ import annotations
+
 import io
 import pprint
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tomli_w
 
+from solvable.problems import InvalidProblem
 from solvable.web import work
 
-
-def as_toml(state: dict[str, Any], view: work.View) -> tuple[bytes, str]:  # noqa: ARG001
-    return tomli_w.dumps(_plain({**state, "start": _start(state)})).encode(), "text/plain; charset=utf-8"
-
-
-def as_command(state: dict[str, Any], view: work.View) -> tuple[bytes, str]:
-    text = as_toml(state, view)[0].decode()
-    return (
-        f"cat > problem.toml <<'END'\n{text}END\nsolvable run problem.toml --output run.nc\n".encode(),
-        "text/plain; charset=utf-8",
-    )
+OUTPUTS = 10_000  # most of a simulated run
+TEXT = "text/plain; charset=utf-8"
 
 
-def as_python(state: dict[str, Any], view: work.View) -> tuple[bytes, str]:  # noqa: ARG001
+@dataclass(frozen=True)
+class Simulated:
+    """Runs of SGD as the page has drawn them."""
+
+    time: np.ndarray
+    risk: np.ndarray  # (run, time)
+    seed: int
+
+    @classmethod
+    def read(cls, content: Any) -> Simulated:
+        wrong = InvalidProblem(["sgd: must have time, risk (a list for each run) and seed, as they were simulated"])
+        if not isinstance(content, dict) or set(content) != {"time", "risk", "seed"}:
+            raise wrong
+        rows, seed = [content["time"], *(content["risk"] if isinstance(content["risk"], list) else [])], content["seed"]
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 2 <= len(rows) <= work.RUNS + 1:
+            raise wrong
+        for row in rows:
+            if not isinstance(row, list) or not 1 <= len(row) <= OUTPUTS or len(row) != len(rows[0]):
+                raise wrong
+            if not all(x is None or (isinstance(x, int | float) and abs(x) < 1e300) for x in row):
+                raise wrong
+        time, *risk = (np.array([np.nan if x is None else x for x in row], dtype=float) for row in rows)
+        return cls(time, np.array(risk), seed)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A checked request for something to take away, looked at as the page looks at it."""
+
+    state: dict[str, Any]
+    view: work.View
+    log_time: bool = False
+    log_risk: bool = True
+    overlaps: str = "teachers"
+    sgd: Simulated | None = None
+
+    @classmethod
+    def read(cls, content: dict[str, Any]) -> Taken:
+        looked = content.get("view") or {}
+        usual = {"log_time": False, "log_risk": True, "overlaps": "teachers"}
+        if not isinstance(looked, dict) or any(type(looked[name]) is not type(usual.get(name)) for name in looked):
+            raise InvalidProblem(["view: must have log_time and log_risk, true or false, and overlaps"])
+        if looked.get("overlaps", "teachers") not in ("teachers", "students", "readout"):
+            raise InvalidProblem(
+                [f"view.overlaps: {looked['overlaps']:.40} given, must be teachers, students or readout"]
+            )
+        sgd = None if content.get("sgd") is None else Simulated.read(content["sgd"])
+        return cls(content.get("state", {}), work.view(content.get("state")), **looked, sgd=sgd)
+
+
+def as_toml(taken: Taken) -> tuple[bytes, str]:
+    return tomli_w.dumps(_plain({**taken.state, "start": _start(taken.state)})).encode(), TEXT
+
+
+def as_command(taken: Taken) -> tuple[bytes, str]:
+    lines = [
+        "cat > problem.toml <<'END'",
+        as_toml(taken)[0].decode() + "END",
+        "solvable run problem.toml --output run.nc",
+    ]
+    if taken.sgd is not None:
+        runs = f"--level micro --runs {len(taken.sgd.risk)} --level-seed {taken.sgd.seed}"
+        lines.append(f"solvable run problem.toml {runs} --output sgd.nc")
+    return "\n".join([*lines, ""]).encode(), TEXT
+
+
+def as_python(taken: Taken) -> tuple[bytes, str]:
+    state = taken.state
     tables = {name: state[name] for name in ("teacher", "student", "inputs", "training") if name in state}
-    problem = pprint.pformat(tables, sort_dicts=False)
     start = ", ".join(f"{name}={value!r}" for name, value in _start(state).items() if value is not None)
+    until = f"until={state['run']['until']!r}"
+    scales = ", ".join(f'{axis}scale="log"' for axis, log in (("x", taken.log_time), ("y", taken.log_risk)) if log)
     lines = [
         "import solvable as sv",
         "",
-        f"problem = sv.Problem.from_mapping({problem})",
+        f"problem = sv.Problem.from_mapping({pprint.pformat(tables, sort_dicts=False)})",
         f"start = sv.start(problem, {start})",
-        f"macro = sv.run(problem, start, sv.Macro(), until={state['run']['until']!r})",
+        f"macro = sv.run(problem, start, sv.Macro(), {until})",
         "print(macro)",
-        "macro.plot()",
-        "",
+        "ax = sv.plot.risk(macro, phases=True)",
     ]
+    if taken.sgd is not None:
+        lines += [
+            f"micro = sv.run(problem, start, sv.Micro(runs={len(taken.sgd.risk)}, seed={taken.sgd.seed}), {until})",
+            'sv.plot.risk(micro, ax=ax, color="C1", lw=0.7)',
+        ]
+    lines += [f"ax.set({scales})", 'ax.figure.savefig("risk.png")', ""]
     return "\n".join(lines).encode(), "text/x-python; charset=utf-8"
 
 
-def as_csv(state: dict[str, Any], view: work.View) -> tuple[bytes, str]:  # noqa: ARG001
-    found = work.trajectory(view)
-    p, q = view.problem.student.width, view.problem.teacher.width
-    names = ["time", "risk", *(f"cross_{i + 1}_{j + 1}" for i in range(p) for j in range(q))]
-    rows = [",".join(names)]
-    for i, time in enumerate(found.time):
-        values = [time, found.risk[0, i], *found.cross_overlap[0, i].ravel()]
-        rows.append(",".join(repr(float(value)) for value in values))
-    return ("\n".join(rows) + "\n").encode(), "text/csv; charset=utf-8"
+def as_csv(taken: Taken) -> tuple[bytes, str]:
+    found = work.trajectory(taken.view)
+    p, q = taken.view.problem.student.width, taken.view.problem.teacher.width
+    pairs = [(i, j) for i in range(p) for j in range(i, p)]
+    columns = {
+        "time": found.time,
+        "risk": found.risk[0],
+        **{f"cross_{i + 1}_{j + 1}": found.cross_overlap[0, :, i, j] for i in range(p) for j in range(q)},
+        **{f"student_{i + 1}_{j + 1}": found.student_overlap[0, :, i, j] for i, j in pairs},
+        **{f"readout_{i + 1}": found.readout[0, :, i] for i in range(p)},
+    }
+    rows = [",".join(repr(float(value)) for value in row) for row in zip(*columns.values(), strict=True)]
+    return "\n".join([",".join(columns), *rows, ""]).encode(), "text/csv; charset=utf-8"
 
 
-def as_netcdf(state: dict[str, Any], view: work.View) -> tuple[bytes, str]:  # noqa: ARG001
+def as_netcdf(taken: Taken) -> tuple[bytes, str]:
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "run.nc"
-        work.trajectory(view).save(path)
+        work.trajectory(taken.view).save(path)
         return path.read_bytes(), "application/x-netcdf"
 
 
-def _picture(ending: str) -> Callable[[dict[str, Any], work.View], tuple[bytes, str]]:
-    def draw(state: dict[str, Any], view: work.View) -> tuple[bytes, str]:  # noqa: ARG001
-        from solvable.plot import figure, risk, style
+def _picture(ending: str) -> Callable[[Taken], tuple[bytes, str]]:
+    def draw(taken: Taken) -> tuple[bytes, str]:
+        from solvable.plot import figure, style
 
-        found, content = work.trajectory(view), io.BytesIO()
+        found, content = work.trajectory(taken.view), io.BytesIO()
         with style():
-            picture, ax = figure(1, 1, height=3.0, width=4.5)
-            risk(found, ax=ax)
-            ax.set_yscale("log")
+            picture, (left, right) = figure(1, 2, height=3.0, width=8.0)
+            for ax in (left, right):
+                ax.set_xscale("log" if taken.log_time else "linear")
+            _draw_risk(taken, found, left)
+            _draw_overlaps(taken, found, right)
+            picture.suptitle(_title(taken.view.problem), fontsize="medium")
             picture.savefig(content, format=ending)
         return content.getvalue(), {"png": "image/png", "svg": "image/svg+xml"}[ending]
 
     return draw
+
+
+def _draw_risk(taken: Taken, found: Any, ax: Any) -> None:
+    from solvable.plot import risk
+
+    ax.set_yscale("log" if taken.log_risk else "linear")
+    risk(found, ax=ax, color="C0", lw=1.6, label="deterministic limit", zorder=3, phases=True)
+    if taken.sgd is not None:
+        runs = ax.plot(taken.sgd.time, taken.sgd.risk.T, color="C1", lw=0.7)
+        runs[0].set_label(f"SGD at dimension {taken.view.problem.inputs.dim}")
+    limits = ax.axis()
+    for one in work.theory(taken.view):
+        line = {"risk": ax.axhline, "time": ax.axvline}.get(one["at"])
+        if line is not None:
+            line(one["value"], color="C2", lw=0.8, ls="--", label=f"{one['name']} (theory)")
+    ax.axis(limits)
+    ax.legend(fontsize="x-small")
+
+
+def _draw_overlaps(taken: Taken, found: Any, ax: Any) -> None:
+    problem = taken.view.problem
+    p, q = problem.student.width, problem.teacher.width
+    if taken.overlaps == "students":
+        values, label = found.student_overlap[0], "overlap between students"
+        lines = [(values[:, i, i], "C0", "of a student with itself") for i in range(p)]
+        lines += [(values[:, i, j], "C1", "of two students") for i in range(p) for j in range(i)]
+    elif taken.overlaps == "readout" and problem.training.train_readout:
+        lines, label = [(found.readout[0, :, i], f"C{i}", f"student {i + 1}") for i in range(p)], "readout"
+    else:
+        values, label = found.cross_overlap[0], "overlap with a teacher"
+        lines = [(values[:, i, j], f"C{j}", f"teacher {j + 1}") for j in range(q) for i in range(p)]
+    named: set[str] = set()
+    for line, colour, name in lines:
+        ax.plot(found.time, line, color=colour, lw=0.9, label=None if name in named else name)
+        named.add(name)
+    ax.set(xlabel="α = steps / dim", ylabel=label)
+    ax.legend(fontsize="x-small")
+
+
+def _title(problem: Any) -> str:
+    student, teacher = problem.student, problem.teacher
+    words = [
+        f"{student.width} {student.activation} student{'s' * (student.width > 1)}"
+        + (" on the sphere" if student.norm == "sphere" else ""),
+        f"{teacher.width} {teacher.activation} teacher{'s' * (teacher.width > 1)}",
+    ]
+    if isinstance(problem.training.learning_rate, float):
+        words.append(f"rate {problem.training.learning_rate:g}")
+    if problem.inputs.blocks > 1:
+        words.append(f"{problem.inputs.blocks} eigenvalues")
+    if problem.training.label_noise:
+        words.append(f"label noise {problem.training.label_noise:g}")
+    return ", ".join(words)
 
 
 def _start(state: dict[str, Any]) -> dict[str, Any]:
@@ -88,7 +217,7 @@ def _plain(state: Any) -> Any:
     return [_plain(value) for value in state] if isinstance(state, list) else state
 
 
-KINDS: dict[str, Callable[[dict[str, Any], work.View], tuple[bytes, str]]] = {
+KINDS: dict[str, Callable[[Taken], tuple[bytes, str]]] = {
     "toml": as_toml,
     "command": as_command,
     "python": as_python,

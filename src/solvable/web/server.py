@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import struct
 import weakref
 from collections.abc import AsyncIterator, Callable
@@ -29,10 +30,11 @@ from solvable.web.presets import PRESETS
 if TYPE_CHECKING:
     from solvable.web.work import View
 
+log = logging.getLogger("solvable.explore")
 STATIC = Path(__file__).with_name("static")
-OURS = {"page.js": "text/javascript", "page.css": "text/css"}
+OURS = {f"{name}.js": "text/javascript" for name in ("problem", "controls", "draw", "page")} | {"page.css": "text/css"}
 THEIRS = {"uPlot.iife.js": "text/javascript", "uPlot.min.css": "text/css"}
-LONGEST = 20_000  # bytes of a request
+LONGEST, LONGEST_EXPORT = 20_000, 2_000_000  # bytes of a request; with simulated runs
 SIMULATIONS = 4  # at once
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -70,13 +72,13 @@ def refuse(status: int, lines: list[str]) -> Response:
     return JSONResponse({"problems": lines}, status, HEADERS)
 
 
-async def asked(request: Request) -> Any:
+async def asked(request: Request, longest: int = LONGEST) -> Any:
     """The JSON of a request, not too long and not too deep."""
-    content = b""
+    content = bytearray()
     async for part in request.stream():
         content += part
-        if len(content) > LONGEST:
-            raise Refused(413, [f"request: longer than {LONGEST} bytes"])
+        if len(content) > longest:
+            raise Refused(413, [f"request: longer than {longest} bytes"])
     try:
         return json.loads(content, parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -99,8 +101,11 @@ def answer(handler: Callable[[Request], Any]) -> Callable[[Request], Any]:
             return refuse(422, error.problems[:20])
         except ClientDisconnect:
             return Response(status_code=499)
-        except Exception as error:
+        except ValueError as error:  # what the library refuses
             return refuse(422, [str(error).partition("\n")[0][:300] or type(error).__name__])
+        except Exception:  # a defect of ours
+            log.exception("%s could not be answered", request.url.path)
+            return refuse(500, ["the server made a mistake; what it was stands in its terminal"])
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         return response
@@ -143,9 +148,7 @@ def make_app(hosts: list[str]) -> Starlette:
         return Response(content, media_type="application/octet-stream")
 
     async def simulate(request: Request) -> Response:
-        content = await asked(request)
-        if not isinstance(content, dict) or set(content) - {"state", "runs", "seed"}:
-            raise Refused(422, ["request: must have state, runs and seed"])
+        content = _parts(await asked(request), "state", "runs", "seed")
         seed = content.get("seed", 0)
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31:
             raise Refused(422, [f"seed: {seed!r:.40} given, must be a whole number from 0 to 2^31"])
@@ -159,23 +162,22 @@ def make_app(hosts: list[str]) -> Starlette:
         return response
 
     async def curvature(request: Request) -> Response:
-        content = await asked(request)
-        if not isinstance(content, dict) or set(content) - {"state", "at"}:
-            raise Refused(422, ["request: must have state and at"])
+        content = _parts(await asked(request), "state", "at")
         from solvable.web import work
 
         found = await run_in_threadpool(lambda: work.curvature(work.view(content.get("state")), content.get("at")))
         return JSONResponse(found)
 
     async def export(request: Request) -> Response:
-        from solvable.web import exports, work
+        from solvable.web import exports
 
-        view = await run_in_threadpool(work.view, state := await asked(request))
         kind = request.path_params["kind"]
         if kind not in exports.KINDS:
             raise Refused(404, [f"{kind}: must be one of {', '.join(exports.KINDS)}"])
+        parts = _parts(await asked(request, LONGEST_EXPORT), "state", "view", "sgd")
+        taken = await run_in_threadpool(exports.Taken.read, parts)
         async with drawing:
-            content, media = await run_in_threadpool(exports.KINDS[kind], state, view)
+            content, media = await run_in_threadpool(exports.KINDS[kind], taken)
         return Response(content, media_type=media)
 
     routes = [
@@ -189,6 +191,12 @@ def make_app(hosts: list[str]) -> Starlette:
     ]
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False), Middleware(SameOrigin)]
     return Starlette(routes=routes, middleware=middleware)
+
+
+def _parts(content: Any, *names: str) -> dict[str, Any]:
+    if not isinstance(content, dict) or set(content) - set(names):
+        raise Refused(422, [f"request: must have {', '.join(names)} and nothing else"])
+    return content
 
 
 def _curve(state: Any) -> bytes:
@@ -226,8 +234,7 @@ async def _pieces(view: View, runs: int, seed: int, release: Callable[[], None])
     try:
         steps = work.simulate(view, runs, seed)
         while (piece := await run_in_threadpool(next, steps, None)) is not None:
-            times, risk = piece
-            line = {"time": times.tolist(), "risk": [[_finite(value) for value in row] for row in risk.tolist()]}
+            line = {name: _finite(part) for name, part in zip(("time", "risk", "cross"), piece, strict=True)}
             yield json.dumps(line).encode() + b"\n"
     except (ValueError, ArithmeticError) as error:
         yield json.dumps({"problems": [str(error)[:300]]}).encode() + b"\n"
@@ -235,5 +242,9 @@ async def _pieces(view: View, runs: int, seed: int, release: Callable[[], None])
         release()
 
 
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
+def _finite(values: np.ndarray) -> list[Any]:
+    """JSON has no NaN."""
+    held = values.astype(object)
+    held[~np.isfinite(values)] = None
+    found: list[Any] = held.tolist()
+    return found

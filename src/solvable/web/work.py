@@ -97,7 +97,9 @@ def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "widths": [asked.problem.student.width, asked.problem.teacher.width],
         "start_risk": _number(found.start_risk[0]),
         "half_time": _number(found.exit_time(0.5)[0]),
-        "phases": phases(found),
+        "phases": [
+            {"name": one.name, "from": one.start, "to": one.end, "height": one.height} for one in found.phases()
+        ],
         "theory": theory(asked),
         "critical": critical(asked.problem.replace(training=Training(learning_rate=1.0, loss_factor=factor))),
     }
@@ -125,21 +127,6 @@ def times(until: float) -> np.ndarray:
     )
 
 
-def phases(found: Trajectory) -> list[dict[str, Any]]:
-    """Norm learning, plateaus, and the descent behind the last one, as spans of time."""
-    spans = []
-    plateaus = found.plateaus()
-    end = float(found.end_time[0])
-    if plateaus and plateaus[0].start > 0:
-        spans.append({"name": "norm learning", "from": 0.0, "to": plateaus[0].start})
-    for i, one in enumerate(plateaus):
-        spans.append({"name": "plateau", "from": one.start, "to": one.end, "height": one.height})
-        after = plateaus[i + 1].start if i + 1 < len(plateaus) else end
-        if after > one.end:
-            spans.append({"name": "escape and descent", "from": one.end, "to": after})
-    return spans
-
-
 def theory(asked: View) -> list[dict[str, Any]]:
     """Predictions that apply, with where they are drawn: at a risk or at a time."""
     from solvable import theory as known
@@ -165,7 +152,8 @@ def theory(asked: View) -> list[dict[str, Any]]:
         except (ValueError, ArithmeticError):  # it does not apply here
             continue
         if number is not None:
-            found.append({"name": label, "at": kind, "value": number, "source": f"theory.{name}"})
+            about = " ".join((getattr(known, name).__doc__ or "").partition("\n\n")[0].split())
+            found.append({"name": label, "at": kind, "value": number, "source": f"theory.{name}", "about": about})
     return found
 
 
@@ -178,11 +166,12 @@ def critical(problem: Problem) -> list[dict[str, Any]]:
     if problem.student.width * problem.teacher.width > 64:
         return []
     try:
-        found = critical_points(problem)
+        with np.errstate(over="ignore", invalid="ignore"):  # of loss factors that nobody takes
+            found = critical_points(problem)
     except ValueError:
         return []
     return [
-        {"risk": one.risk, "kind": one.kind, "index": one.index, "inside": one.inside, "outside": one.outside}
+        {"risk": _number(one.risk), "kind": one.kind, "index": one.index, "inside": one.inside, "outside": one.outside}
         for one in found
     ]
 
@@ -222,9 +211,10 @@ def seconds(asked: View, runs: int) -> float:
     return samples * problem.inputs.blocks * (2e-8 + 2e-9 * p * n) * (1.0 if is_closed(problem) else 20.0)
 
 
-def simulate(asked: View, runs: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def simulate(asked: View, runs: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """SGD at finite dimension from the same start, a piece of time after the other: the overlaps are a Markov chain, so every
-    piece may begin from the last state of the one before. Times and risks (run, time) of each piece."""
+    piece may begin from the last state of the one before. Times, risks (run, time) and the first run's overlaps with teachers
+    (time, p p*) of each piece."""
     from solvable.micro import Micro
 
     pieces = max(PIECES, int(seconds(asked, runs) / PIECE_SECONDS) + 1)
@@ -236,7 +226,7 @@ def simulate(asked: View, runs: int, seed: int) -> Iterator[tuple[np.ndarray, np
             found = run(asked.problem, asked.start, Micro(runs=runs, seed=seed), times=outputs, progress=False)
         else:
             found = run_batch(asked.problem, states, Micro(seed=seed + piece), times=outputs, progress=False)
-        yield begin + found.time, found.risk
+        yield begin + found.time, found.risk, found.cross_overlap[0].reshape(len(outputs), -1)
         if any(ending in (Ending.DIVERGED, Ending.INTERRUPTED) for ending in found.ending):
             return
         states = [found.last(i) for i in range(runs)]
