@@ -48,10 +48,13 @@ test-browser: setup
 test-slow: setup
 	$(BIN)/python -m pytest -n 2 -m slow
 
-# the site in docs/_build/html; draws all figures in their quick form first, which takes minutes (keep docs/_figures to skip it)
-docs: setup
+docs/_figures/.drawn: | setup
+	$(BIN)/solvable reproduce --quick --output docs/_figures
+	@touch $@
+
+# the site in docs/_build/html; draws all figures in their quick form first, which takes minutes (rm -r docs/_figures to draw them anew)
+docs: setup docs/_figures/.drawn
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.txt
-	test -d docs/_figures || $(BIN)/solvable reproduce --quick --output docs/_figures
 	$(BIN)/sphinx-build -b html -E -a -W --keep-going docs/site docs/_build/html
 
 bench: setup

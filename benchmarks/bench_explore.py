@@ -10,13 +10,12 @@ import time
 from typing import Any
 
 MOVE = """async ([name, low, high, count]) => {
-  const spent = [];
+  const spent = [], slide = document.getElementById(`${name}:slide`);
   for (let i = 0; i < count; i++) {
     const began = performance.now();
-    state[name] = low * (high / low) ** (i / count);
-    const answer = await fetch("/api/curve", {method: "POST", body: JSON.stringify(tables())});
-    shown = unpack(await answer.arrayBuffer());
-    draw();
+    slide.value = Math.log10(low * (high / low) ** (i / count));
+    slide.dispatchEvent(new Event("input"));
+    await asking;  // the curve is drawn; now let it be painted
     await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
     spent.push(performance.now() - began);
   }

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from formulas import linked
 from gallery import write_gallery
 
 import solvable
@@ -19,6 +20,8 @@ exclude_patterns = ["_build"]
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {"navigation_with_keys": False, "show_prev_next": True, "logo": {"text": "solvable"}}
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
@@ -66,6 +69,8 @@ def _links(app, path, name, source):  # noqa: ARG001
         )
 
     source[0] = re.sub(r"\[([^\]]+)\]\(([^)#]+)\)", here, source[0])
+    if path.name == "THEORY.md":
+        source[0] = linked(source[0])
 
 
 def setup(app):

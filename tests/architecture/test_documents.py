@@ -24,6 +24,31 @@ def test_python_blocks_run_in_order(name, tmp_path, monkeypatch, capsys) -> None
     capsys.readouterr()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sorted((ROOT / "docs/site/tutorials").glob("*.md")), ids=lambda page: page.stem)
+def test_tutorials_run(page, tmp_path, monkeypatch, capsys) -> None:
+    from matplotlib import pyplot
+
+    monkeypatch.chdir(tmp_path)
+    cells = re.findall(r"```\{code-cell\} ipython3\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    assert cells
+    scope: dict = {}
+    for cell in cells:
+        exec(compile(cell, page.name, "exec"), scope)
+    pyplot.close("all")
+    assert capsys.readouterr().out
+
+
+def test_theory_names_functions_that_exist(monkeypatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs/site"))
+    from formulas import described, named
+
+    rows = [line for line in (ROOT / "docs/THEORY.md").read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    found = [one for row in rows for one in named(row)]
+    assert [one.word for one in found if one.path is None] == []
+    assert sum(described(one.path) is not None for one in found) > 80  # links of the site to the library's page
+
+
 def test_links_point_somewhere() -> None:
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
