@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo docs explore test test-browser test-slow lint bench reproduce lock clean help
+.PHONY: setup demo docs explore test test-browser test-slow lint warm-up bench reproduce lock clean help
 
 help:
 	@echo "make demo       draw a figure of bocchi2026 into figures/ and print its verdicts"
@@ -36,17 +36,20 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# one process compiles and fills the cache before several run at once
-test: lint
+# one process compiles and fills the cache, beside lint, before several run at once, each with a core of its own
+test: setup
+	@$(MAKE) --no-print-directory -j 2 lint warm-up
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow and not browser"
+
+warm-up: setup
 	$(BIN)/python tests/warm_up.py
-	$(BIN)/python -m pytest -n 2 -m "not slow and not browser"
 
 # needs Chromium: apt-get install chromium
 test-browser: setup
 	$(BIN)/python -m pytest -m browser
 
 test-slow: setup
-	$(BIN)/python -m pytest -n 2 -m slow
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow
 
 docs/_figures/.drawn: | setup
 	$(BIN)/solvable reproduce --quick --output docs/_figures

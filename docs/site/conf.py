@@ -18,7 +18,13 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ex
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
 html_theme = "pydata_sphinx_theme"
-html_theme_options = {"navigation_with_keys": False, "show_prev_next": True, "logo": {"text": "solvable"}}
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "logo": {"text": "solvable"},
+    "secondary_sidebar_items": {"**": ["page-toc"], "errata": [], "notation": []},
+}
+html_sidebars = {"errata": [], "notation": []}  # their tables are wide
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

@@ -223,7 +223,7 @@ def test_noise_up_to_the_limit_of_the_rate(p, q) -> None:
     assert values[0] < values[1] <= values[2] * (1 + 1e-6)
 
 
-@pytest.mark.parametrize(("eta", "dim"), [(0.1, 1000), (0.1, 10**4), (0.4, 10**4)])
+@pytest.mark.parametrize(("eta", "dim"), [(0.1, 1000), pytest.param(0.1, 10**4, marks=pytest.mark.slow), (0.4, 10**4)])
 def test_sgd_ends_as_the_equations_from_a_noisy_start(eta, dim) -> None:
     """docs/ERRATA.md B13: which solution SGD ends at and when it escapes: means over 48 runs against the equations from randomised
     starts. The equations from the very start do not turn the frame at all."""

@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import nnls
 
 import solvable as sv
 
@@ -80,7 +80,7 @@ def test_exact_probability_at_one_sample_more_than_inputs() -> None:
     assert abs(hits.mean() - exact) < 4 * np.sqrt(exact * (1 - exact) / 600)
 
 
-def test_hidden_rays_against_linear_programming() -> None:
+def test_hidden_rays_by_counting() -> None:
     """Also: the criterion of the paper is sufficient, not necessary (d = 3, n = 5: 0.823 against 0.890)."""
     random = np.random.default_rng(1)
     d, n, many = 3, 5, 400
@@ -103,7 +103,7 @@ def test_hidden_rays_against_linear_programming() -> None:
 
 
 def _in_cone(ray: np.ndarray, others: np.ndarray) -> bool:
-    return linprog(np.zeros(len(others)), A_eq=others.T, b_eq=ray, bounds=(0, None)).status == 0
+    return bool(nnls(others.T, ray)[1] < 1e-9)
 
 
 def test_printed_threshold_fails_at_large_dim() -> None:

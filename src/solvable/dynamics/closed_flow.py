@@ -26,6 +26,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from solvable.numerics.threads import one_blas_thread
 from solvable.overlaps import Overlaps, as_array, check_start
 from solvable.problems import Problem, convention
 
@@ -110,11 +111,12 @@ def flow_factor(factor: np.ndarray, eigenvalues: np.ndarray, times: np.ndarray, 
 
     size = max(float((factor**2).sum()) + trace, 1e-300)  # b matters where it is of the order of 1/size
     atol = 0.01 * RTOL / np.concatenate([[1.0], np.full(kappa.size, size)])
-    solution = integrate(rhs, np.zeros(1 + kappa.size), 0.0, times[-1], atol)
-    scalars = solution(times)
-    moving = np.array([rows(t, y) for t, y in zip(times, scalars, strict=True)])
-    if turn and not shared:
-        moving = _turns(rows, solution, times) @ moving
+    with one_blas_thread():  # very many very small products: threads would only wait for each other
+        solution = integrate(rhs, np.zeros(1 + kappa.size), 0.0, times[-1], atol)
+        scalars = solution(times)
+        moving = np.array([rows(t, y) for t, y in zip(times, scalars, strict=True)])
+        if turn and not shared:
+            moving = _turns(rows, solution, times) @ moving
     return FactorFlow(frame @ moving, scalars[:, 0], shared)
 
 

@@ -7,6 +7,7 @@ import pprint
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,8 @@ def _picture(ending: str) -> Callable[[Taken], tuple[bytes, str]]:
         with style():
             picture, (left, right) = figure(1, 2, height=3.0, width=8.0)
             for ax in (left, right):
-                ax.set_xscale("log" if taken.log_time else "linear")
+                if taken.log_time:
+                    ax.set(xscale="log", xlim=(found.time[1], found.time[-1]))
             _draw_risk(taken, found, left)
             _draw_overlaps(taken, found, right)
             picture.suptitle(_title(taken.view.problem), fontsize="medium")
@@ -159,10 +161,10 @@ def _draw_risk(taken: Taken, found: Any, ax: Any) -> None:
         runs = ax.plot(taken.sgd.time, taken.sgd.risk.T, color="C1", lw=0.7)
         runs[0].set_label(f"SGD at dimension {taken.view.problem.inputs.dim}")
     limits = ax.axis()
-    for one in work.theory(taken.view):
-        line = {"risk": ax.axhline, "time": ax.axvline}.get(one["at"])
-        if line is not None:
-            line(one["value"], color="C2", lw=0.8, ls="--", label=f"{one['name']} (theory)")
+    drawn = [one for one in work.theory(taken.view) if one["at"]]
+    for one, dashes in zip(drawn, cycle(["--", "-.", ":"]), strict=False):
+        line = {"risk": ax.axhline, "time": ax.axvline}[one["at"]]
+        line(one["value"], color="C2", lw=0.9, ls=dashes, label=f"{one['name']} (theory)")
     ax.axis(limits)
     ax.legend(fontsize="x-small")
 
