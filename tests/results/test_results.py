@@ -171,21 +171,50 @@ def test_plateaus_on_known_curves() -> None:
     assert scaled[0].end == pytest.approx(1e6 * first.end)
     begins_flat = plateaus(times, 1 - 0.9 / (1 + np.exp(-(times - 50))))
     assert begins_flat[0].start == 0
-    spans = phases(times, risk, [first, second], 100.0, "approach")
+    rippled = plateaus(times, risk * (1 + 1e-4 * np.sin(5 * times)))
+    assert [one.start for one in rippled] == pytest.approx([first.start, second.start], abs=1.0)
+    assert [one.height for one in rippled] == pytest.approx([first.height, second.height], rel=1e-2)
+    assert plateaus(times[times <= 29], risk[times <= 29]) == []  # not yet left
+    spans = phases(times, risk, [first, second], 100.0, lambda start, end: False)
     assert [one.name for one in spans] == ["approach", "plateau", "escape", "descent", "plateau", "escape", "descent"]
     assert [one.start for one in spans] == [0.0, *(one.end for one in spans[:-1])]
     assert spans[-1].end == 100.0
     assert np.interp(spans[2].end, times, risk) == pytest.approx(0.5 * first.height, rel=1e-3)
     assert [one.height for one in spans if one.name == "plateau"] == [first.height, second.height]
-    assert phases(times, risk, begins_flat, 100.0, "approach")[0].name == "plateau"
-    assert phases(times, risk, [], 100.0, "approach") == []
+    by_norms = phases(times, risk, [first, second], 100.0, lambda start, end: end < 50)
+    assert [one.name for one in by_norms] == ["norm learning", "plateau"] * 2 + ["escape", "descent"]
+    assert phases(times, risk, begins_flat, 100.0, lambda start, end: True)[0].name == "plateau"
+    assert phases(times, risk, [], 100.0, lambda start, end: True) == []
+
+
+def test_plateaus_do_not_depend_on_accuracy_or_length() -> None:
+    """Two erf students from small weights, small rate: at the height that theory knows, and nothing in the noise behind it."""
+    problem = sv.convention("worschech2024").problem(K=2, M=2, eta=0.2, N=1024)
+    start = sv.start(problem, seed=0, scale=0.01)
+    height = sv.theory.erf_plateau(problem, start).value.risk
+    ends = []
+    for rtol, until in [(1e-5, 2000.0), (1e-5, 4000.0), (1e-7, 2000.0), (1e-10, 2000.0), (1e-10, 4000.0)]:
+        (found,) = sv.run(problem, start, sv.Macro(rtol=rtol, small_rate=True), until=until).plateaus()
+        assert found.height == pytest.approx(height, rel=1e-3)
+        assert 20 < found.start < 60
+        ends.append(found.end)
+    assert np.ptp(ends) < 0.1 * np.mean(ends)
+
+
+def test_norms_are_learned_also_behind_a_first_plateau() -> None:
+    """Small students wait at the origin, then learn their norms, wait again, and learn the teachers."""
+    problem = sv.convention("bocchi2026").problem(p=6, p_star=3, eta=0.1, N=10_000)
+    found = sv.run(problem, sv.start(problem, seed=0, scale=0.1), sv.Macro(), until=200)
+    assert [one.name for one in found.phases()] == ["plateau", "norm learning", "plateau", "escape", "descent"]
 
 
 def test_phases_of_a_run() -> None:
     problem = sv.convention("bocchi2026").problem(p=6, p_star=3, eta=0.1)
-    found = sv.run(problem, sv.start(problem, seed=0, students="orthogonal", cross=0.01), sv.Macro(), until=200)
+    start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    found = sv.run(problem, start, sv.Macro(), until=200)
     names = ["norm learning", "plateau", "escape", "descent"]
-    assert [one.name for one in found.phases()] == names
+    for until in (120, 150, 200, 400):
+        assert [one.name for one in sv.run(problem, start, sv.Macro(), until=until).phases()] == names
     marked = sv.plot.risk(found, phases=True)
     assert {text.get_text() for text in marked.texts} <= set(names)
     assert "plateau" in {text.get_text() for text in marked.texts}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -39,19 +40,19 @@ class Plateau(NamedTuple):
         return self.end - self.start
 
 
-def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2) -> list[Plateau]:
+def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2, floor: float = 1e-9) -> list[Plateau]:
     """Where the risk falls much slower than before and after: valleys of the speed v = |d log(risk) / d time|.
 
     A plateau lies between two peaks of v (or begins the run) and has been left: v has risen again by a factor
-    1/flatness above the bottom of the valley, passed its peak, and the risk has fallen by more than a twentieth. It starts
+    1/flatness above the bottom of the valley, and the risk has fallen to a half, or by a twentieth with v past its peak. It starts
     and ends where v passes `flatness` times the peak on that side; its height is the risk at the bottom. A tail, slow to
-    the end, is no plateau, nor is one of less than three outputs, nor anything below 1e-9 of the first risk, which is
-    rounding. None of this depends on units.
+    the end, is no plateau, nor is one of less than three outputs, nor anything below `floor` times the largest risk,
+    which is rounding. None of this depends on units.
     """
     if not 0 < flatness < 1:
         raise ValueError(f"flatness: {flatness} given, must be between 0 and 1")
     good = np.isfinite(risk) & (risk > 0)
-    good &= risk > 1e-9 * np.max(risk[good], initial=0.0)
+    good &= risk > floor * np.max(risk[good], initial=0.0)
     times, risk = times[good], risk[good]
     if len(times) < 3:
         return []
@@ -68,9 +69,11 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2) -> l
             flat = speed[: right + 1] < flatness * speed[right]
             end = int(np.flatnonzero(flat)[-1])
             begin = 0 if bottom == 0 else peak + int(np.argmax(speed[peak:] < flatness * speed[peak]))
-            if right < len(speed) - 1 and risk[right + 1] < 0.95 * risk[bottom] and end - begin >= 2:
+            passed = right < len(speed) - 1 and risk[right + 1] < 0.95 * risk[bottom]
+            if (passed or risk[right] < 0.5 * risk[bottom]) and end - begin >= 2:
                 found.append(Plateau(float(times[begin]), float(times[end]), float(risk[bottom])))
-            peak = bottom = i = right
+                peak = bottom = right
+            i = right  # else a ripple, and the plateau goes on
         elif speed[i] > speed[peak] and (
             peak > 0 or bottom > 0
         ):  # while rising from the start, the start is the valley
@@ -99,17 +102,23 @@ class Phase(NamedTuple):
     height: float | None = None
 
 
-def phases(times: np.ndarray, risk: np.ndarray, found: list[Plateau], end: float, first: str) -> list[Phase]:
-    """What comes before, on and behind plateaus: `first`, then for each its plateau, the escape, until the risk is half the
-    plateau's height, and the descent, until the next plateau or the end. Nothing without a plateau."""
-    spans = [Phase(first, 0.0, found[0].start)] if found else []
+def phases(
+    times: np.ndarray, risk: np.ndarray, found: list[Plateau], end: float, is_norms: Callable[[float, float], bool]
+) -> list[Phase]:
+    """What comes before, on and behind plateaus: the approach, then for each its plateau, the escape, until the risk is half the
+    plateau's height, and the descent, until the next plateau or the end. What leads to a plateau is norm learning where
+    `is_norms(start, end)` says so. Nothing without a plateau."""
+    spans = [Phase("norm learning" if is_norms(0.0, one.start) else "approach", 0.0, one.start) for one in found[:1]]
     for i, one in enumerate(found):
         last = found[i + 1].start if i + 1 < len(found) else end
+        if last < end and is_norms(one.end, last):
+            spans += [Phase("plateau", *one), Phase("norm learning", one.end, last)]
+            continue
         after = times >= one.start
         half = crossing_time(times[after], risk[after], 0.5 * one.height)
         half = max(half, one.end) if half < last else last
         spans += [
-            Phase("plateau", one.start, one.end, one.height),
+            Phase("plateau", *one),
             Phase("escape", one.end, half),
             Phase("descent", half, last),
         ]

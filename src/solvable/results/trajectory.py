@@ -264,15 +264,24 @@ class Trajectory:
         return MeanTime(mean, mean - half, mean + half, n, never, int(broken.sum()))
 
     def plateaus(self, run: int = 0, *, flatness: float = 0.2) -> list[observables.Plateau]:
-        return observables.plateaus(self.time, self.risk[run], flatness=flatness)
+        """Where the risk waits, as `observables.plateaus` has it; what is below the accuracy of the equations does not count."""
+        floor = max(1e-9, float(self.settings["rtol"])) if self.level == "macro" else 1e-9
+        return observables.plateaus(self.time, self.risk[run], flatness=flatness, floor=floor)
 
     def phases(self, run: int = 0, *, flatness: float = 0.2) -> list[observables.Phase]:
-        """Spans of time: norm learning (the approach, where norms are fixed or units not quadratic), plateau, escape until the
-        risk is half the plateau's height, descent. Empty where no plateau has been left."""
-        student = self.problem.student
-        first = "norm learning" if student.norm == "free" and student.activation == "quadratic" else "approach"
+        """Spans of time: plateau, escape until the risk is half the plateau's height, descent; and what leads to a plateau, which
+        is norm learning where the students' norms change outside the teachers' span more than within it, else the approach. Empty
+        where no plateau has been left."""
+        Q, R, T = self.student_overlap[run], self.cross_overlap[run], self.teacher_overlap[run]
+        within = np.einsum("tkl,lm,tkm->t", R, np.linalg.pinv(T, hermitian=True), R)
+        outside = np.einsum("tkk->t", Q) - within
+
+        def is_norms(start: float, end: float) -> bool:
+            ends = np.searchsorted(self.time, [start, end])
+            return bool(abs(np.diff(outside[ends])[0]) > abs(np.diff(within[ends])[0]))
+
         found, end = self.plateaus(run, flatness=flatness), float(self.end_time[run])
-        return observables.phases(self.time, self.risk[run], found, end, first)
+        return observables.phases(self.time, self.risk[run], found, end, is_norms)
 
     @property
     def frame(self) -> np.ndarray:
