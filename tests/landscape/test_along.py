@@ -115,6 +115,18 @@ def test_curvature_is_the_dense_hessian(p, q, dim) -> None:
         assert found.number(sign) == (np.sign(np.where(abs(dense) < 1e-9, 0, dense)) == sign).sum()
 
 
+@pytest.mark.parametrize(("p", "q", "dim"), [(1, 1, 6), (3, 1, 9), (4, 2, 4)])
+def test_curvature_along_the_sphere(p, q, dim) -> None:
+    """All but the p directions in which a student would change its length."""
+    problem = problem_of(p, q, dim, teacher__overlap="sampled", student__norm="sphere")
+    random = np.random.default_rng(3)
+    W = random.standard_normal((p, dim))
+    weights = sv.Weights(np.sqrt(dim) * W / np.linalg.norm(W, axis=1, keepdims=True), random.standard_normal((q, dim)))
+    found = sv.landscape.curvature(problem, weights.overlaps(problem))
+    values = np.sort(np.concatenate([found.inside, np.tile(found.outside, found.room), np.zeros(p)]))
+    assert values == pytest.approx(np.linalg.eigvalsh(sv.landscape.sphere_hessian(problem, weights)), abs=1e-11)
+
+
 @pytest.mark.parametrize("overlap", ["orthonormal", GENERIC])
 def test_curvature_at_every_critical_point(overlap) -> None:
     """From overlaps alone, singular as they are there: the spectrum, index and flat directions of the closed forms."""

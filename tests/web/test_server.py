@@ -95,16 +95,51 @@ def test_a_simulation_streams_in_and_has_the_law_of_sgd(client: TestClient) -> N
         assert abs(ours.mean() - theirs.mean()) < 4 * error
 
 
+def test_what_diverges_is_told(client: TestClient) -> None:
+    state = STATE | {"training": {"learning_rate": 10.0}, "inputs": {"dim": 100}}
+    facts, arrays = unpack(client.post("/api/curve", json=state).content)
+    assert "diverged" in facts["message"]
+    assert np.isfinite(arrays["risk"]).sum() > 50
+    assert arrays["time"][-1] < 1.0
+    *_, last = client.post("/api/simulate", json={"state": state, "runs": 3}).text.splitlines()
+    assert "diverged at" in json.loads(last)["problems"][0]
+
+
+def test_simulations_end_in_time(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "seconds", lambda asked, runs: 1.0)
+    monkeypatch.setattr(work, "SIMULATION_SECONDS", 1.0)
+    state = STATE | {"inputs": {"dim": 10**6}}
+    began = time.monotonic()
+    *_, last = client.post("/api/simulate", json={"state": state}).text.splitlines()
+    assert "after 1 s" in json.loads(last)["problems"][0]
+    assert time.monotonic() - began < 30
+
+
+def test_neighbouring_seeds_have_their_own_noise() -> None:
+    view = work.view(STATE | {"inputs": {"dim": 100}, "run": {"until": 4.0}})
+    one, two = ([piece[1] for piece in work.simulate(view, 1, seed)] for seed in (7, 8))
+    moves = [np.array([np.ptp(piece) for piece in pieces]) for pieces in (one, two)]
+    assert abs(np.corrcoef(moves[0][1:], moves[1][:-1])[0, 1]) < 0.6
+    again = [piece[1] for piece in work.simulate(view, 1, 7)]
+    assert all(np.array_equal(a, b) for a, b in zip(one, again, strict=True))
+
+
+def test_the_landscape_says_why_it_is_not_known(client: TestClient) -> None:
+    facts, _ = unpack(client.post("/api/curve", json=PRESETS[3]["state"]).content)
+    assert "student.activation: is not 'quadratic'" in facts["landscape"]
+    assert client.post("/api/curvature", json={"state": PRESETS[3]["state"], "at": 0}).status_code == 422
+    wide = STATE | {"student": {"width": 9}, "teacher": {"width": 8}}  # too many critical points to list
+    facts, _ = unpack(client.post("/api/curve", json=wide).content)
+    assert (facts["landscape"], facts["critical"]) == (None, [])
+    assert client.post("/api/curvature", json={"state": wide, "at": 5}).status_code == 200
+
+
 def test_what_is_taken_away_is_the_same_run(client: TestClient, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     taken = {
         kind: client.post(f"/api/export/{kind}", json={"state": STATE})
         for kind in ("toml", "python", "command", "csv", "nc", "png", "svg")
     }
     assert all(answer.status_code == 200 for answer in taken.values())
-    assert (
-        sv.Problem.from_mapping({k: v for k, v in STATE.items() if k not in ("start", "run")}).hash
-        == work.view(STATE).problem.hash
-    )
     (tmp_path / "p.toml").write_bytes(taken["toml"].content)
     assert sv.Problem.load(tmp_path / "p.toml").hash == work.view(STATE).problem.hash
     space: dict[str, Any] = {}
@@ -143,7 +178,8 @@ def test_simulated_runs_are_taken_away_too(
     exec(compile(client.post("/api/export/python", json=ask).text, "page", "exec"), space)
     assert len(space["micro"].risk) == 2
     assert (space["ax"].get_xscale(), space["ax"].get_yscale()) == ("log", "linear")
-    *_, line = client.post("/api/export/command", json=ask).text.splitlines()
+    *_, note, line = client.post("/api/export/command", json=ask).text.splitlines()
+    assert note.startswith("# SGD of the same law")
     (tmp_path / "problem.toml").write_bytes(client.post("/api/export/toml", json=ask).content)
     assert line.startswith("solvable run ")
     assert main(line.split()[1:]) == 0
@@ -156,7 +192,8 @@ def test_simulated_runs_are_taken_away_too(
         ({"sgd": {"time": [0.0], "risk": [[1.0, 2.0]], "seed": 0}}, "sgd: must have"),
         ({"sgd": {"time": [0.0], "risk": [["x"]], "seed": 0}}, "sgd: must have"),
         ({"sgd": {"time": [0.0], "risk": [[1.0]] * 17, "seed": 0}}, "sgd: must have"),
-        ({"sgd": {"time": [0.0], "risk": [[1.0]], "seed": "0; import os"}}, "sgd: must have"),
+        ({"sgd": {"time": [0.0], "risk": [[1.0]], "seed": "0; import os"}}, "seed: 0; import os given"),
+        ({"sgd": {"time": [0.0], "risk": [[1.0]], "seed": -5}}, "seed: -5 given"),
         ({"view": {"log_time": "yes"}}, "view: must have"),
         ({"view": {"colour": True}}, "view: must have"),
         ({"view": {"overlaps": "nothing"}}, "view.overlaps: nothing given"),

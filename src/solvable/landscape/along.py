@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solvable.landscape.critical import equal_groups, families, risk_of, shift, teacher_directions
-from solvable.landscape.quadratic import hessian, require
+from solvable.landscape.quadratic import gradient, hessian, require, sphere_hessian
 from solvable.overlaps import Overlaps, Weights, check_start, gram_factor
 from solvable.problems import Problem
 from solvable.results import Trajectory
@@ -89,7 +89,8 @@ def _distances(found: list[tuple[int, tuple[int, ...]]], kappa: np.ndarray, Q: n
 
 class Curvature(NamedTuple):
     """Eigenvalues of the Hessian by the weights over sqrt(dim): `inside` (..., p m) along the m directions that students and
-    teachers span, once each; `outside` (..., p) along every other direction, each `room` times (None: dim is infinite)."""
+    teachers span, once each; `outside` (..., p) along every other direction, each `room` times (None: dim is infinite). On the
+    sphere those along it: each student has one direction less, `inside` (..., p (m - 1))."""
 
     inside: np.ndarray
     outside: np.ndarray
@@ -113,7 +114,8 @@ class Curvature(NamedTuple):
 
 def curvature(problem: Problem, state: Overlaps) -> Curvature:
     """All eigenvalues of the Hessian at any weights with these overlaps, at any dim. A direction v outside the span of all units
-    bends the risk by the p x p matrix 8 c a_k a_j Q_kj - 4 c a_k tau delta_kj, whatever v is."""
+    bends the risk by the p x p matrix 8 c a_k a_j Q_kj - 4 c a_k tau delta_kj, whatever v is; along the sphere less
+    u_k . grad_k delta_kj."""
     require(problem)
     check_start(problem, state)
     units = state.stacked.shape[1]
@@ -121,11 +123,26 @@ def curvature(problem: Problem, state: Overlaps) -> Curvature:
     rows = math.sqrt(span) * gram_factor(state.stacked, span, rounding=1e-14)[0]
     p, c = problem.student.width, problem.training.loss_factor
     a = problem.student.readout_values if not problem.training.train_readout else state.readout
-    inside = np.linalg.eigvalsh(hessian(problem.replace(inputs__dim=span), Weights(rows[:p], rows[p:], a)))
+    weights, small = Weights(rows[:p], rows[p:], a), problem.replace(inputs__dim=span)
+    dense, pull = hessian(small, weights), np.zeros(p)
+    if problem.student.norm == "sphere":
+        along = _tangents(rows[:p])
+        dense = along.T @ sphere_hessian(small, weights) @ along
+        pull = np.sum(rows[:p] * gradient(small, weights), axis=1) / math.sqrt(span)
+    inside = np.linalg.eigvalsh(dense)
     Q, T = state.student_overlap, state.teacher_overlap
     tau = problem.teacher.readout_values @ np.diag(T) - a @ np.diag(Q)
-    outside = np.linalg.eigvalsh(8 * c * np.outer(a, a) * Q - 4 * c * tau * np.diag(a))
+    outside = np.linalg.eigvalsh(8 * c * np.outer(a, a) * Q - 4 * c * tau * np.diag(a) - np.diag(pull))
     return Curvature(inside, outside, None if problem.inputs.dim is None else problem.inputs.dim - span)
+
+
+def _tangents(rows: np.ndarray) -> np.ndarray:
+    """(p m, p (m - 1)) an orthonormal basis of the directions in which no row of (p, m) changes its length."""
+    p, m = rows.shape
+    basis = np.zeros((p, m, p, m - 1))
+    for k, row in enumerate(rows):
+        basis[k, :, k, :] = np.linalg.qr(row[:, None], mode="complete")[0][:, 1:]
+    return basis.reshape(p * m, p * (m - 1))
 
 
 def curvature_along(trajectory: Trajectory, run: int = 0) -> Curvature:

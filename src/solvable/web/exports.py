@@ -19,6 +19,7 @@ from solvable.web import work
 
 OUTPUTS = 10_000  # most of a simulated run
 TEXT = "text/plain; charset=utf-8"
+NOISE = "SGD of the same law; its noise is not that on the page, which simulates in pieces"
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,9 @@ class Simulated:
         wrong = InvalidProblem(["sgd: must have time, risk (a list for each run) and seed, as they were simulated"])
         if not isinstance(content, dict) or set(content) != {"time", "risk", "seed"}:
             raise wrong
-        rows, seed = [content["time"], *(content["risk"] if isinstance(content["risk"], list) else [])], content["seed"]
-        if not isinstance(seed, int) or isinstance(seed, bool) or not 2 <= len(rows) <= work.RUNS + 1:
+        seed = work.check_seed(content["seed"])
+        rows = [content["time"], *(content["risk"] if isinstance(content["risk"], list) else [])]
+        if not 2 <= len(rows) <= work.RUNS + 1:
             raise wrong
         for row in rows:
             if not isinstance(row, list) or not 1 <= len(row) <= OUTPUTS or len(row) != len(rows[0]):
@@ -83,7 +85,7 @@ def as_command(taken: Taken) -> tuple[bytes, str]:
     ]
     if taken.sgd is not None:
         runs = f"--level micro --runs {len(taken.sgd.risk)} --level-seed {taken.sgd.seed}"
-        lines.append(f"solvable run problem.toml {runs} --output sgd.nc")
+        lines += [f"# {NOISE}", f"solvable run problem.toml {runs} --output sgd.nc"]
     return "\n".join([*lines, ""]).encode(), TEXT
 
 
@@ -94,20 +96,25 @@ def as_python(taken: Taken) -> tuple[bytes, str]:
     until = f"until={state['run']['until']!r}"
     scales = ", ".join(f'{axis}scale="log"' for axis, log in (("x", taken.log_time), ("y", taken.log_risk)) if log)
     lines = [
+        "import matplotlib.pyplot as plt",
         "import solvable as sv",
         "",
         f"problem = sv.Problem.from_mapping({pprint.pformat(tables, sort_dicts=False)})",
         f"start = sv.start(problem, {start})",
         f"macro = sv.run(problem, start, sv.Macro(), {until})",
         "print(macro)",
-        "ax = sv.plot.risk(macro, phases=True)",
+        "",
+        "picture, ax = plt.subplots()",
+        f"ax.set({scales})",
+        "sv.plot.risk(macro, ax=ax, phases=True)",
     ]
     if taken.sgd is not None:
         lines += [
+            f"# {NOISE}",
             f"micro = sv.run(problem, start, sv.Micro(runs={len(taken.sgd.risk)}, seed={taken.sgd.seed}), {until})",
             'sv.plot.risk(micro, ax=ax, color="C1", lw=0.7)',
         ]
-    lines += [f"ax.set({scales})", 'ax.figure.savefig("risk.png")', ""]
+    lines += ['picture.savefig("risk.png")', ""]
     return "\n".join(lines).encode(), "text/x-python; charset=utf-8"
 
 

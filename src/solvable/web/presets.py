@@ -29,7 +29,7 @@ PRESETS: list[dict[str, Any]] = [
     },
     {
         "name": "saraomannelli2020",
-        "title": "Gradient flow of quadratic students on the population",
+        "title": "Many quadratic students at a small rate, from large random weights",
         "state": {
             "teacher": {"width": 2, "activation": "quadratic"},
             "student": {"width": 8, "activation": "quadratic"},

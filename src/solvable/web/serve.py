@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 import threading
+import traceback
 import webbrowser
 from contextlib import suppress
 
@@ -32,7 +33,8 @@ def serve(host: str, port: int, browser: bool) -> int:
     port = listening.getsockname()[1]
     if host not in LOOPBACK:
         print(f"anyone who reaches {host} may use this server", file=sys.stderr)
-    address = f"http://{'localhost' if host in LOOPBACK else host}:{port}/"
+    name = "localhost" if host in LOOPBACK else _bracketed(host)
+    address = f"http://{name}:{port}/"
     print(f"explore at {address} (Ctrl-C ends it)", flush=True)
     threading.Thread(target=_warm_up, daemon=True).start()
     if browser:
@@ -40,13 +42,16 @@ def serve(host: str, port: int, browser: bool) -> int:
     settings = uvicorn.Config(
         make_app(_names(host)), log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1
     )
+    status = 0
     try:
         uvicorn.Server(settings).run(sockets=[listening])
     except KeyboardInterrupt:
         pass
-    finally:  # threads may still be computing for pages that are gone
-        sys.stdout.flush()
-        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    sys.stdout.flush()
+    os._exit(status)  # threads may still be computing for pages that are gone
 
 
 def _names(host: str) -> list[str]:
@@ -55,9 +60,13 @@ def _names(host: str) -> list[str]:
     if host in ("0.0.0.0", "::"):
         own = socket.gethostname()
         with suppress(OSError):
-            names += [str(found[4][0]) for found in socket.getaddrinfo(own, None)]
-        return [*names, own]
-    return names if host in LOOPBACK else [*names, host]
+            names += [_bracketed(str(found[4][0])) for found in socket.getaddrinfo(own, None)]
+        return [*names, own.lower()]
+    return names if host in LOOPBACK else [*names, _bracketed(host)]
+
+
+def _bracketed(host: str) -> str:
+    return (f"[{host}]" if ":" in host else host).lower()
 
 
 def _warm_up() -> None:

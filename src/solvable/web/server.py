@@ -149,11 +149,9 @@ def make_app(hosts: list[str]) -> Starlette:
 
     async def simulate(request: Request) -> Response:
         content = _parts(await asked(request), "state", "runs", "seed")
-        seed = content.get("seed", 0)
-        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31:
-            raise Refused(422, [f"seed: {seed!r:.40} given, must be a whole number from 0 to 2^31"])
         from solvable.web import work
 
+        seed = work.check_seed(content.get("seed", 0))
         view = await run_in_threadpool(work.view, content.get("state"))
         runs = work.check_simulation(view, content.get("runs", 1))
         release = slots.take()
@@ -163,10 +161,7 @@ def make_app(hosts: list[str]) -> Starlette:
 
     async def curvature(request: Request) -> Response:
         content = _parts(await asked(request), "state", "at")
-        from solvable.web import work
-
-        found = await run_in_threadpool(lambda: work.curvature(work.view(content.get("state")), content.get("at")))
-        return JSONResponse(found)
+        return JSONResponse(await asyncio.get_running_loop().run_in_executor(curves, _curvature, content))
 
     async def export(request: Request) -> Response:
         from solvable.web import exports
@@ -203,6 +198,12 @@ def _curve(state: Any) -> bytes:
     from solvable.web import work  # heavy: what computes is loaded while the page is being opened
 
     return packed(*work.curve(work.view(state)))
+
+
+def _curvature(content: dict[str, Any]) -> dict[str, Any]:
+    from solvable.web import work
+
+    return work.curvature(work.view(content.get("state")), content.get("at"))
 
 
 class Slots:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from solvable.results import Ending, Trajectory, run, run_batch
 
 LINEAR, LOGARITHMIC = 181, 61  # outputs of a curve
 PIECES, PIECE_SECONDS = 40, 0.2  # of a simulation: at least so many, about so long at most
-SECONDS = 1.5  # of work for a curve
+SECONDS, RTOL = 1.5, 1e-6  # of work for a curve, and its accuracy
 RUNS, SIMULATION_SECONDS = 16, 120.0  # most of a simulation
+CRITICAL = 500  # most critical points of a list
 SIZES = {
     "student.width": 16, "teacher.width": 16, "inputs.spectrum.distinct": 64, "inputs.spectrum.eigenvalues": 64,
     "inputs.spectrum.beta": 10, "inputs.dim": 10**9, "training.batch": 1024, "run.until": 1e6,
@@ -101,7 +103,9 @@ def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             {"name": one.name, "from": one.start, "to": one.end, "height": one.height} for one in found.phases()
         ],
         "theory": theory(asked),
+        "accuracy": RTOL * (_number(found.start_risk[0]) or 0.0),
         "critical": critical(asked.problem.replace(training=Training(learning_rate=1.0, loss_factor=factor))),
+        "landscape": landscape_refusal(asked.problem),
     }
     arrays = {
         "time": found.time,
@@ -114,8 +118,13 @@ def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def trajectory(asked: View) -> Trajectory:
-    level = Macro(rtol=1e-6, nodes=2**10, threads=1, seconds=SECONDS)
-    return run(asked.problem, asked.start, level, times=times(asked.until), progress=False)
+    """The deterministic limit; where it diverges early, at the times that it reaches."""
+    level = Macro(rtol=RTOL, nodes=2**10, threads=1, seconds=SECONDS)
+    found = run(asked.problem, asked.start, level, times=times(asked.until), progress=False)
+    end = float(found.end_time[0])
+    if found.ending[0] == Ending.DIVERGED and LEAST < end < 0.2 * asked.until:
+        return run(asked.problem, asked.start, level, times=times(1.02 * end), progress=False)
+    return found
 
 
 def times(until: float) -> np.ndarray:
@@ -157,7 +166,7 @@ def theory(asked: View) -> list[dict[str, Any]]:
     return found
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def critical(problem: Problem) -> list[dict[str, Any]]:
     """The critical points of the population risk, where they are known, by falling risk: they know nothing of the training but the
     loss, so that moving its rate asks for the same ones again."""
@@ -170,23 +179,46 @@ def critical(problem: Problem) -> list[dict[str, Any]]:
             found = critical_points(problem)
     except ValueError:
         return []
+    if len(found) > CRITICAL:
+        return []
     return [
         {"risk": _number(one.risk), "kind": one.kind, "index": one.index, "inside": one.inside, "outside": one.outside}
         for one in found
     ]
 
 
+def landscape_refusal(problem: Problem) -> str | None:
+    """Why the Hessian is not known, if it is not."""
+    from solvable.landscape.quadratic import require
+
+    try:
+        require(problem)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 def curvature(asked: View, at: Any) -> dict[str, Any]:
     """The eigenvalues of the Hessian at one output."""
     from solvable.landscape import curvature as curvature_of
 
+    refusal = landscape_refusal(asked.problem)
+    if refusal is not None:
+        raise InvalidProblem([refusal])
+    if not isinstance(at, int) or isinstance(at, bool):
+        raise InvalidProblem([f"at: {at!r:.40} given, must be the number of an output"])
     found = trajectory(asked)
-    if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at < len(found.time):
-        raise InvalidProblem(
-            [f"at: {at!r:.40} given, must be the number of an output, from 0 to {len(found.time) - 1}"]
-        )
+    reached = int(np.isfinite(found.risk[0]).sum())
+    if not 0 <= at < reached:
+        raise InvalidProblem([f"at: {str(at)[:40]} given, must be the number of an output, from 0 to {reached - 1}"])
     bent = curvature_of(asked.problem, found.at(float(found.time[at])))
     return {"inside": bent.inside.tolist(), "outside": bent.outside.tolist(), "room": bent.room}
+
+
+def check_seed(seed: Any) -> int:
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31:
+        raise InvalidProblem([f"seed: {str(seed)[:40]} given, must be a whole number from 0 to 2^31"])
+    return seed
 
 
 def check_simulation(asked: View, runs: Any) -> int:
@@ -217,18 +249,28 @@ def simulate(asked: View, runs: int, seed: int) -> Iterator[tuple[np.ndarray, np
     (time, p p*) of each piece."""
     from solvable.micro import Micro
 
+    began = monotonic()
     pieces = max(PIECES, int(seconds(asked, runs) / PIECE_SECONDS) + 1)
     edges = np.linspace(0.0, asked.until, pieces + 1)
     states: list[Overlaps] = [asked.start] * runs
     for piece, (begin, end) in enumerate(pairwise(edges)):
         outputs = np.linspace(0.0, end - begin, 5)[1:]
+        noise = np.random.SeedSequence([seed, piece])
         if piece == 0:
-            found = run(asked.problem, asked.start, Micro(runs=runs, seed=seed), times=outputs, progress=False)
+            found = run(asked.problem, asked.start, Micro(runs=runs, seed=noise), times=outputs, progress=False)
         else:
-            found = run_batch(asked.problem, states, Micro(seed=seed + piece), times=outputs, progress=False)
+            found = run_batch(asked.problem, states, Micro(seed=noise), times=outputs, progress=False)
         yield begin + found.time, found.risk, found.cross_overlap[0].reshape(len(outputs), -1)
-        if any(ending in (Ending.DIVERGED, Ending.INTERRUPTED) for ending in found.ending):
-            return
+        lost = [i for i, ending in enumerate(found.ending) if ending == Ending.DIVERGED]
+        if lost:
+            i, others = lost[0], f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+            raise ValueError(
+                f"simulate: run {i + 1}{others} diverged at {begin + found.end_time[i]:.3g}, where SGD ends"
+            )
+        if monotonic() - began > SIMULATION_SECONDS and end < edges[-1]:
+            raise ValueError(
+                f"simulate: ended at {end:.3g} after {SIMULATION_SECONDS:g} s; the library takes longer ones"
+            )
         states = [found.last(i) for i in range(runs)]
 
 

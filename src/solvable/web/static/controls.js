@@ -1,5 +1,5 @@
 "use strict";
-// A field for everything in FIELDS. Each calls changed(name) when it has set the state.
+// A field for everything in FIELDS. Each calls changed() when it has set the state.
 
 function build() {
   for (const [title, rows] of FIELDS) {
@@ -17,7 +17,7 @@ function control(name, label, spec, hint) {
   text.textContent = label;
   text.htmlFor = name;
   box.append(text);
-  const change = value => { state[name] = value; fill(name); changed(name); };
+  const change = value => { state[name] = value; fill(name); changed(); };
   if (spec.kind === "choice") {
     const select = document.createElement("select");
     select.append(...spec.of.map(value => new Option(value, value)));
@@ -38,7 +38,15 @@ function control(name, label, spec, hint) {
     slide.max = log ? Math.log10(spec.max) : spec.max;
     slide.step = log ? 0.01 : spec.kind === "int" ? 1 : spec.step;
     const tidy = value => spec.whole || spec.kind === "int" ? Math.round(value) : Number(value.toPrecision(4));
-    slide.addEventListener("input", () => change(tidy(log ? 10 ** slide.value : Number(slide.value))));
+    const slid = () => change(tidy(log ? 10 ** slide.value : Number(slide.value)));
+    slide.addEventListener("input", slid);
+    number.addEventListener("keydown", event => {  // as large a step as the slider's
+      if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
+      event.preventDefault();
+      event.key === "ArrowUp" ? slide.stepUp() : slide.stepDown();
+      slid();
+      number.value = state[name];
+    });
     number.addEventListener("change", () => { if (number.value !== "") change(Number(number.value)); });
     box.append(number, slide);
   }

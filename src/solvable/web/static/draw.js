@@ -3,6 +3,7 @@
 
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const short = value => !Number.isFinite(value) ? "–" : Math.abs(value) >= 1e4 || (Math.abs(value) < 1e-3 && value !== 0) ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+const brief = value => Number.isFinite(value) && value !== 0 && Math.abs(value) < 0.0095 ? value.toExponential(0) : Number.isFinite(value) ? value.toFixed(2) : "–";
 const finite = value => Number.isFinite(value) ? value : null;
 let plots = {};
 
@@ -63,10 +64,24 @@ function scrub(time) {
 
 // ---- curves
 
-function axes(label) {
-  const line = {stroke: colour("--quiet"), grid: {stroke: colour("--line"), width: 1}, ticks: {stroke: colour("--line")}};
+function axes(label, logx, logy) {
   const values = (u, ticks) => ticks.map(value => value === null ? "" : short(value));
-  return [{...line, label: "α = steps / dim", labelSize: 16, size: 34, values}, {...line, label, labelSize: 18, size: 64, values}];
+  const axis = log => {
+    const filter = log ? decades : (u, ticks) => ticks;
+    return {stroke: colour("--quiet"), grid: {stroke: colour("--line"), width: 1, filter}, ticks: {stroke: colour("--line"), filter}, filter, values};
+  };
+  return [{...axis(logx), label: "α = steps / dim", labelSize: 16, size: 34}, {...axis(logy), label, labelSize: 18, size: 64}];
+}
+
+function decades(u, ticks) {
+  // of a logarithmic axis: powers of ten, and where there are few of them 2 and 5 times these; where there are many, some
+  const exponents = ticks.map(value => Math.log10(value)), span = exponents.at(-1) - exponents[0], each = Math.ceil(span / 10);
+  return ticks.map((value, i) => {
+    const whole = Math.round(exponents[i]);
+    if (Math.abs(exponents[i] - whole) < 1e-6) return whole % each === 0 ? value : null;
+    const lead = value / 10 ** Math.floor(exponents[i]);
+    return span < 0.7 || span < 2.5 && [2, 5].some(one => Math.abs(lead - one) < 1e-6) ? value : null;
+  });
 }
 
 function plot(id, series, data, label, logy, hooks) {
@@ -77,7 +92,7 @@ function plot(id, series, data, label, logy, hooks) {
   plots[id]?.made.destroy();
   const follow = u => { if (u.cursor.idx != null && u.cursor.left >= 0) scrub(u.data[0][u.cursor.idx]); };
   const options = {
-    width, height: 300, series, axes: axes(label), legend: {show: false}, cursor: {drag: {x: false, y: false}},
+    width, height: 300, series, axes: axes(label, logx, logy), legend: {show: false}, cursor: {drag: {x: false, y: false}},
     scales: {x: {time: false, distr: logx ? 3 : 1}, y: {distr: logy ? 3 : 1}},
     hooks: {...hooks, draw: [...(hooks.draw ?? []), now], setCursor: [follow]},
   };
@@ -85,7 +100,7 @@ function plot(id, series, data, label, logy, hooks) {
 }
 
 function chips(id, entries) {
-  // a legend: [colour, text, whether thin]
+  // a legend: [colour, text]
   $(id).replaceChildren(...entries.map(([stroke, text]) => {
     const item = document.createElement("li"), swatch = document.createElement("span");
     swatch.style.background = stroke;
@@ -99,10 +114,13 @@ function drawRisk() {
   const {arrays} = shown, from = state["view.log_time"] ? 1 : 0;
   const time = Array.from(arrays.time.values).slice(from, shown.count);
   const series = [{label: "time"}, {label: "equations", stroke: colour("--one"), width: 2, spanGaps: true}];
-  let data = [time, Array.from(arrays.risk.values).slice(from, shown.count).map(finite)];
-  const legend = [[colour("--one"), "deterministic limit"]];
+  const least = state["view.log_risk"] ? shown.facts.accuracy : -Infinity;  // below it there is only rounding
+  const seen = value => value > least ? finite(value) : null;
+  let data = [time, Array.from(arrays.risk.values).slice(from, shown.count).map(seen)];
+  const hidden = data[1].includes(null) ? ` (down to ${short(least)}, its accuracy)` : "";
+  const legend = [[colour("--one"), `deterministic limit${hidden}`]];
   if (sgd?.risk.length) {
-    data = uPlot.join([data, [sgd.time.slice(from), ...sgd.risk.map(row => row.slice(from))]]);
+    data = uPlot.join([data, [sgd.time.slice(from), ...sgd.risk.map(row => row.slice(from).map(value => value === null || (value <= 0 && state["view.log_risk"]) ? null : value))]]);
     sgd.risk.forEach((row, i) => series.push({label: `SGD ${i + 1}`, stroke: colour("--two"), width: 1, spanGaps: true}));
     legend.push([colour("--two"), `SGD at dimension ${shown.facts.dim} (${sgd.risk.length} runs)`]);
   }
@@ -183,10 +201,10 @@ function marks(u) {
   });
 }
 
-function hue(j, of) { return `hsl(${(212 + j * 360 / of) % 360} 62% ${matchMedia("(prefers-color-scheme: dark)").matches ? 68 : 42}%)`; }
+function hue(j, of) { return `hsl(${(212 + j * 360 / of) % 360} 65% ${matchMedia("(prefers-color-scheme: dark)").matches ? 68 : 34}%)`; }
 
 function overlapCurves() {
-  // [legend, [[label, colour, value at output t, the same of SGD]]]
+  // label of the axis, legend, and curves: name, colour, value at output t, the same of SGD
   const {cross, student, readout} = shown.arrays, [, p, q] = cross.shape, curves = [];
   const which = state["view.overlaps"] === "readout" && !state["training.train_readout"] ? "teachers" : state["view.overlaps"];
   if (which === "students") {
@@ -250,14 +268,14 @@ function drawMatrix() {
     context.fillStyle = share >= 0 ? `hsl(212 70% ${95 - 55 * share}%)` : `hsl(352 70% ${95 + 55 * share}%)`;
     context.fillRect(edge + j * wide, edge + i * high, wide - 1, high - 1);
     if (wide >= 28) {
-      context.fillStyle = Math.abs(share) > 0.6 ? "#fff" : "#111";
-      context.fillText(Number.isFinite(value) ? value.toFixed(2) : "–", edge + (j + 0.5) * wide, edge + (i + 0.5) * high + 4);
+      context.fillStyle = Math.abs(share) > 0.75 ? "#fff" : "#111";
+      context.fillText(brief(value), edge + (j + 0.5) * wide, edge + (i + 0.5) * high + 4);
     }
   }));
   context.fillStyle = colour("--ink");
   context.fillRect(edge + p * wide - 1.5, 0, 2, edge + p * high);
   $("numbers").tHead.replaceChildren(cells(["", ...names], "th"));
-  $("numbers").tBodies[0].replaceChildren(...rows.map((row, i) => cells([names[i], ...row.map(value => Number.isFinite(value) ? value.toFixed(2) : "none")])));
+  $("numbers").tBodies[0].replaceChildren(...rows.map((row, i) => cells([names[i], ...row.map(short)])));
   $("caption").textContent = `Overlaps of students (rows) with students s and teachers t. Blue positive, red negative, up to ${short(most)}.`;
   drawLandscape();
 }
@@ -267,22 +285,25 @@ let bending = null;
 function drawLandscape() {
   // which critical point is near in risk, and how the risk bends here
   const {facts, arrays, at} = shown, risk = arrays.risk.values[at];
-  const shownHere = facts.critical.length > 0 && Number.isFinite(risk);
-  $("landscape").hidden = !shownHere;
-  if (!shownHere) return;
+  $("unbent").textContent = facts.landscape ?? "";
+  $("bending").hidden = facts.landscape !== null;
+  $("critical").hidden = facts.critical.length === 0;
+  if (facts.landscape !== null) return;
   const gap = one => Math.abs(one.risk - risk);
   const near = [...facts.critical].sort((a, b) => gap(a) - gap(b)).slice(0, 5);
   $("critical").tBodies[0].replaceChildren(...near.toSorted((a, b) => b.risk - a.risk).map(one =>
     cells([one === near[0] ? "●" : "", `${one.kind}: ${one.inside} learned, ${one.outside} astray`, short(one.risk), String(one.index)])));
+  $("hessian").classList.add("old");  // until the new one is here
   clearTimeout(bending);
-  const mine = latest;
+  const mine = shown;
   bending = setTimeout(() => bend(at, mine), 150);
 }
 
 async function bend(at, mine) {
-  if (mine !== latest) return;
-  const answer = await fetch("/api/curvature", {method: "POST", body: JSON.stringify({state: tables(), at})}).catch(() => null);
-  if (!answer?.ok || mine !== latest || at !== shown.at) return;
+  const answer = await fetch("/api/curvature", {method: "POST", body: JSON.stringify({state: mine.tables, at})}).catch(() => null);
+  if (mine !== shown || at !== shown.at) return;
+  if (!answer?.ok) { $("bent").textContent = "The Hessian could not be computed here."; return; }
+  $("hessian").classList.remove("old");
   const {inside, outside, room} = await answer.json();
   const [context, width] = fit($("hessian"), 90), all = [...inside, ...outside];
   const low = Math.min(0, ...all), high = Math.max(0, ...all), where = value => 20 + (value - low) / (high - low || 1) * (width - 40);

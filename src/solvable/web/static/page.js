@@ -15,7 +15,6 @@ function changed() {
 function moved() {
   forget();
   addressed = [];
-  state["sgd.seed"] = null;
   writeAddress();
   ask();
 }
@@ -31,23 +30,30 @@ function ask() {
 }
 
 async function askOnce(mine) {
-  const began = performance.now();
+  const asked = tables();
+  const found = await answered("/api/curve", asked, async answer => unpack(await answer.arrayBuffer()));
+  document.body.classList.toggle("stale", !found);
+  if (!found) return;
+  shown = found;
+  shown.tables = asked;
+  shown.count = Math.max(1, Array.from(found.arrays.risk.values).findLastIndex(Number.isFinite) + 1);  // outputs that were reached
+  problems([]);
+  draw();
+  const {message, half_time, hash, success} = found.facts;
+  say(`${message}${half_time === null ? "" : ` · half the first risk at ${short(half_time)}`} · problem ${hash}`, !success);
+  document.documentElement.dataset.drawn = mine;
+}
+
+async function answered(address, body, read) {
+  // what the server answers; nothing, with a line that says why, where it refuses or is gone
   try {
-    const answer = await fetch("/api/curve", {method: "POST", body: JSON.stringify(tables())});
-    if (!answer.ok) { problems((await answer.json()).problems); document.body.classList.add("stale"); return; }
-    const found = unpack(await answer.arrayBuffer());
-    document.body.classList.remove("stale");
-    shown = found;
-    shown.count = Math.max(1, Array.from(found.arrays.risk.values).findLastIndex(Number.isFinite) + 1);  // outputs that were reached
-    problems([]);
-    draw();
-    const {message, half_time, hash, success} = found.facts;
-    say(`${message}${half_time === null ? "" : ` · half the first risk at ${short(half_time)}`} · problem ${hash}`, !success);
-    document.documentElement.dataset.latency = (performance.now() - began).toFixed(1);
-    document.documentElement.dataset.drawn = mine;
-  } catch (error) {
+    const answer = await fetch(address, {method: "POST", body: JSON.stringify(body)});
+    if (answer.ok) return await read(answer);
+    problems((await answer.json()).problems);
+  } catch {
     problems(["the server does not answer; is `solvable explore` still running?"]);
   }
+  return null;
 }
 
 function unpack(buffer) {
@@ -78,18 +84,21 @@ function say(text, warning = false) {
 // ---- simulation, streaming in
 
 async function simulate(seed) {
-  cancel();
+  forget();
+  problems([]);
   running = new AbortController();
-  const mine = running;
-  sgd = {time: [0], risk: [], cross: []};
-  Object.assign(state, {"sgd.seed": seed, "sgd.runs": Number($("runs").value)});
-  writeAddress();
-  $("simulate").disabled = true; $("cancel").disabled = false; $("progress").value = 0;
+  const mine = running, runs = Number($("runs").value);
+  $("simulate").disabled = true; $("cancel").disabled = false;
   say("SGD is being prepared (compiled, the first time)");
   try {
-    const body = JSON.stringify({state: tables(), runs: state["sgd.runs"], seed});
+    await asking;  // it begins where the curve begins
+    if (mine !== running || document.body.classList.contains("stale")) return;
+    sgd = {time: [0], risk: [], cross: [], seed};
+    const body = JSON.stringify({state: shown.tables, runs, seed});
     const answer = await fetch("/api/simulate", {method: "POST", body, signal: mine.signal});
-    if (!answer.ok) { problems((await answer.json()).problems); sgd = null; state["sgd.seed"] = null; return; }
+    if (!answer.ok) { problems((await answer.json()).problems); return; }
+    Object.assign(state, {"sgd.seed": seed, "sgd.runs": runs});
+    writeAddress();
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
@@ -101,6 +110,7 @@ async function simulate(seed) {
       drawRisk();
       drawOverlaps();
     }
+    if (mine === running && $("progress").value > 0.999) say("SGD has finished. It began as the curve did; at finite dimension its noise adds to the first overlaps, so it leaves plateaus sooner");
   } catch (error) {
     if (error.name !== "AbortError") problems(["the simulation was cut off"]);
   } finally {
@@ -109,11 +119,11 @@ async function simulate(seed) {
 }
 
 function take(piece) {
-  if (piece.problems) { problems(piece.problems); return; }
+  if (piece.problems) { problems(piece.problems); say("SGD has ended early", true); return; }
   if (!sgd.risk.length) {
     sgd.risk = piece.risk.map(() => [shown.facts.start_risk]);
     sgd.cross = [Array.from(shown.arrays.cross.values.slice(0, piece.cross[0].length))];
-    say("SGD from the same start; at finite dimension its noise adds to the first overlaps, so it leaves plateaus sooner");
+    say("SGD is running");
   }
   sgd.time.push(...piece.time);
   sgd.cross.push(...piece.cross);
@@ -125,6 +135,7 @@ function forget() {
   // the simulation of another problem
   cancel();
   sgd = null;
+  state["sgd.seed"] = null;
   $("progress").value = 0;
 }
 
@@ -138,7 +149,8 @@ function cancel() {
 
 async function copyAs(kind) {
   writeNow();
-  const text = kind === "link" ? location.href : await (await post(kind)).text();
+  const text = kind === "link" ? location.href : await taken(kind, answer => answer.text());
+  if (text === null) return;
   try {
     await navigator.clipboard.writeText(text);
     say(`copied as ${kind}`);
@@ -147,16 +159,18 @@ async function copyAs(kind) {
   }
 }
 
-async function post(kind) {
+function taken(kind, read) {
   const view = {log_time: state["view.log_time"], log_risk: state["view.log_risk"], overlaps: state["view.overlaps"]};
-  const runs = sgd?.risk.length ? {time: sgd.time, risk: sgd.risk, seed: state["sgd.seed"]} : null;
-  const answer = await fetch(`/api/export/${kind}`, {method: "POST", body: JSON.stringify({state: tables(), view, sgd: runs})});
-  if (!answer.ok) { problems((await answer.json()).problems); throw new Error("refused"); }
-  return answer;
+  const runs = sgd?.risk.length ? {time: sgd.time, risk: sgd.risk, seed: sgd.seed} : null;
+  return answered(`/api/export/${kind}`, {state: tables(), view, sgd: runs}, read);
 }
 
 async function download(kind) {
-  if (kind !== "sgd.csv") { save(await (await post(kind)).blob(), `solvable.${kind}`); return; }
+  if (kind !== "sgd.csv") {
+    const content = await taken(kind, answer => answer.blob());
+    if (content !== null) save(content, `solvable.${kind}`);
+    return;
+  }
   if (!sgd?.risk.length) { problems(["CSV of the SGD runs: there are none yet; press Run SGD"]); return; }
   const rows = sgd.time.map((time, t) => [time, ...sgd.risk.map(row => row[t] ?? "nan")].join(","));
   save(new Blob([[["time", ...sgd.risk.map((_, i) => `risk_${i + 1}`)].join(","), ...rows, ""].join("\n")]), "solvable-sgd.csv");
@@ -175,14 +189,15 @@ function save(content, name) {
 async function show(fallback) {
   // the view of the address: its problem, and its simulation if it has one
   clearTimeout(unwritten);
-  const {count, wrong} = readAddress();
-  if (!count && fallback) { adopt(fallback.state); writeAddress(); $("preset").value = fallback.name; }
-  const seed = state["sgd.seed"];
+  const {count, wrong} = readAddress(), seed = state["sgd.seed"];
+  $("preset").value = count ? "" : fallback.name;
+  if (!count) { adopt(fallback.state); writeAddress(); }
   fillAll();
   forget();
   addressed = wrong;
+  const before = latest;
   await ask();
-  if (seed !== null && shown && state["sgd.seed"] === seed) await simulate(seed);
+  if (seed !== null && latest === before + 1) await simulate(seed);
 }
 
 async function begin() {
@@ -194,9 +209,14 @@ async function begin() {
     if (one) { adopt(one.state); fillAll(); moved(); }
   });
   $("kind").addEventListener("change", () => { $("take").textContent = TEXTS.includes($("kind").value) ? "Copy" : "Download"; });
-  $("take").addEventListener("click", () => (TEXTS.includes($("kind").value) ? copyAs : download)($("kind").value).catch(() => {}));
+  $("take").addEventListener("click", () => { problems([]); (TEXTS.includes($("kind").value) ? copyAs : download)($("kind").value); });
   $("simulate").addEventListener("click", () => simulate(Math.floor(Math.random() * 1e9)));
-  $("cancel").addEventListener("click", () => { cancel(); say("SGD was cancelled"); });
+  $("cancel").addEventListener("click", () => {
+    cancel();
+    state["sgd.seed"] = null;  // a link would show all of it
+    writeAddress();
+    say("SGD was cancelled");
+  });
   $("controls").addEventListener("submit", event => event.preventDefault());
   const look = (id, name, read) => $(id).addEventListener("change", () => {
     state[name] = read($(id));
@@ -212,7 +232,7 @@ async function begin() {
   const anew = () => { if (shown) { for (const one of Object.values(plots)) one.made.destroy(); plots = {}; draw(); } };
   addEventListener("resize", () => { if (shown) draw(); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", anew);
-  addEventListener("hashchange", () => show(null));
+  addEventListener("hashchange", () => show(presets[0]));
   await show(presets[0]);
 }
 
