@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from solvable.descriptions import RunFile, read_content
+from solvable.descriptions import RunFile, StartTable, read_content
 from solvable.dynamics.general import is_closed
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps
@@ -52,8 +52,15 @@ def view(state: Any) -> View:
     file = read_content(state, {})
     _check_bounds(file)
     assert file.run.until is not None
-    seed = 0 if file.start.seed is None and file.start.is_drawn else None
-    return View(file.problem, file.start.draw(file.problem, seed), file.run.until)
+    still = Training(learning_rate=1.0, train_readout=file.problem.training.train_readout)
+    return View(file.problem, _start(file.problem.replace(training=still), file.start), file.run.until)
+
+
+@lru_cache(maxsize=32)
+def _start(problem: Problem, table: StartTable) -> Overlaps:
+    """It does not depend on how one trains, so that moving the rate draws the same one again."""
+    seed = 0 if table.seed is None and table.is_drawn else None
+    return table.draw(problem, seed)
 
 
 def _check_sizes(state: dict[str, Any]) -> None:

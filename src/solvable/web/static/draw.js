@@ -1,11 +1,12 @@
 "use strict";
 // Pictures of what the server has computed: `shown`, and `sgd` over it.
 
-const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const dark = matchMedia("(prefers-color-scheme: dark)");
+let plots = {}, colours = {};
+const colour = name => colours[name] ??= getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const short = value => !Number.isFinite(value) ? "–" : Math.abs(value) >= 1e4 || (Math.abs(value) < 1e-3 && value !== 0) ? value.toExponential(2) : String(Number(value.toPrecision(4)));
 const brief = value => Number.isFinite(value) && value !== 0 && Math.abs(value) < 0.0095 ? value.toExponential(0) : Number.isFinite(value) ? value.toFixed(2) : "–";
 const finite = value => Number.isFinite(value) ? value : null;
-let plots = {};
 
 function cells(parts, tag = "td") {
   const row = document.createElement("tr");
@@ -201,7 +202,7 @@ function marks(u) {
   });
 }
 
-function hue(j, of) { return `hsl(${(212 + j * 360 / of) % 360} 65% ${matchMedia("(prefers-color-scheme: dark)").matches ? 68 : 34}%)`; }
+function hue(j, of) { return `hsl(${(212 + j * 360 / of) % 360} 65% ${dark.matches ? 68 : 34}%)`; }
 
 function overlapCurves() {
   // label of the axis, legend, and curves: name, colour, value at output t, the same of SGD
@@ -274,13 +275,16 @@ function drawMatrix() {
   }));
   context.fillStyle = colour("--ink");
   context.fillRect(edge + p * wide - 1.5, 0, 2, edge + p * high);
-  $("numbers").tHead.replaceChildren(cells(["", ...names], "th"));
-  $("numbers").tBodies[0].replaceChildren(...rows.map((row, i) => cells([names[i], ...row.map(short)])));
+  clearTimeout(numbering);
+  numbering = setTimeout(() => {  // for those who do not see the picture, when it has settled
+    $("numbers").tHead.replaceChildren(cells(["", ...names], "th"));
+    $("numbers").tBodies[0].replaceChildren(...rows.map((row, i) => cells([names[i], ...row.map(short)])));
+  }, 300);
   $("caption").textContent = `Overlaps of students (rows) with students s and teachers t. Blue positive, red negative, up to ${short(most)}.`;
   drawLandscape();
 }
 
-let bending = null;
+let bending = null, numbering = null;
 
 function drawLandscape() {
   // which critical point is near in risk, and how the risk bends here

@@ -229,9 +229,14 @@ async function begin() {
   look("which", "view.overlaps", select => select.value);
   $("values").addEventListener("toggle", () => { if (shown) drawNumbers(); });
   $("cursor").addEventListener("input", () => { if (shown) scrub(shown.arrays.time.values[Number($("cursor").value)]); });
-  const anew = () => { if (shown) { for (const one of Object.values(plots)) one.made.destroy(); plots = {}; draw(); } };
+  const anew = () => {
+    for (const one of Object.values(plots)) one.made.destroy();
+    plots = {};
+    colours = {};
+    if (shown) draw();
+  };
   addEventListener("resize", () => { if (shown) draw(); });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", anew);
+  dark.addEventListener("change", anew);
   addEventListener("hashchange", () => show(presets[0]));
   await show(presets[0]);
 }
