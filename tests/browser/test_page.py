@@ -7,7 +7,10 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -433,7 +436,47 @@ def test_a_mistake_of_the_page_is_not_blamed_on_the_server(browser: Any, address
     page.evaluate("() => { drawMatrix = () => { throw new Error('broken'); }; changed(); }")
     page.wait_for_function("!document.body.classList.contains('stale')")
     assert page.text_content("#problems") == ""
+    page.evaluate("() => { drawMatrix = () => {}; changed(); }")  # and the page goes on
+    drawn(page)
     page.context.close()
+
+
+def test_many_clients_at_once(address: str) -> None:
+    """Six that each ask for a curve of more than a second beside four simulations: the page and a light curve are answered in
+    their turn, and nothing is refused but a fifth simulation, until one of the four is gone."""
+    heavy = {"teacher": {"width": 2, "activation": "relu"}, "student": {"width": 6, "activation": "relu"}, "inputs": {"dim": 1000},
+             "training": {"learning_rate": 0.1}, "start": {"seed": 0}, "run": {"until": 200.0}}  # fmt: skip
+    light = heavy | {"teacher": {"width": 1}, "student": {"width": 2}}
+    endless = {"state": light | {"inputs": {"dim": 10**7}}, "runs": 1}
+
+    def ask(path: str, body: Any = None) -> Any:
+        return urllib.request.urlopen(address + path, json.dumps(body).encode() if body else None, timeout=60)
+
+    def refused(path: str, body: Any) -> int:
+        try:
+            ask(path, body).close()
+        except urllib.error.HTTPError as error:
+            return error.code
+        return 200
+
+    simulations = [ask("api/simulate", endless) for _ in range(4)]
+    with ThreadPoolExecutor(6) as clients:
+        curves = [clients.submit(refused, "api/curve", heavy) for _ in range(6)]
+        time.sleep(0.5)
+        began = time.monotonic()
+        assert ask("").status == 200
+        assert time.monotonic() - began < 3.0
+        assert refused("api/simulate", endless) == 429
+        assert ask("api/curve", light).status == 200
+        assert [one.result() for one in curves] == [200] * 6
+    for one in simulations:
+        one.close()
+    for _ in range(100):
+        if refused("api/simulate", endless) == 200:
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the places of closed simulations are not given back")
 
 
 def test_the_latest_request_wins(page: Any) -> None:

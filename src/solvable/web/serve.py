@@ -25,6 +25,7 @@ def serve(host: str, port: int, browser: bool) -> int:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(128)  # whoever comes from now on waits a moment and is not refused
     except (OSError, OverflowError) as error:
         listening.close()
         raise ValueError(

@@ -23,8 +23,9 @@ function ask() {
   // one request at a time, then the newest: what is old by then is never asked
   latest++;
   asking ??= (async () => {
-    for (let done = 0; done !== latest;) { done = latest; await askOnce(done); }
-    asking = null;
+    try {
+      for (let done = 0; done !== latest;) { done = latest; await askOnce(done); }
+    } finally { asking = null; }
   })();
   return asking;
 }
@@ -110,7 +111,7 @@ async function simulate(seed) {
       drawRisk();
       drawOverlaps();
     }
-    if (mine === running && $("progress").value > 0.999) say("SGD has finished. It began as the curve did; at finite dimension its noise adds to the first overlaps, so it leaves plateaus sooner");
+    if (mine === running && $("progress").value > 0.999) say("SGD has finished. It began as the curve did; its noise, the larger the smaller the dimension, moves the time at which plateaus are left");
   } catch (error) {
     if (error.name !== "AbortError") problems(["the simulation was cut off"]);
   } finally {
