@@ -278,7 +278,9 @@ def test_scrubbing_through_time(page: Any) -> None:
     )
     assert page.text_content("#now").startswith("α = ")
     page.wait_for_function("document.getElementById('bent').textContent.startsWith('Hessian at')")
-    assert page.locator("#critical tbody tr").count() == 5
+    page.wait_for_function("document.querySelectorAll('#critical tbody tr').length === 5")
+    losses = [float(text) for text in page.locator("#critical tbody td:nth-child(2)").all_text_contents()]
+    assert losses == sorted(losses)
     page.wait_for_url("**view.at=*")
     page.focus("#cursor")
     first = page.text_content("#now")
@@ -291,10 +293,21 @@ def test_mistakes_are_told_and_pass(browser: Any, address: str) -> None:
     page.goto(f"{address}#student.width=99")
     page.wait_for_selector("#problems li")
     assert "must be at most 16" in page.text_content("#problems")
+    assert page.get_attribute("[id='student.width']", "aria-invalid") == "true"
     page.fill("[id='student.width']", "4")
     page.keyboard.press("Enter")
     drawn(page)
     assert page.text_content("#problems") == ""
+    assert page.get_attribute("[id='student.width']", "aria-invalid") is None
+    page.fill("[id='student.width']", "")
+    page.keyboard.press("Tab")
+    assert page.input_value("[id='student.width']") == "4"
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator("[id='training.learning_rate']").scroll_into_view_if_needed()
+    page.fill("[id='training.learning_rate']", "-1")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#problems li")
+    assert 0 <= page.locator("#problems li").bounding_box()["y"] < 844  # seen on a phone too
     page.context.close()
 
 
@@ -420,6 +433,7 @@ def test_the_landscape_tells_why_it_is_empty(page: Any) -> None:
     page.select_option("#preset", "worschech2024")
     drawn(page)
     assert "student.activation: is not 'quadratic'" in page.text_content("#unbent")
+    assert not page.is_visible("#critical")
     assert not page.is_visible("#hessian")
 
 

@@ -101,6 +101,27 @@ def test_every_critical_point_is_recognised(overlap) -> None:
         assert found.risk == pytest.approx(point.risk)
 
 
+@pytest.mark.parametrize("overlap", ["orthonormal", GENERIC])
+def test_the_nearest_critical_point(overlap) -> None:
+    """At a critical point itself; and beside it by the loss between the outputs, which is the mean over Gaussian inputs."""
+    problem = problem_of(4, 3, 9, teacher__overlap=overlap)
+    sampled = problem.replace(teacher__overlap="sampled")
+    points = sv.landscape.critical_points(problem)
+    for point in points:
+        weights = weights_at(problem, point, seed=5)
+        (found, apart), *others = sv.landscape.nearest(sampled, weights.overlaps(sampled), 3)
+        assert (found.outside, found.chosen, len(others)) == (point.outside, point.chosen, 2)
+        assert apart == pytest.approx(0, abs=1e-9)
+        assert others[0][1] > 1e-3
+    moved = sv.Weights(weights.student + 0.02 * np.random.default_rng(0).standard_normal((4, 9)), weights.teacher)
+    (found, apart), *_ = sv.landscape.nearest(sampled, moved.overlaps(sampled))
+    assert (found.outside, found.chosen) == (point.outside, point.chosen)
+    x = np.random.default_rng(1).standard_normal((200_000, 9))
+    outputs = [((x @ one.student.T / 3) ** 2).mean(axis=1) for one in (moved, weights)]
+    assert apart <= np.mean((outputs[0] - outputs[1]) ** 2) * 1.02  # no further than the one that it was moved from
+    assert len(sv.landscape.nearest(sampled, moved.overlaps(sampled))) == len(points)
+
+
 @pytest.mark.parametrize(("p", "q", "dim"), [(3, 2, 9), (2, 3, 5), (4, 2, 4)])
 def test_curvature_is_the_dense_hessian(p, q, dim) -> None:
     """All p N eigenvalues from the overlaps alone, also where the units fill the space."""

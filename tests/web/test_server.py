@@ -58,7 +58,6 @@ def test_a_curve_is_the_librarys(preset: dict[str, Any], client: TestClient) -> 
         }
         height = next(one["value"] for one in facts["theory"] if one["source"] == "theory.plateau")
         assert abs(height - facts["phases"][1]["height"]) < 0.01 * height
-        assert facts["critical"][-1]["risk"] == 0
 
 
 def test_curvature_is_the_librarys(client: TestClient) -> None:
@@ -68,6 +67,9 @@ def test_curvature_is_the_librarys(client: TestClient) -> None:
     expected = sv.landscape.curvature(view.problem, found.at(float(found.time[100])))
     assert np.allclose(answer["inside"], expected.inside)
     assert np.allclose(answer["outside"], expected.outside)
+    (point, loss), *_ = sv.landscape.nearest(view.problem, found.at(float(found.time[100])), 5)
+    assert (answer["near"][0]["risk"], answer["near"][0]["loss"]) == (point.risk, loss)
+    assert len(answer["near"]) == 5
     assert client.post("/api/curvature", json={"state": STATE, "at": 10_000}).status_code == 422
     assert client.post("/api/curvature", json={"state": STATE, "at": True}).status_code == 422
 
@@ -128,10 +130,27 @@ def test_the_landscape_says_why_it_is_not_known(client: TestClient) -> None:
     facts, _ = unpack(client.post("/api/curve", json=PRESETS[3]["state"]).content)
     assert "student.activation: is not 'quadratic'" in facts["landscape"]
     assert client.post("/api/curvature", json={"state": PRESETS[3]["state"], "at": 0}).status_code == 422
-    wide = STATE | {"student": {"width": 9}, "teacher": {"width": 8}}  # too many critical points to list
-    facts, _ = unpack(client.post("/api/curve", json=wide).content)
-    assert (facts["landscape"], facts["critical"]) == (None, [])
-    assert client.post("/api/curvature", json={"state": wide, "at": 5}).status_code == 200
+    for change, message in [
+        ({"training": {"learning_rate": 0.1, "train_readout": True}}, "only weights move"),
+        ({"student": {"width": 9}, "teacher": {"width": 8, "overlap": "sampled"}}, "too many critical points"),
+    ]:
+        state = STATE | {"start": {"seed": 0}} | change
+        assert unpack(client.post("/api/curve", json=state).content)[0]["landscape"] is None
+        bent = client.post("/api/curvature", json={"state": state, "at": 5}).json()
+        assert bent["near"] == []
+        assert message in bent["unlisted"]
+        assert bent["inside"]
+
+
+def test_theory_comes_with_its_caveats_or_with_the_reason_why_not(client: TestClient) -> None:
+    facts, _ = unpack(client.post("/api/curve", json=PRESETS[1]["state"]).content)
+    (rate,) = (one for one in facts["theory"] if one["source"] == "theory.optimal_rate")
+    assert "learning stalls" in rate["caveats"][0]
+    assert facts["theory_refusal"] is None
+    noisy = STATE | {"training": {"learning_rate": 0.1, "label_noise": 0.3}}
+    facts, _ = unpack(client.post("/api/curve", json=noisy).content)
+    assert facts["theory"] == []
+    assert "training.label_noise: is not 0" in facts["theory_refusal"]
 
 
 def test_what_is_taken_away_is_the_same_run(client: TestClient, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,6 +267,7 @@ def test_who_asks_is_checked(client: TestClient) -> None:
         ({"inputs": {"dim": 65 * 20, "spectrum": {"beta": 1.0, "distinct": 65}}}, "must be at most 64"),
         ({"run": {"until": 1e9}}, "run.until: 1e+09 given"),
         ({"run": {}}, "run.until: is missing"),
+        ({"start": {"seed": 0, "scale": 1e300}}, "scale: 1e+300 given, must be a number from 0 to 1e100"),
         ({"run": {"until": 1.0, "times": [1.0]}}, "run.times: is not for the explorer"),
         ({"training": {"learning_rate": -1}}, "training.learning_rate"),
         ({"teacher": {"width": 1, "target": "product"}, "nothing": 1}, "nothing: is not a table here"),

@@ -6,7 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvable.landscape.critical import equal_groups, families, risk_of, shift, teacher_directions
+from solvable.landscape.critical import (
+    CriticalPoint,
+    critical_points,
+    equal_groups,
+    families,
+    risk_of,
+    shift,
+    teacher_directions,
+)
 from solvable.landscape.quadratic import gradient, hessian, require, sphere_hessian
 from solvable.overlaps import Overlaps, Weights, check_start, gram_factor
 from solvable.problems import Problem
@@ -56,6 +64,18 @@ def visits(trajectory: Trajectory, run: int = 0, *, within: float = 0.01) -> lis
         )
         for k, i, j in stays
     ]  # fmt: skip
+
+
+def nearest(problem: Problem, state: Overlaps, count: int | None = None) -> list[tuple[CriticalPoint, float]]:
+    """Critical points, each with the smallest loss c <(y - y')^2> between the output of students with these overlaps and that of
+    one of its kind, nearest first; all of them, or so many. In risk another one may be nearer."""
+    check_start(problem, state)
+    kappa, directions = teacher_directions(problem, state.teacher_overlap)
+    points = critical_points(problem.replace(teacher__overlap=state.teacher_overlap.tolist()))
+    kinds = [(point.outside, point.chosen) for point in points]
+    Q, X = state.student_overlap[None], (state.cross_overlap @ directions)[None]
+    apart = problem.training.loss_factor * _distances(kinds, kappa, Q, X)[:, 0]
+    return [(points[i], float(apart[i])) for i in np.argsort(apart, kind="stable")[:count]]
 
 
 def _problem_of(trajectory: Trajectory, run: int) -> Problem:

@@ -251,7 +251,7 @@ def _need_dim(problem: Problem, what: str) -> None:
 
 def _check_scale(problem: Problem, scale: float, cross: float | None) -> None:
     for name, value in [("scale", scale), ("cross", cross)]:
-        if value is not None and not (isinstance(value, int | float | np.number) and np.isfinite(value) and value >= 0):
-            raise InvalidStart(f"{name}: {value!r} given, must be a finite number, not negative")
+        if value is not None and not (isinstance(value, int | float | np.number) and 0 <= value <= 1e100):
+            raise InvalidStart(f"{name}: {value!r} given, must be a number from 0 to 1e100")
     if problem.student.norm == "sphere" and scale != 1:
         raise InvalidStart(f"scale: {scale} given, must be 1 on the sphere")

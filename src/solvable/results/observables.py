@@ -45,9 +45,9 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2, floo
 
     A plateau lies between two peaks of v (or begins the run) and has been left: v has risen again by a factor
     1/flatness above the bottom of the valley, and the risk has fallen to a half, or by a twentieth with v past its peak. It starts
-    and ends where v passes `flatness` times the peak on that side; its height is the risk at the bottom. A tail, slow to
-    the end, is no plateau, nor is one of less than three outputs, nor anything below `floor` times the largest risk,
-    which is rounding. None of this depends on units.
+    and ends where v passes `flatness` times the peak on that side, or where the risk is one and a half times as high or low as its
+    height, the risk at the bottom. A tail, slow to the end, is no plateau, nor is one of less than three outputs, nor anything
+    below `floor` times the largest risk, which is rounding. None of this depends on units.
     """
     if not 0 < flatness < 1:
         raise ValueError(f"flatness: {flatness} given, must be between 0 and 1")
@@ -69,6 +69,10 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2, floo
             flat = speed[: right + 1] < flatness * speed[right]
             end = int(np.flatnonzero(flat)[-1])
             begin = 0 if bottom == 0 else peak + int(np.argmax(speed[peak:] < flatness * speed[peak]))
+            near = np.flatnonzero(
+                (risk[begin : end + 1] < 1.5 * risk[bottom]) & (risk[begin : end + 1] > risk[bottom] / 1.5)
+            )
+            begin, end = begin + int(near[0]), begin + int(near[-1])
             passed = right < len(speed) - 1 and risk[right + 1] < 0.95 * risk[bottom]
             if (passed or risk[right] < 0.5 * risk[bottom]) and end - begin >= 2:
                 found.append(Plateau(float(times[begin]), float(times[end]), float(risk[bottom])))

@@ -165,10 +165,10 @@ def _draw_risk(taken: Taken, found: Any, ax: Any) -> None:
     ax.set_yscale("log" if taken.log_risk else "linear")
     risk(found, ax=ax, color="C0", lw=1.6, label="deterministic limit", zorder=3, phases=True)
     if taken.sgd is not None:
-        runs = ax.plot(taken.sgd.time, taken.sgd.risk.T, color="C1", lw=0.7)
+        runs = ax.plot(taken.sgd.time, taken.sgd.risk.T, color="C1", lw=0.7, zorder=4)
         runs[0].set_label(f"SGD at dimension {taken.view.problem.inputs.dim}")
     limits = ax.axis()
-    drawn = [one for one in work.theory(taken.view) if one["at"]]
+    drawn = [one for one in work.theory(taken.view)[0] if one["at"]]
     for one, dashes in zip(drawn, cycle(["--", "-.", ":"]), strict=False):
         line = {"risk": ax.axhline, "time": ax.axvline}[one["at"]]
         line(one["value"], color="C2", lw=0.9, ls=dashes, label=f"{one['name']} (theory)")

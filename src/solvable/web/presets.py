@@ -43,8 +43,8 @@ PRESETS: list[dict[str, Any]] = [
         "name": "worschech2024",
         "title": "Two erf students on a power-law spectrum",
         "state": {
-            "teacher": {"width": 2, "activation": "erf", "readout": "unit"},
-            "student": {"width": 2, "activation": "erf", "readout": "unit"},
+            "teacher": {"width": 2, "activation": "erf", "readout": "sqrt", "overlap": "sampled"},
+            "student": {"width": 2, "activation": "erf", "readout": "sqrt"},
             "inputs": {"dim": 1024, "spectrum": {"beta": 0.5, "distinct": 16}},
             "training": {"learning_rate": 0.2, "loss_factor": 0.5},
             "start": {"seed": 0, "scale": 0.1},

@@ -20,13 +20,13 @@ LINEAR, LOGARITHMIC = 181, 61  # outputs of a curve
 PIECES, PIECE_SECONDS = 40, 0.2  # of a simulation: at least so many, about so long at most
 SECONDS, RTOL = 1.5, 1e-6  # of work for a curve, and its accuracy
 RUNS, SIMULATION_SECONDS = 16, 120.0  # most of a simulation
-CRITICAL = 500  # most critical points of a list
+NEAREST, DIRECTIONS = 5, 6  # critical points of a list; most teachers with directions of their own, which multiply them
 SIZES = {
     "student.width": 16, "teacher.width": 16, "inputs.spectrum.distinct": 64, "inputs.spectrum.eigenvalues": 64,
     "inputs.spectrum.beta": 10, "inputs.dim": 10**9, "training.batch": 1024, "run.until": 1e6,
 }  # fmt: skip
 LEAST = 1e-6  # of times
-SLOW = f"cut off after {SECONDS:g} s of work, which is all that the explorer spends; the library takes longer ones"
+SLOW = f"cut off at {{:.3g}} after {SECONDS:g} s of work, which is all that the explorer spends; the library takes longer ones"
 TABLES = ("teacher", "student", "inputs", "training", "start", "run")
 
 
@@ -96,11 +96,11 @@ def _check_bounds(file: RunFile) -> None:
 
 def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Facts, and arrays over time: the deterministic limit with its phases and what theory says of them."""
-    found, factor = trajectory(asked), asked.problem.training.loss_factor
+    found, (known, unknown) = trajectory(asked), theory(asked)
     facts = {
         "ending": found.ending[0].text,
         "success": found.success,
-        "message": found.message if found.ending[0] != Ending.INTERRUPTED else SLOW,
+        "message": found.message if found.ending[0] != Ending.INTERRUPTED else SLOW.format(found.end_time[0]),
         "hash": asked.problem.hash[:12],
         "dim": asked.problem.inputs.dim,
         "widths": [asked.problem.student.width, asked.problem.teacher.width],
@@ -109,9 +109,9 @@ def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "phases": [
             {"name": one.name, "from": one.start, "to": one.end, "height": one.height} for one in found.phases()
         ],
-        "theory": theory(asked),
+        "theory": known,
+        "theory_refusal": unknown,
         "accuracy": RTOL * (_number(found.start_risk[0]) or 0.0),
-        "critical": critical(asked.problem.replace(training=Training(learning_rate=1.0, loss_factor=factor))),
         "landscape": landscape_refusal(asked.problem),
     }
     arrays = {
@@ -143,55 +143,37 @@ def times(until: float) -> np.ndarray:
     )
 
 
-def theory(asked: View) -> list[dict[str, Any]]:
-    """Predictions that apply, with where they are drawn: at a risk or at a time."""
+def theory(asked: View) -> tuple[list[dict[str, Any]], str | None]:
+    """Predictions that apply, with where they are drawn (at a risk or at a time), what is said of them and what is not met; or why
+    there is none."""
     from solvable import theory as known
 
+    problem, start = asked.problem, asked.start
     wanted: list[tuple[str, str, str, Callable[[], Any]]] = [
-        ("plateau", "plateau height", "risk", lambda: known.plateau(asked.problem).value.risk),
-        ("escape_time", "escape time", "time", lambda: known.escape_time(asked.problem, asked.start).value),
-        ("erf_plateau", "plateau height", "risk", lambda: known.erf_plateau(asked.problem, asked.start).value.risk),
-        ("optimal_rate", "rate of the fastest escape", "", lambda: known.optimal_rate(asked.problem).value),
-        ("rate_limit", "zero error is stable below the rate", "", lambda: known.rate_limit(asked.problem).value),
-        (
-            "annealed_escape_time",
-            "escape time, annealed",
-            "time",
-            lambda: known.annealed_escape_time(asked.problem).value,
-        ),
-        ("noise_floor", "noise floor", "risk", lambda: known.noise_floor(asked.problem).value),
+        ("plateau", "plateau height", "risk", lambda: known.plateau(problem)),
+        ("escape_time", "escape time (to half)", "time", lambda: known.escape_time(problem, start)),
+        ("erf_plateau", "plateau height", "risk", lambda: known.erf_plateau(problem, start)),
+        ("optimal_rate", "rate of the fastest escape", "", lambda: known.optimal_rate(problem)),
+        ("rate_limit", "zero error is stable below the rate", "", lambda: known.rate_limit(problem)),
+        ("annealed_escape_time", "escape time, annealed", "time", lambda: known.annealed_escape_time(problem)),
+        ("noise_floor", "noise floor", "risk", lambda: known.noise_floor(problem)),
     ]
-    found = []
-    for name, label, kind, value in wanted:
+    found, refusals = [], {}
+    for name, label, kind, predict in wanted:
         try:
-            number = _number(float(value()))
-        except (ValueError, ArithmeticError):  # it does not apply here
+            prediction = predict()
+        except (ValueError, ArithmeticError) as refusal:  # it does not apply here
+            refusals[name] = "; ".join(str(refusal).splitlines())
             continue
+        number = _number(float(getattr(prediction.value, "risk", prediction.value)))
         if number is not None:
-            about = " ".join((getattr(known, name).__doc__ or "").partition("\n\n")[0].split())
-            found.append({"name": label, "at": kind, "value": number, "source": f"theory.{name}", "about": about})
-    return found
-
-
-@lru_cache(maxsize=32)
-def critical(problem: Problem) -> list[dict[str, Any]]:
-    """The critical points of the population risk, where they are known, by falling risk: they know nothing of the training but the
-    loss, so that moving its rate asks for the same ones again."""
-    from solvable.landscape import critical_points
-
-    if problem.student.width * problem.teacher.width > 64:
-        return []
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):  # of loss factors that nobody takes
-            found = critical_points(problem)
-    except ValueError:
-        return []
-    if len(found) > CRITICAL:
-        return []
-    return [
-        {"risk": _number(one.risk), "kind": one.kind, "index": one.index, "inside": one.inside, "outside": one.outside}
-        for one in found
-    ]
+            about = " ".join((getattr(known, name).__doc__ or "").split())
+            found.append(
+                {"name": label, "at": kind, "value": number, "source": f"theory.{name}", "about": about,
+                 "caveats": list(prediction.caveats)}
+            )  # fmt: skip
+    first = "erf_plateau" if problem.student.activation == "erf" else "plateau"
+    return found, None if found else refusals.get(first)
 
 
 def landscape_refusal(problem: Problem) -> str | None:
@@ -218,8 +200,31 @@ def curvature(asked: View, at: Any) -> dict[str, Any]:
     reached = int(np.isfinite(found.risk[0]).sum())
     if not 0 <= at < reached:
         raise InvalidProblem([f"at: {str(at)[:40]} given, must be the number of an output, from 0 to {reached - 1}"])
-    bent = curvature_of(asked.problem, found.at(float(found.time[at])))
-    return {"inside": bent.inside.tolist(), "outside": bent.outside.tolist(), "room": bent.room}
+    state = found.at(float(found.time[at]))
+    bent = curvature_of(asked.problem, state)
+    near, unlisted = critical(asked.problem, state)
+    return {
+        "inside": bent.inside.tolist(), "outside": bent.outside.tolist(), "room": bent.room, "near": near, "unlisted": unlisted,
+    }  # fmt: skip
+
+
+def critical(problem: Problem, state: Overlaps) -> tuple[list[dict[str, Any]], str | None]:
+    """The nearest critical points of the risk, or why there is no list."""
+    from solvable.landscape import nearest
+
+    if problem.teacher.overlap != "orthonormal" and problem.teacher.width > DIRECTIONS:
+        return [], "too many critical points to list them here"
+    try:
+        found = nearest(problem, state, NEAREST)
+    except ValueError as error:
+        return [], str(error)
+    return [
+        {
+            "kind": point.kind, "inside": point.inside, "outside": point.outside, "risk": _number(point.risk), "index": point.index,
+            "loss": _number(loss),
+        }
+        for point, loss in found
+    ], None  # fmt: skip
 
 
 def check_seed(seed: Any) -> int:

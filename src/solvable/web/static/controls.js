@@ -47,7 +47,7 @@ function control(name, label, spec, hint) {
       slid();
       number.value = state[name];
     });
-    number.addEventListener("change", () => { if (number.value !== "") change(Number(number.value)); });
+    number.addEventListener("change", () => { if (number.value === "") number.value = state[name]; else change(Number(number.value)); });
     box.append(number, slide);
   }
   const field = box.children[1];

@@ -4,8 +4,9 @@
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let plots = {}, colours = {};
 const colour = name => colours[name] ??= getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const short = value => !Number.isFinite(value) ? "–" : Math.abs(value) >= 1e4 || (Math.abs(value) < 1e-3 && value !== 0) ? value.toExponential(2) : String(Number(value.toPrecision(4)));
-const brief = value => Number.isFinite(value) && value !== 0 && Math.abs(value) < 0.0095 ? value.toExponential(0) : Number.isFinite(value) ? value.toFixed(2) : "–";
+const short = value => !Number.isFinite(value) ? "–" : Math.abs(value) >= 1e4 || (Math.abs(value) < 1e-3 && value !== 0) ? Number(value.toPrecision(3)).toExponential() : String(Number(value.toPrecision(4)));
+const rough = value => short(Number(value.toPrecision(2)));  // as the outputs allow
+const brief = value => Number.isFinite(value) && value !== 0 && Math.abs(value) < 0.0095 ? value.toExponential(0) : Number.isFinite(value) ? value.toFixed(Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0) : "–";
 const finite = value => Number.isFinite(value) ? value : null;
 
 function cells(parts, tag = "td") {
@@ -21,7 +22,7 @@ function cells(parts, tag = "td") {
 function draw() {
   const {facts, arrays} = shown;
   $("risk").setAttribute("aria-label", `Risk over time, from ${short(facts.start_risk)} to ${short(arrays.risk.values[shown.count - 1])}; numbers in the table below`);
-  $("phases").textContent = facts.phases.map(one => `${one.name} ${short(one.from)} to ${short(one.to)}`).join(" · ");
+  $("phases").textContent = facts.phases.map(one => `${one.name} ${rough(one.from)} to ${rough(one.to)}`).join(" · ") || "No plateau that has been left, so no phases.";
   $("cursor").max = shown.count - 1;
   $("which").options[OVERLAPS.indexOf("readout")].disabled = !state["training.train_readout"];
   place();
@@ -29,13 +30,17 @@ function draw() {
   drawOverlaps();
   drawMatrix();
   drawNumbers();
+  $("theory").hidden = facts.theory.length === 0;
+  $("untold").textContent = facts.theory_refusal === null ? "" : `No closed form applies here: ${facts.theory_refusal}.`;
   $("theory").tBodies[0].replaceChildren(...facts.theory.map(one => cells([one.name, short(one.value), known(one)])));
 }
 
 function known(one) {
   const box = document.createElement("details");
   box.append(Object.assign(document.createElement("summary"), {textContent: one.source}), one.about);
-  return box;
+  const cell = document.createDocumentFragment();
+  cell.append(...one.caveats.map(text => Object.assign(document.createElement("p"), {className: "caveat", textContent: text})), box);
+  return cell;
 }
 
 function drawNumbers() {
@@ -287,16 +292,12 @@ function drawMatrix() {
 let bending = null, numbering = null;
 
 function drawLandscape() {
-  // which critical point is near in risk, and how the risk bends here
-  const {facts, arrays, at} = shown, risk = arrays.risk.values[at];
-  $("unbent").textContent = facts.landscape ?? "";
+  // how the risk bends here, and which critical points are near
+  const {facts, at} = shown, decays = shown.tables.training.weight_decay > 0;
+  $("unbent").textContent = facts.landscape !== null ? facts.landscape : decays ? "Of the risk itself, without weight decay." : "";
   $("bending").hidden = facts.landscape !== null;
-  $("critical").hidden = facts.critical.length === 0;
+  $("listing").hidden = facts.landscape !== null;
   if (facts.landscape !== null) return;
-  const gap = one => Math.abs(one.risk - risk);
-  const near = [...facts.critical].sort((a, b) => gap(a) - gap(b)).slice(0, 5);
-  $("critical").tBodies[0].replaceChildren(...near.toSorted((a, b) => b.risk - a.risk).map(one =>
-    cells([one === near[0] ? "●" : "", `${one.kind}: ${one.inside} learned, ${one.outside} astray`, short(one.risk), String(one.index)])));
   $("hessian").classList.add("old");  // until the new one is here
   clearTimeout(bending);
   const mine = shown;
@@ -306,9 +307,13 @@ function drawLandscape() {
 async function bend(at, mine) {
   const answer = await fetch("/api/curvature", {method: "POST", body: JSON.stringify({state: mine.tables, at})}).catch(() => null);
   if (mine !== shown || at !== shown.at) return;
-  if (!answer?.ok) { $("bent").textContent = "The Hessian could not be computed here."; return; }
+  if (!answer?.ok) { $("bent").textContent = answer ? (await answer.json()).problems.join("; ") : "the server does not answer"; return; }
   $("hessian").classList.remove("old");
-  const {inside, outside, room} = await answer.json();
+  const {inside, outside, room, near, unlisted} = await answer.json();
+  $("unlisted").textContent = unlisted ?? "";
+  $("critical").hidden = near.length === 0;
+  $("critical").tBodies[0].replaceChildren(...near.map(one =>
+    cells([`${one.kind}: ${one.inside} learned, ${one.outside} astray`, short(one.loss), short(one.risk), String(one.index)])));
   const [context, width] = fit($("hessian"), 90), all = [...inside, ...outside];
   const low = Math.min(0, ...all), high = Math.max(0, ...all), where = value => 20 + (value - low) / (high - low || 1) * (width - 40);
   context.strokeStyle = context.fillStyle = colour("--quiet");

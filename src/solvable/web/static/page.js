@@ -71,6 +71,11 @@ function unpack(buffer) {
 }
 
 function problems(lines) {
+  for (const name of Object.keys(SPECS)) $(name).toggleAttribute("aria-invalid", false);
+  for (const line of lines) {
+    const field = $(line.split(":")[0]);
+    if (field && line.includes(":")) field.setAttribute("aria-invalid", "true");
+  }
   $("problems").replaceChildren(...[...addressed, ...lines].map(line => Object.assign(document.createElement("li"), {textContent: line})));
 }
 
@@ -97,7 +102,7 @@ async function simulate(seed) {
     sgd = {time: [0], risk: [], cross: [], seed};
     const body = JSON.stringify({state: shown.tables, runs, seed});
     const answer = await fetch("/api/simulate", {method: "POST", body, signal: mine.signal});
-    if (!answer.ok) { problems((await answer.json()).problems); return; }
+    if (!answer.ok) { problems((await answer.json()).problems); say("SGD was refused", true); return; }
     Object.assign(state, {"sgd.seed": seed, "sgd.runs": runs});
     writeAddress();
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -120,7 +125,12 @@ async function simulate(seed) {
 }
 
 function take(piece) {
-  if (piece.problems) { problems(piece.problems); say("SGD has ended early", true); return; }
+  if (piece.problems) {
+    problems(piece.problems);
+    say("SGD has ended early", true);
+    if (!sgd.risk.length) { state["sgd.seed"] = null; writeAddress(); }
+    return;
+  }
   if (!sgd.risk.length) {
     sgd.risk = piece.risk.map(() => [shown.facts.start_risk]);
     sgd.cross = [Array.from(shown.arrays.cross.values.slice(0, piece.cross[0].length))];

@@ -6,7 +6,8 @@ const FIELDS = [
   ["Teacher", [
     ["teacher.width", "width", {kind: "int", min: 1, max: 8}, "hidden units of the teacher"],
     ["teacher.activation", "activation", {kind: "choice", of: UNITS}, "what a hidden unit of the teacher computes"],
-    ["teacher.readout", "readout", {kind: "choice", of: READOUTS}, "weight of each unit: 1/width, 1/√width or 1"]]],
+    ["teacher.readout", "readout", {kind: "choice", of: READOUTS}, "weight of each unit: 1/width, 1/√width or 1"],
+    ["teacher.overlap", "weights", {kind: "choice", of: ["orthonormal", "sampled"]}, "orthogonal teachers of unit length, or Gaussian weights"]]],
   ["Student", [
     ["student.width", "width", {kind: "int", min: 1, max: 12}, "hidden units of the student"],
     ["student.activation", "activation", {kind: "choice", of: UNITS}, "what a hidden unit of the student computes"],
@@ -36,7 +37,7 @@ const VIEW = {  // how one looks at it
   "view.log_time": false, "view.log_risk": true, "view.overlaps": "teachers", "view.at": null, "sgd.runs": 4, "sgd.seed": null,
 };
 const DEFAULTS = {
-  "teacher.width": 3, "teacher.activation": "quadratic", "teacher.readout": "mean", "student.width": 6,
+  "teacher.width": 3, "teacher.activation": "quadratic", "teacher.readout": "mean", "teacher.overlap": "orthonormal", "student.width": 6,
   "student.activation": "quadratic", "student.readout": "mean", "student.norm": "free", "inputs.dim": 10000,
   "inputs.spectrum.distinct": 1, "inputs.spectrum.beta": 1, "training.learning_rate": 0.1, "training.label_noise": 0,
   "training.batch": 1, "training.weight_decay": 0, "training.loss_factor": 1, "training.train_readout": false,
