@@ -14,7 +14,7 @@ project = "solvable"
 author = "the solvable developers"
 copyright = author
 version = release = solvable.__version__
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx-mathjax-offline"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx-mathjax-offline"]
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
 html_theme = "pydata_sphinx_theme"
@@ -34,7 +34,8 @@ myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
-autodoc_typehints = "none"
+autodoc_typehints = "description"
+autodoc_default_options = {"exclude-members": "model_config"}
 autodoc_member_order = "bysource"
 suppress_warnings = ["myst.xref_missing", "myst.header"]  # links of pages that are read in the repository too
 

@@ -1,10 +1,12 @@
 """The gallery: every figure with its verdicts, from a directory that `solvable reproduce --output` has filled."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 from solvable.papers import registry
+from solvable.papers.references import REFERENCES
 
 
 def write_gallery(figures: Path, site: Path) -> None:
@@ -15,7 +17,11 @@ def write_gallery(figures: Path, site: Path) -> None:
         lines = [
             f"# {paper}",
             "",
-            f"Drawn by `solvable reproduce {paper}`; the verdicts are explained on the [first page](../index.md).",
+            f"{REFERENCES[paper]}.",
+            "",
+            f"Drawn by `solvable reproduce {paper} --quick`: fewer runs and smaller sizes than `make reproduce` takes, with "
+            "tolerances to match. A claim is compared within its tolerance, which is not an error bar; a claim that is true or false "
+            "has 1 for true. The verdicts are explained on the [first page](../index.md), rows such as W37 in the [errata](../errata.md).",
             "",
         ]
         for key in registry.available(paper):
@@ -34,11 +40,13 @@ def _section(key: str, figures: Path, pictures: Path) -> list[str]:
     lines += [
         f"![{registry.get(key).title}](../_pictures/{name}.png)",
         "",
-        "| verdict | claim | expected | found | ± |",
+        "| verdict | claim | expected | found | tolerance |",
         "|---|---|---|---|---|",
     ]
     for claim in json.loads((figures / f"{name}.json").read_text(encoding="utf-8")):
         numbers = " | ".join(f"{claim[part]:.4g}" for part in ("expected", "found", "tolerance"))
         text = claim["claim"].replace("|", "\\|").replace("$", "\\$").replace("*", "\\*").replace("<", "&lt;")
-        lines.append(f"| {claim['verdict']} | {text} | {numbers} |")
+        row = re.search(r"ERRATA\.md (\w+)", claim["evidence"])
+        verdict = claim["verdict"] + (f" ([{row[1]}](../errata.md))" if row else "")
+        lines.append(f"| {verdict} | {text} | {numbers} |")
     return [*lines, ""]

@@ -49,6 +49,16 @@ def test_theory_names_functions_that_exist(monkeypatch) -> None:
     assert sum(described(one.path) is not None for one in found) > 80  # links of the site to the library's page
 
 
+def test_the_papers_are_cited() -> None:
+    from solvable.papers.references import REFERENCES
+    from solvable.papers.registry import papers
+
+    assert sorted(REFERENCES) == papers()
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    for reference in REFERENCES.values():
+        assert str(reference) in text
+
+
 def test_links_point_somewhere() -> None:
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):

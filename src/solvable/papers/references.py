@@ -1,0 +1,36 @@
+"""The papers behind the keys."""
+
+from typing import NamedTuple
+
+
+class Reference(NamedTuple):
+    authors: str
+    title: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"{self.authors}: {self.title}. {self.place}"
+
+
+REFERENCES = {
+    "arnaboldi2023": Reference(
+        "L. Arnaboldi, F. Krzakala, B. Loureiro, L. Stephan",
+        "Escaping mediocrity: how two-layer networks learn hard generalized linear models with SGD",
+        "arXiv:2305.18502 (2023)",
+    ),
+    "bocchi2026": Reference(
+        "D. Bocchi, T. Regimbeau, C. Lucibello, L. Saglietti, C. Cammarota",
+        "Escape dynamics and implicit bias of one-pass SGD in overparameterized quadratic networks",
+        "arXiv:2604.03068 (2026)",
+    ),
+    "saraomannelli2020": Reference(
+        "S. Sarao Mannelli, E. Vanden-Eijnden, L. Zdeborová",
+        "Optimization and generalization of shallow neural networks with quadratic activation functions",
+        "Advances in Neural Information Processing Systems 33 (2020)",
+    ),
+    "worschech2024": Reference(
+        "R. Worschech, B. Rosenow",
+        "Analyzing neural scaling laws in two-layer networks with power-law data spectra",
+        "arXiv:2410.09005 (2024)",
+    ),
+}
