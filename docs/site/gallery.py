@@ -20,8 +20,9 @@ def write_gallery(figures: Path, site: Path) -> None:
             f"{REFERENCES[paper]}.",
             "",
             f"Drawn by `solvable reproduce {paper} --quick`: fewer runs and smaller sizes than `make reproduce` takes, with "
-            "tolerances to match. A claim is compared within its tolerance, which is not an error bar; a claim that is true or false "
-            "has 1 for true. The verdicts are explained on the [first page](../index.md), rows such as W37 in the [errata](../errata.md).",
+            "tolerances to match. A claim is compared within its tolerance, which is not an error bar; one that is true or false "
+            "has 1 for true. The verdicts are explained on the [first page](../index.md), rows such as W37 in the "
+            "[errata](../errata.md).",
             "",
         ]
         for key in registry.available(paper):
