@@ -92,13 +92,13 @@ function decades(u, ticks) {
 
 function plot(id, series, data, label, logy, hooks) {
   // the same lines: new data; other lines: a new plot
-  const width = $(id).clientWidth, logx = state["view.log_time"];
-  const shape = JSON.stringify([series.map(one => [one.label, one.stroke]), label, logx, logy, width]);
+  const width = $(id).clientWidth, height = innerWidth > 760 ? 300 : 220, logx = state["view.log_time"];
+  const shape = JSON.stringify([series.map(one => [one.label, one.stroke]), label, logx, logy, width, height]);
   if (plots[id]?.shape === shape) { plots[id].made.setData(data); return; }
   plots[id]?.made.destroy();
   const follow = u => { if (u.cursor.idx != null && u.cursor.left >= 0) scrub(u.data[0][u.cursor.idx]); };
   const options = {
-    width, height: 300, series, axes: axes(label, logx, logy), legend: {show: false}, cursor: {drag: {x: false, y: false}},
+    width, height, series, axes: axes(label, logx, logy), legend: {show: false}, cursor: {drag: {x: false, y: false}},
     scales: {x: {time: false, distr: logx ? 3 : 1}, y: {distr: logy ? 3 : 1}},
     hooks: {...hooks, draw: [...(hooks.draw ?? []), now], setCursor: [follow]},
   };
