@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 from solvable.papers import registry
@@ -34,12 +35,17 @@ def write_gallery(figures: Path, site: Path) -> None:
 
 def _section(key: str, figures: Path, pictures: Path) -> list[str]:
     name = key.replace("/", "-")
-    lines = [f"## {key}: {registry.get(key).title}", ""]
+    figure = registry.get(key)
+    module = sys.modules[figure.compute.__module__]
+    about = " ".join((module.__doc__ or "").split())
+    for mark in "*$<_":  # plain text, no markup
+        about = about.replace(mark, f"\\{mark}")
+    lines = [f"## {key}: {figure.title}", "", f"{about} Computed and judged in `{module.__name__}`.", ""]
     if not (figures / f"{name}.png").is_file():
         return [*lines, "Not drawn in this build.", ""]
     shutil.copy(figures / f"{name}.png", pictures / f"{name}.png")
     lines += [
-        f"![{registry.get(key).title}](../_pictures/{name}.png)",
+        f"![{figure.title}](../_pictures/{name}.png)",
         "",
         "| verdict | claim | expected | found | tolerance |",
         "|---|---|---|---|---|",
