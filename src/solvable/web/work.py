@@ -98,12 +98,10 @@ def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Facts, and arrays over time: the deterministic limit with its phases and what theory says of them."""
     found, (known, unknown) = trajectory(asked), theory(asked)
     facts = {
-        "ending": found.ending[0].text,
         "success": found.success,
         "message": found.message if found.ending[0] != Ending.INTERRUPTED else SLOW.format(found.end_time[0]),
         "hash": asked.problem.hash[:12],
         "dim": asked.problem.inputs.dim,
-        "widths": [asked.problem.student.width, asked.problem.teacher.width],
         "start_risk": _number(found.start_risk[0]),
         "half_time": _number(found.exit_time(0.5)[0]),
         "phases": [
