@@ -295,6 +295,7 @@ def test_mistakes_are_told_and_pass(browser: Any, address: str) -> None:
     page.wait_for_selector("#problems li")
     assert "must be at most 16" in page.text_content("#problems")
     assert page.get_attribute("[id='student.width']", "aria-invalid") == "true"
+    assert page.text_content("#status") == "not computed"
     page.fill("[id='student.width']", "4")
     page.keyboard.press("Enter")
     drawn(page)
@@ -367,6 +368,7 @@ def test_sgd_begins_where_its_own_curve_begins(page: Any) -> None:
     page.evaluate(
         "() => { const s = document.getElementById('student.width:slide'); s.value = 2; s.dispatchEvent(new Event('input')); }"
     )
+    page.wait_for_function("document.getElementById('status').textContent === 'computing'")
     simulated(page)
     drawn(page)
     first = page.evaluate("sgd.risk[0][0]")

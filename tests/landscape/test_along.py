@@ -201,6 +201,12 @@ def test_mistakes_are_told(quadratic) -> None:
             r"\(1, 6, 3\), the problem \(1, 4, 3\)",
         ),
         (lambda: sv.landscape.curvature(quadratic, start).number(2), "sign: 2 given"),
+        (lambda: sv.landscape.nearest(quadratic, start, 0), "count: 0 given, must be a whole number, at least 1"),
+        (
+            lambda: sv.landscape.nearest(quadratic.replace(student__norm="sphere"), start),
+            "only weights move|diagonal must be 1",
+        ),
+        (lambda: sv.landscape.nearest(None, start), "must be a Problem"),
         (lambda: sv.landscape.critical_points(quadratic.replace(student__norm="sphere")), "only weights move"),
         (
             lambda: sv.landscape.critical_points(quadratic.replace(student__readout="unit")),

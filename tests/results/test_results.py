@@ -241,6 +241,17 @@ def test_plots_return_axes_and_touch_no_settings(trajectory: sv.Trajectory) -> N
     assert trajectory.plot(ax=axes[0, 0]) is axes[0, 0]
     sv.plot.cross_overlaps(trajectory, ax=axes[0, 1])
     sv.plot.student_overlaps(trajectory.data, ax=axes[1, 0])
+    p, q = trajectory.cross_overlap.shape[2:]
+    named = sv.plot.cross_overlaps(trajectory, legend=True)
+    assert [text.get_text() for text in named.get_legend().get_texts()] == [f"teacher {j + 1}" for j in range(q)]
+    colours = np.array([line.get_color() for line in named.lines]).reshape(p, q)
+    assert (colours == colours[0]).all()
+    assert len(set(colours[0])) == q
+    for draw, names in [
+        (sv.plot.student_overlaps, {"of a student with itself", "of two students"}),
+        (sv.plot.readouts, {f"student {i + 1}" for i in range(p)}),
+    ]:
+        assert {text.get_text() for text in draw(trajectory, legend=True).get_legend().get_texts()} == names
     ax = sv.plot.compare(trajectory, trajectory, labels=["one", "two"], ax=axes[1, 1])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one, 3 runs", "two, 3 runs"]
     with pytest.raises(ValueError, match="1 labels given for 2 trajectories"):

@@ -69,6 +69,9 @@ def visits(trajectory: Trajectory, run: int = 0, *, within: float = 0.01) -> lis
 def nearest(problem: Problem, state: Overlaps, count: int | None = None) -> list[tuple[CriticalPoint, float]]:
     """Critical points, each with the smallest loss c <(y - y')^2> between the output of students with these overlaps and that of
     one of its kind, nearest first; all of them, or so many. In risk another one may be nearer."""
+    if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
+        raise ValueError(f"count: {count!r} given, must be a whole number, at least 1")
+    require(problem)
     check_start(problem, state)
     kappa, directions = teacher_directions(problem, state.teacher_overlap)
     points = critical_points(problem.replace(teacher__overlap=state.teacher_overlap.tolist()))
@@ -144,12 +147,12 @@ def curvature(problem: Problem, state: Overlaps) -> Curvature:
     p, c = problem.student.width, problem.training.loss_factor
     a = problem.student.readout_values if not problem.training.train_readout else state.readout
     weights, small = Weights(rows[:p], rows[p:], a), problem.replace(inputs__dim=span)
-    dense, pull = hessian(small, weights), np.zeros(p)
     if problem.student.norm == "sphere":
         along = _tangents(rows[:p])
-        dense = along.T @ sphere_hessian(small, weights) @ along
+        inside = np.linalg.eigvalsh(along.T @ sphere_hessian(small, weights) @ along)
         pull = np.sum(rows[:p] * gradient(small, weights), axis=1) / math.sqrt(span)
-    inside = np.linalg.eigvalsh(dense)
+    else:
+        inside, pull = np.linalg.eigvalsh(hessian(small, weights)), np.zeros(p)
     Q, T = state.student_overlap, state.teacher_overlap
     tau = problem.teacher.readout_values @ np.diag(T) - a @ np.diag(Q)
     outside = np.linalg.eigvalsh(8 * c * np.outer(a, a) * Q - 4 * c * tau * np.diag(a) - np.diag(pull))

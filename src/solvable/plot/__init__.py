@@ -2,7 +2,7 @@
 and leave matplotlib's settings alone; `with style():` gives the look of the library's own figures."""
 
 from solvable.plot.atlas import atlas, landscape, spectra
-from solvable.plot.curves import compare, cross_overlaps, risk, student_overlaps
+from solvable.plot.curves import compare, cross_overlaps, readouts, risk, student_overlaps
 from solvable.plot.spectrum import forecast
 from solvable.plot.style import figure, style
 from solvable.plot.sweeps import family, heat_map, lines, phases, sweep
@@ -18,6 +18,7 @@ __all__ = [
     "landscape",
     "lines",
     "phases",
+    "readouts",
     "risk",
     "spectra",
     "student_overlaps",

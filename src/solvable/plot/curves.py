@@ -1,5 +1,6 @@
 """Quantities against time."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,23 +75,44 @@ def _groups(data: Any) -> list[tuple[str, Any]]:
     return [(f"rate {rate:g}", data.isel(run=np.flatnonzero(data["learning_rate"].values == rate))) for rate in rates]
 
 
-def _entries(source: Any, name: str, ax: "Axes | None", run: int, style: dict[str, Any]) -> "Axes":
+def _entries(
+    source: Any, name: str, ax: "Axes | None", run: int, style: dict[str, Any], kind: Callable[..., str] | None = None
+) -> "Axes":
+    """Every entry of a quantity against time; with `kind(*indices)` those of a kind have a colour and a name in the legend."""
     data, ax = dataset(source), axes(ax)
     values = data[name].isel(run=run)
-    ax.plot(data["time"], values.values.reshape(values.sizes["time"], -1), **style)
+    lines = ax.plot(data["time"], values.values.reshape(values.sizes["time"], -1), **style)
+    if kind is not None:
+        kinds = [kind(*place) for place in np.ndindex(values.shape[1:])]
+        order = {one: i for i, one in enumerate(dict.fromkeys(kinds))}
+        for line, one in zip(lines, kinds, strict=True):
+            line.set_color(style.get("color", f"C{order[one]}"))
+        for one in order:
+            lines[kinds.index(one)].set_label(one)
+        ax.legend()
     _label_time(ax, data)
     ax.set_ylabel(data[name].attrs.get("long_name", name))
     return ax
 
 
-def cross_overlaps(source: Any, ax: "Axes | None" = None, run: int = 0, **style: Any) -> "Axes":
-    """Every student-teacher overlap of one run."""
-    return _entries(source, "cross_overlap", ax, run, style)
+def cross_overlaps(
+    source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: bool = False, **style: Any
+) -> "Axes":
+    """Every student-teacher overlap of one run; with `legend` a colour for each teacher."""
+    return _entries(source, "cross_overlap", ax, run, style, (lambda _, j: f"teacher {j + 1}") if legend else None)
 
 
-def student_overlaps(source: Any, ax: "Axes | None" = None, run: int = 0, **style: Any) -> "Axes":
-    """Every overlap between students of one run."""
-    return _entries(source, "student_overlap", ax, run, style)
+def student_overlaps(
+    source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: bool = False, **style: Any
+) -> "Axes":
+    """Every overlap between students of one run; with `legend` one colour for norms and one for the others."""
+    named = ("of two students", "of a student with itself")
+    return _entries(source, "student_overlap", ax, run, style, (lambda i, j: named[i == j]) if legend else None)
+
+
+def readouts(source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: bool = False, **style: Any) -> "Axes":
+    """The second layer of one run; with `legend` a colour for each student."""
+    return _entries(source, "readout", ax, run, style, (lambda i: f"student {i + 1}") if legend else None)
 
 
 def compare(*sources: Any, labels: list[str] | None = None, ax: "Axes | None" = None) -> "Axes":

@@ -177,22 +177,14 @@ def _draw_risk(taken: Taken, found: Any, ax: Any) -> None:
 
 
 def _draw_overlaps(taken: Taken, found: Any, ax: Any) -> None:
-    problem = taken.view.problem
-    p, q = problem.student.width, problem.teacher.width
-    if taken.overlaps == "students":
-        values, label = found.student_overlap[0], "overlap between students"
-        lines = [(values[:, i, i], "C0", "of a student with itself") for i in range(p)]
-        lines += [(values[:, i, j], "C1", "of two students") for i in range(p) for j in range(i)]
-    elif taken.overlaps == "readout" and problem.training.train_readout:
-        lines, label = [(found.readout[0, :, i], f"C{i}", f"student {i + 1}") for i in range(p)], "readout"
-    else:
-        values, label = found.cross_overlap[0], "overlap with a teacher"
-        lines = [(values[:, i, j], f"C{j}", f"teacher {j + 1}") for j in range(q) for i in range(p)]
-    named: set[str] = set()
-    for line, colour, name in lines:
-        ax.plot(found.time, line, color=colour, lw=0.9, label=None if name in named else name)
-        named.add(name)
-    ax.set(xlabel="α = steps / dim", ylabel=label)
+    from solvable import plot
+
+    draw = {"students": plot.student_overlaps, "teachers": plot.cross_overlaps, "readout": plot.readouts}[
+        taken.overlaps
+    ]
+    if taken.overlaps == "readout" and not taken.view.problem.training.train_readout:
+        draw = plot.cross_overlaps
+    draw(found, ax=ax, legend=True, lw=0.9)
     ax.legend(fontsize="x-small")
 
 

@@ -31,10 +31,11 @@ function ask() {
 }
 
 async function askOnce(mine) {
-  const asked = tables();
+  const asked = tables(), slow = setTimeout(() => say("computing"), 300);
   const found = await answered("/api/curve", asked, async answer => unpack(await answer.arrayBuffer()));
+  clearTimeout(slow);
   document.body.classList.toggle("stale", !found);
-  if (!found) return;
+  if (!found) { say("not computed", true); return; }
   shown = found;
   shown.tables = asked;
   shown.count = Math.max(1, Array.from(found.arrays.risk.values).findLastIndex(Number.isFinite) + 1);  // outputs that were reached
