@@ -171,7 +171,7 @@ def _draw_risk(taken: Taken, found: Any, ax: Any) -> None:
     drawn = [one for one in work.theory(taken.view)[0] if one["at"]]
     for one, dashes in zip(drawn, cycle(["--", "-.", ":"]), strict=False):
         line = {"risk": ax.axhline, "time": ax.axvline}[one["at"]]
-        line(one["value"], color="C2", lw=0.9, ls=dashes, label=f"{one['name']} (theory)")
+        line(one["value"], color="C2", lw=0.9, ls=dashes, label=f"theory: {one['name']}")
     ax.axis(limits)
     ax.legend(fontsize="x-small")
 
