@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo docs explore test test-browser test-slow lint warm-up bench reproduce lock clean help
+.PHONY: setup demo docs explore test test-browser test-slow lint warm-up wheel bench reproduce lock clean help
 
 help:
 	@echo "make demo       draw a figure of bocchi2026 into figures/ and print its verdicts"
@@ -15,6 +15,7 @@ help:
 	@echo "make bench      ratios against the alternatives"
 	@echo "make docs       the documentation site, offline, into docs/_build/html"
 	@echo "make reproduce  all figures and claims, full size"
+	@echo "make wheel      a wheel with machine code, into dist/"
 	@echo "make lock       write requirements.txt anew"
 
 setup: $(READY)
@@ -23,6 +24,7 @@ $(READY): requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/solvable warm-up
 	@touch $@
 
 demo: setup
@@ -42,7 +44,7 @@ test: setup
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow and not browser"
 
 warm-up: setup
-	$(BIN)/python tests/warm_up.py
+	$(BIN)/solvable warm-up --all
 
 # needs Chromium: apt-get install chromium
 test-browser: setup
@@ -62,6 +64,10 @@ docs: setup docs/_figures/.drawn
 
 bench: setup
 	@for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
+
+# a wheel for this version of Python and this kind of machine that needs no compiler
+wheel: setup
+	SOLVABLE_MACHINE_CODE=1 $(BIN)/python -m hatchling build -t wheel -d dist
 
 reproduce: setup
 	$(BIN)/solvable reproduce --output figures

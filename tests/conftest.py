@@ -1,3 +1,7 @@
+import os
+
+os.environ.setdefault("SOLVABLE_PATIENCE", "0")  # machine code from the first call on: bits are compared
+
 import pytest
 from hypothesis import settings
 

@@ -1,35 +1,266 @@
-"""Cached kernels are dropped when any kernel source changes, and only then."""
+"""What is compiled, when, and where it is kept."""
 
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
 
-from solvable.numerics import compiled
+import solvable as sv
+from solvable.cli.warming import SELDOM, USUAL
+from solvable.gaussian import pairs
+from solvable.numerics import interpreting, kernels_on_disk
+from solvable.numerics.compiled import compiled
+from solvable.numerics.kernels_on_disk import identity, kind_of, remove_unused
+
+CURVE = """
+import json
+import numpy as np
+import solvable as sv
+problem = sv.Problem(teacher=sv.Teacher(width=2), student=sv.Student(width=3), training=sv.Training(learning_rate=0.1))
+start = sv.start(problem, student_overlap=np.eye(3), cross_overlap=0.1 * np.eye(3, 2) + 0.01)
+run = sv.run(problem, start, sv.Macro(), times=[1.0, 5.0, 20.0])
+print(json.dumps(run.risk[0].tolist()))
+"""
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
-def test_stale_kernels_are_forgotten(elsewhere, tmp_path: Path, monkeypatch) -> None:
-    package = tmp_path / "package"
-    (package / "room" / "__pycache__").mkdir(parents=True)
-    source, plain = package / "room" / "kernel.py", package / "room" / "plain.py"
-    source.write_text("@compiled()\ndef f(x):\n    return x\n")
-    plain.write_text("x = 1\n")
-    cache = package / "room" / "__pycache__"
-    if elsewhere:
-        cache = tmp_path / "cache" / "room_1234"
-        cache.mkdir(parents=True)
-    monkeypatch.setattr(compiled.config, "CACHE_DIR", str(cache.parent) if elsewhere else "")
+def python(code: str, cache: Path, **environment: str) -> subprocess.CompletedProcess:
+    settings = {**os.environ, "SOLVABLE_CACHE_DIR": str(cache), **environment}
+    return subprocess.run([sys.executable, "-c", code], env=settings, capture_output=True, text=True, check=True)
 
-    def survives() -> bool:
-        cached = cache / "kernel.f-1.nbi"
-        cached.write_text("machine code")
-        compiled.forget_stale_kernels(package)
-        return cached.exists()
 
-    assert not survives()  # nothing is known about these yet
-    assert survives()
-    plain.write_text("x = 2\n")
-    assert survives()
-    source.write_text("@compiled()\ndef f(x):\n    return 5 * x\n")
-    assert not survives()
-    assert survives()
+def kernel_in(source: str, name: str = "f") -> str:
+    """The identity of a kernel of a module with this source."""
+    module = ModuleType("kernels")
+    module.__dict__.update(compiled=compiled, np=np, pairs=pairs)
+    sys.modules["kernels"] = module
+    exec(source, module.__dict__)
+    return identity(module.__dict__[name])
+
+
+def risks() -> np.ndarray:
+    """Of `CURVE`, here, by machine code."""
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2), student=sv.Student(width=3), training=sv.Training(learning_rate=0.1)
+    )
+    start = sv.start(problem, student_overlap=np.eye(3), cross_overlap=0.1 * np.eye(3, 2) + 0.01)
+    return sv.run(problem, start, sv.Macro(), times=[1.0, 5.0, 20.0]).risk[0]
+
+
+def test_importing_compiles_and_loads_nothing(tmp_path) -> None:
+    code = """
+import sys
+from solvable import checks, empirical, landscape, macro, meso, micro, theory
+from solvable.numerics.compiled import Kernel
+ours = [module for name, module in sys.modules.items() if name.startswith("solvable")]
+kernels = [value for module in ours for value in vars(module).values() if isinstance(value, Kernel)]
+assert len(kernels) > 80, len(kernels)
+print(sum(len(kernel.overloads) for kernel in kernels))
+"""
+    assert python(code, tmp_path / "cache").stdout.strip() == "0"
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_first_curve_is_interpreted_and_leaves_nothing_behind(tmp_path) -> None:
+    told = python(CURVE, tmp_path / "cache", SOLVABLE_PATIENCE="60")
+    assert told.stderr == ""
+    assert not (tmp_path / "cache").exists()
+    assert np.allclose(json.loads(told.stdout), risks(), rtol=1e-10, atol=0)  # a hundredth of the tolerance
+
+
+def test_patience_ends_in_the_middle_of_a_curve_and_only_what_it_needs_is_compiled(tmp_path) -> None:
+    """Also: one line says so, nobody else's cached kernels are touched, and none of ours are beside the sources."""
+    others = tmp_path / "numba"
+    (others / "project_1234").mkdir(parents=True)
+    (others / "project_1234" / "kernel.f-1.py311.nbi").write_text("machine code of others")
+    package = Path(sv.__file__).parent
+    told = python(CURVE, tmp_path / "cache", SOLVABLE_PATIENCE="0.02", NUMBA_CACHE_DIR=str(others))
+    assert told.stderr.count("\n") == 1
+    assert "compiling for this machine" in told.stderr
+    assert np.array_equal(json.loads(told.stdout), risks())
+    made = {path.name.rpartition("-")[0].rpartition(".")[0] for path in (tmp_path / "cache").glob("*/*.bin")}
+    assert made == {
+        "numerics.tsit5",
+        "numerics.vectors",
+        "dynamics.equations",
+        "dynamics.closed",
+        "gaussian.pairs",
+        "gaussian.squares",
+    }
+    assert [path.name for path in others.rglob("*.*")] == ["kernel.f-1.py311.nbi"]
+    assert not list(package.rglob("*.nb[ic]"))
+
+
+def test_machine_code_only_ends_interpreting(monkeypatch) -> None:
+    monkeypatch.setattr(interpreting.PATIENCE, "left", 5.0)
+    interpreting.machine_code_only()
+    assert interpreting.PATIENCE.left == 0.0
+
+
+def test_what_python_refuses_is_left_to_machine_code(monkeypatch) -> None:
+    @compiled(pure=True)
+    def inverse(x):
+        return 1.0 / x
+
+    monkeypatch.setattr(interpreting.PATIENCE, "left", 5.0)
+    assert interpreting.attempt(_Pure(inverse.py_func), (2.0,)) == 0.5
+    assert interpreting.attempt(_Pure(inverse.py_func), (0.0,)) is interpreting.MISSING
+
+
+class _Pure:
+    at_hand = False
+
+    def __init__(self, function) -> None:
+        self.py_func = function
+
+
+BASE = """
+SIZE = 2.0
+@compiled()
+def g(x):
+    return SIZE * x
+@compiled()
+def f(x):
+    return g(x) + 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        BASE.replace("+ 1.0", "+ 2.0"),
+        BASE.replace("SIZE = 2.0", "SIZE = 3.0"),
+        BASE.replace("SIZE * x", "SIZE * x * x"),
+        BASE.replace("@compiled()\ndef f", "@compiled(strict=True)\ndef f"),
+        BASE.replace("@compiled()\ndef g", "@compiled(inline=True)\ndef g"),
+        BASE.replace("SIZE * x", "pairs.QUADRATIC * x"),
+        BASE.replace("SIZE = 2.0", "SIZE = np.float32(2.0)"),
+    ],
+)
+def test_a_kernel_is_told_from_its_older_form(changed) -> None:
+    assert kernel_in(changed) != kernel_in(BASE)
+
+
+def test_words_and_places_do_not_change_a_kernel() -> None:
+    told = BASE.replace("def f(x):", 'def f(x):\n    """One more."""').replace(
+        "SIZE = 2.0", "\n\n# a size\nSIZE = 2.0\nOTHER = 3"
+    )
+    assert kernel_in(told) == kernel_in(BASE)
+
+
+def test_a_constant_of_another_module_is_part_of_a_kernel(monkeypatch) -> None:
+    source = BASE.replace("SIZE * x", "pairs.QUADRATIC * x")
+    before = kernel_in(source)
+    monkeypatch.setattr(pairs, "QUADRATIC", 17)
+    assert kernel_in(source) != before
+
+
+def test_the_identity_of_a_kernel_does_not_depend_on_the_process(tmp_path) -> None:
+    code = """
+from solvable.micro.process import follow
+from solvable.numerics.kernels_on_disk import identity
+print(identity(follow))
+"""
+    first, second = (python(code, tmp_path, PYTHONHASHSEED=seed).stdout for seed in ("1", "2"))
+    assert first == second
+
+
+def test_every_kernel_can_be_told(monkeypatch) -> None:
+    from solvable.empirical import kernels
+    from solvable.meso import leap
+    from solvable.micro import ahead, process
+    from solvable.numerics import doubling, stiff, tsit5
+
+    for module in (kernels, leap, ahead, process, doubling, stiff, tsit5):
+        found = [value for value in vars(module).values() if hasattr(value, "py_func")]
+        assert found
+        assert len({identity(kernel) for kernel in found}) == len(found)
+
+
+@compiled()
+def _double(x):
+    return 2.0 * x
+
+
+def keep(cache: Path, monkeypatch) -> Path:
+    """Compile a kernel into an empty cache; its file."""
+    monkeypatch.setenv("SOLVABLE_CACHE_DIR", str(cache))
+    fresh = compiled()(_double.py_func)
+    assert fresh(2.0) == 4.0
+    (path,) = cache.glob("*/*.bin")
+    return path
+
+
+def test_a_kernel_is_loaded_and_a_damaged_one_made_again(tmp_path, monkeypatch, capsys) -> None:
+    path = keep(tmp_path / "cache", monkeypatch)
+    again = compiled()(_double.py_func)
+    assert again(2.0) == 4.0
+    assert sum(again.stats.cache_hits.values()) == 1
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(bytes(content))
+    third = compiled()(_double.py_func)
+    assert third(2.0) == 4.0
+    assert sum(third.stats.cache_misses.values()) == 1
+    content = path.read_bytes()
+    assert content[:32] == hashlib.sha256(content[32:]).digest()
+
+
+def test_without_a_place_to_write_everything_still_works(tmp_path, monkeypatch) -> None:
+    (tmp_path / "file").write_text("no directory")
+    monkeypatch.setenv("SOLVABLE_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert compiled()(_double.py_func)(2.0) == 4.0
+
+
+def test_machine_code_that_came_with_the_installation_is_used(tmp_path, monkeypatch) -> None:
+    path = keep(tmp_path / "cache", monkeypatch)
+    magic = _double.targetctx.codegen().magic_tuple()
+    shipped = tmp_path / "machine_code"
+    shipped.mkdir()
+    (tmp_path / "cache" / path.parent.name).rename(shipped / path.parent.name)
+    monkeypatch.setattr(kernels_on_disk, "SHIPPED", shipped)
+    kernels_on_disk.shipped_for.cache_clear()
+    try:
+        (shipped / kind_of(magic) / "machine.txt").write_text("\n".join(magic))
+        fresh = compiled()(_double.py_func)
+        assert fresh(2.0) == 4.0
+        assert sum(fresh.stats.cache_hits.values()) == 1
+        kernels_on_disk.shipped_for.cache_clear()
+        other = (magic[0], magic[1], magic[2] + ",+a-feature-of-the-future")
+        (shipped / kind_of(other)).mkdir()
+        (shipped / kind_of(magic) / "machine.txt").unlink()
+        (shipped / kind_of(other) / "machine.txt").write_text("\n".join(other))
+        assert kernels_on_disk.shipped_for(magic) is None
+    finally:
+        kernels_on_disk.shipped_for.cache_clear()
+
+
+def test_only_our_own_unused_files_are_removed(tmp_path) -> None:
+    long_ago = time.time() - 1.1 * kernels_on_disk.UNUSED
+    ours, other = tmp_path / "kernels-0123", tmp_path / "project"
+    names = {
+        ours / "old.bin": long_ago,
+        ours / "new.bin": time.time(),
+        ours / "notes.txt": long_ago,
+        other / "old.bin": long_ago,
+    }
+    for path, when in names.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+        os.utime(path, (when, when))
+    (tmp_path / "kernels-4567").mkdir()
+    remove_unused(ours)
+    assert sorted(path.name for path in ours.iterdir()) == ["new.bin", "notes.txt"]
+    assert (other / "old.bin").exists()
+    assert not (tmp_path / "kernels-4567").exists()
+
+
+def test_warming_up_names_all_levels() -> None:
+    named = {level for runs in (USUAL | SELDOM).values() for level, _, _ in runs}
+    assert named == {"Macro", "Meso", "Micro", "Empirical"}

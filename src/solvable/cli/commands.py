@@ -267,6 +267,15 @@ def explore(options: Namespace) -> int:
     return code
 
 
+def warm_up(options: Namespace) -> int:
+    from solvable.cli.warming import warm_up as compile_beforehand
+    from solvable.numerics.kernels_on_disk import cache_directory
+
+    compile_beforehand(options.all, lambda name, seconds: print(f"{name}: {seconds:.0f} s", flush=True))
+    print(f"machine code is kept in {cache_directory()}")
+    return 0
+
+
 def completion(options: Namespace) -> int:
     import shtab
 
@@ -313,5 +322,6 @@ COMMANDS = {
     "sweep": sweep,
     "store": store,
     "explore": explore,
+    "warm-up": warm_up,
     "completion": completion,
 }

@@ -143,6 +143,15 @@ def parser() -> argparse.ArgumentParser:
     )
     explore.add_argument("--no-browser", action="store_true", help="do not open a browser")
 
+    warm_up = command(
+        "warm-up",
+        "compile for this machine, so that nothing needs to later",
+        "Takes some ten seconds on all cores, once. The environment variable SOLVABLE_CACHE_DIR says where machine code is kept.",
+    )
+    warm_up.add_argument(
+        "--all", action="store_true", help="what is seldom used too: finite data, stiff spectra, full weights"
+    )
+
     completion = command(
         "completion",
         "print a completion script for a shell",

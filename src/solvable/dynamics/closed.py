@@ -37,7 +37,7 @@ def clipped(risk, size):
     return 0.0 if risk < 0.0 else risk
 
 
-@compiled(float64(int64, float64[:, ::1], float64[::1], float64))
+@compiled(float64(int64, float64[:, ::1], float64[::1], float64), pure=True)
 def risk_of(kind, C, s, c):
     """c <e^2>."""
     n = C.shape[0]
@@ -62,7 +62,8 @@ def risk_of(kind, C, s, c):
     void(
         int64, int64, boolean, boolean, float64, float64,
         float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1],
-    )
+    ),
+    pure=True,
 )  # fmt: skip
 def step_moments(kind, p, with_noise, with_readout, c, label_noise, C, s, work, D, S, readout_drift):
     """Fill the first p rows of D and of S, and the readout drift (p,); the last two only when asked for."""

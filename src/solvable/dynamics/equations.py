@@ -74,7 +74,7 @@ def largest_cross(y, p, n, blocks):
     return largest
 
 
-@compiled(void(float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]))
+@compiled(void(float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]), pure=True)
 def observe(y, ints, floats, work, observed):
     """What outputs and events look at: the risk, and the largest |cross overlap|."""
     p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
@@ -162,7 +162,7 @@ def assemble(segment, alpha, y, ints, floats, work, dy):
         dy[k] = rate * dy[k] if trains else 0.0
 
 
-@compiled(void(int64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]))
+@compiled(void(int64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]), pure=True)
 def rhs(segment, alpha, y, ints, floats, work, dy):
     """dy/dalpha where the moments have a closed form."""
     p, size = ints[STUDENTS], ints[BLOCKS] * ints[STUDENTS] * (ints[STUDENTS] + ints[TEACHERS])

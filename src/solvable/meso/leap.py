@@ -38,6 +38,7 @@ from solvable.dynamics.packing import (
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, store
+from solvable.numerics.vectors import copy
 
 ORDER = 3  # of the equations' steps
 WEAK_ORDER = 2  # of means and covariances in the leap, to first order in 1/dim
@@ -298,8 +299,8 @@ def follow(
         fate = PASSED
     while True:
         while output < times.size and times[output] <= t and (fate == GOING or t == 0.0):
-            states[output] = y
-            observed[output] = seen
+            copy(y, states[output])
+            copy(seen, observed[output])
             output += 1
         if output == times.size or fate != GOING:
             break
@@ -318,7 +319,7 @@ def follow(
         lands = t + 1.01 * h >= end
         if lands:
             h = end - t
-        before[:] = y
+        copy(y, before)
         kept = seen[watched] if watched >= 0 else 0.0
         kick(
             0.5 * h, t, segment, y, ints, floats, work,
@@ -327,13 +328,13 @@ def follow(
         error = step(h, t, segment, y, ints, floats, work, rtol, atol, stages, trial)
         taken += 1
         if fixed <= 0.0 and not error <= TOO_LONG:
-            y[:] = before
+            copy(before, y)
             h_next = h * (0.2 if not np.isfinite(error) else max(0.2, 0.9 * error ** (-1.0 / 3.0)))
             continue
         if fixed > 0.0 and not error * rtol <= CRUDE:
             fate = OVERLONG
             break
-        y[:] = trial
+        copy(trial, y)
         kick(
             0.5 * h, t + h, segment, y, ints, floats, work,
             slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, drift,

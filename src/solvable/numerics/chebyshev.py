@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from solvable.numerics.compiled import compiled
+from solvable.numerics.vectors import copy
 
 ORDER = 2
 DAMPING = 2.0 / 13.0
@@ -52,7 +53,7 @@ def chebyshev_step(slope, stages, y, first, h, rows, ints, floats, work, trial):
     before, last, rate = work[0], work[1], work[2]
     n = y.size
     coefficients(stages, rows)
-    before[:] = y
+    copy(y, before)
     for i in range(n):
         last[i] = y[i] + h * rows[1, 2] * first[i]
     for j in range(2, stages + 1):

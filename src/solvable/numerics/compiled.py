@@ -1,48 +1,115 @@
-"""How this library compiles: one decorator, so that every kernel is cached, frees the interpreter lock and follows IEEE infinities.
+"""How this library compiles: one decorator, so that every kernel is kept on disk, frees the interpreter lock and follows IEEE
+infinities.
 
 Sums may be reordered and fused (that is what lets them run in vector registers), but NaN and infinity keep their meaning:
 divergence is detected by them. `strict` kernels keep the order as written: the same bits whatever runs beside them. Give an
 explicit signature to whatever is handed over as a function value.
+
+Importing a module compiles nothing: a kernel is compiled, or loaded from disk, when it is first called or when another kernel
+that is being compiled calls it. A `pure` kernel without machine code is interpreted at first (`interpreting.py`).
 """
 
-import contextlib
-import hashlib
+import sys
+import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from numba import config, njit
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
+
+from solvable.numerics.interpreting import MISSING, attempt
+from solvable.numerics.kernels_on_disk import KernelCache, cache_directory
 
 REORDER = {"contract", "reassoc", "nsz", "arcp"}
 
 
+class Kernel(CPUDispatcher):
+    """A function that is compiled at its first use: with its declared signature and no other, if it has one."""
+
+    _can_compile: bool
+
+    def __init__(self, py_func: Callable[..., Any], declared: Any, options: dict[str, Any], *, pure: bool) -> None:
+        super().__init__(py_func, targetoptions={"nopython": True, "boundscheck": None, **options})
+        self.declared, self.pure = declared, pure
+        self.made_by = f"strict={not options['fastmath']} inline={'forceinline' in options}"
+        self._cache = KernelCache(self, _tell)
+
+    def __call__(self, *args: Any) -> Any:
+        if self.pure and not self.overloads:
+            result = attempt(self, args)
+            if result is not MISSING:
+                return result
+        return super().__call__(*args)
+
+    def settle(self) -> None:
+        """Compile the declared signature now, or load it."""
+        if self.declared is not None and self._can_compile:
+            with global_compiler_lock:
+                if self._can_compile:  # no other thread was first
+                    self.compile(self.declared)
+                    self.disable_compile()
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether machine code for the declared signature is in memory or on disk."""
+        return bool(self.overloads) or self._cache.find(self.declared, self.targetctx) is not None
+
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        if self.declared is None or not self._can_compile:
+            return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
+        self.settle()
+        return super().__call__  # which Numba calls next, with the same arguments
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        self.settle()
+        return super().get_call_template(args, kws)
+
+    def get_compile_result(self, sig: Any) -> Any:
+        self.settle()
+        return super().get_compile_result(sig)
+
+    def get_function_type(self) -> Any:
+        self.settle()
+        return super().get_function_type()
+
+    def __reduce__(self) -> Any:  # kernels live in modules
+        return _kernel, (self.py_func.__module__, self.py_func.__name__)
+
+
+def _kernel(module: str, name: str) -> Any:
+    import importlib
+
+    return getattr(importlib.import_module(module), name)
+
+
 def compiled(
-    signature: Any = None, *, strict: bool = False, inline: bool = False
+    signature: Any = None, *, strict: bool = False, inline: bool = False, pure: bool = False
 ) -> Callable[[Callable[..., Any]], Any]:
-    """`inline` puts the machine code into whatever calls it, however long: for what runs once per sample."""
-    fastmath: Any = False if strict else REORDER
-    options: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True, "fastmath": fastmath}
+    """`inline` puts the machine code into whatever calls it, however long: for what runs once per sample. `pure` says that the
+    kernel reads its inputs and fills its outputs, so that a call may be broken off and begun again, and that plain Python
+    understands it."""
+    options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "fastmath": False if strict else REORDER}
     options |= {"forceinline": True} if inline else {}
-    return njit(**options) if signature is None else njit(signature, **options)
+    return lambda function: Kernel(function, signature, options, pure=pure)
 
 
-def forget_stale_kernels(package: Path) -> None:
-    """Numba knows that a cached kernel is stale when its own file has changed, not when a file has that it calls. So
-    drop all cached kernels beside the sources whenever any of the sources differs from when they were made."""
-    digest = hashlib.sha256()
-    for source in sorted(package.glob("*/*.py")):
-        text = source.read_bytes()
-        if b"compiled(" in text or b"intrinsic" in text:
-            digest.update(source.name.encode() + text)
-    elsewhere = Path(cache) if (cache := getattr(config, "CACHE_DIR", "")) else None
-    stamp = (elsewhere or package / "__pycache__") / "solvable-kernels.sha256"
-    places = "*/__pycache__/*.nb[ic]" if elsewhere is None else "*/*.nb[ic]"
-    with contextlib.suppress(OSError):  # a read-only installation changes as a whole, with all its dates
-        if not stamp.exists() or stamp.read_text() != digest.hexdigest():
-            for cached in (elsewhere or package).glob(places):
-                cached.unlink(missing_ok=True)
-            stamp.parent.mkdir(parents=True, exist_ok=True)
-            stamp.write_text(digest.hexdigest())
+LISTENERS: list[Callable[[int], None]] = []  # told how many kernels this process has compiled so far
+_LOCK = threading.Lock()
+_count = 0
 
 
-forget_stale_kernels(Path(__file__).parents[1])
+def _tell(_: Kernel) -> None:
+    """Somebody is about to wait for the compiler: say so once, and count."""
+    global _count
+    with _LOCK:
+        _count += 1
+        count = _count
+    if count == 1:
+        print(
+            "solvable: compiling for this machine, which takes 10 to 20 seconds and happens once "
+            f"(kept in {cache_directory()}; `solvable warm-up` does it beforehand)",
+            file=sys.stderr,
+            flush=True,
+        )
+    for listener in LISTENERS:
+        listener(count)

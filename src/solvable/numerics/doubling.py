@@ -21,6 +21,7 @@ from solvable.numerics.tsit5 import (
     at_rest,
     repeat,
 )  # fmt: skip
+from solvable.numerics.vectors import copy
 
 ORDER = 3
 
@@ -37,7 +38,7 @@ def double_step(advance, segment, t, h, y, ints, floats, work, whole, half, out)
     """Advance y by h twice, whole and in halves; `out` is the extrapolated state, `half` keeps |difference| / 3."""
     advance(segment, t, h, y, ints, floats, work, whole)
     advance(segment, t, 0.5 * h, y, ints, floats, work, out)
-    half[:] = out
+    copy(out, half)
     advance(segment, t + 0.5 * h, 0.5 * h, half, ints, floats, work, out)
     for i in range(y.size):
         third = (out[i] - whole[i]) / 3.0
@@ -84,8 +85,8 @@ def solve(
     ending, end_time = FINISHED, end
     observe(y, ints, floats, work, seen)
     while saved < n_times and times[saved] <= t:
-        states[saved] = y
-        observed[saved] = seen
+        copy(y, states[saved])
+        copy(seen, observed[saved])
         saved += 1
     while segment < n_breaks and breaks[segment] <= t:
         segment += 1
@@ -143,11 +144,11 @@ def solve(
                 else:
                     low = share
             double_step(advance, segment, t, high * step, y, ints, floats, work, whole, half, trial)
-            y[:] = trial
+            copy(trial, y)
             ending, end_time = STOPPED, t + high * step
             break
         t = target if lands else t + step
-        y[:] = trial
+        copy(trial, y)
         growth = min(4.0, max(0.3, 0.9 * max(error, 1e-10) ** (-1.0 / 3.0)))
         if not lands or growth < 1.0 or step * growth > h:  # else the step was cut short to land: keep the longer one
             h = step * growth
@@ -156,14 +157,14 @@ def solve(
             break
         if lands:
             while saved < n_times and times[saved] <= t:
-                states[saved] = y
-                observed[saved] = seen
+                copy(y, states[saved])
+                copy(seen, observed[saved])
                 saved += 1
             if breaking:
                 segment += 1
                 h = min(h, 1e-3 * (end - t))  # the rate may have jumped
             done = saved >= n_times
 
-    last[:] = y
+    copy(y, last)
     report[0], report[1], report[2] = ending, end_time, calls
     report[3], report[4] = accepted, rejected

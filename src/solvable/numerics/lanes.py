@@ -11,7 +11,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
 WIDTH = 8
 _INDEX = ir.IntType(32)
@@ -73,12 +73,16 @@ def fill(typingctx, value):
     kind = WORDS if isinstance(value, types.Integer) else LANES
 
     def codegen(context, builder, signature, arguments):
-        number = context.cast(builder, arguments[0], signature.args[0], kind.element)
-        nothing = ir.Constant(kind.vector, ir.Undefined)
-        one = builder.insert_element(nothing, number, ir.Constant(_INDEX, 0))
-        return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(_INDEX, WIDTH), [0] * WIDTH))
+        return _filled(context, builder, signature.args[0], arguments[0], kind)
 
     return kind(value), codegen
+
+
+def _filled(context, builder, given, value, kind):
+    number = context.cast(builder, value, given, kind.element)
+    nothing = ir.Constant(kind.vector, ir.Undefined)
+    one = builder.insert_element(nothing, number, ir.Constant(_INDEX, 0))
+    return builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(_INDEX, WIDTH), [0] * WIDTH))
 
 
 def _named(name, arity):
@@ -153,40 +157,37 @@ def put(typingctx, a, lane, value):
     return a(a, types.int64, a.element), codegen
 
 
-def _operator(symbol, instruction, kind):
-    """Give `kind` an operator; a plain number beside it stands for all lanes."""
+def _operator(symbol, instructions):
+    """Give kinds of lanes an operator, by the name of its instruction; a plain number beside lanes stands for all of them."""
 
-    @intrinsic
-    def apply(typingctx, a, b):
-        return kind(kind, kind), lambda context, builder, signature, arguments: getattr(builder, instruction)(
-            *arguments
-        )
+    def kind_of(a, b):
+        kind = a if isinstance(a, LaneType) else b
+        fits = kind in instructions and all(one is kind or isinstance(one, PLAIN[kind]) for one in (a, b))
+        return kind if fits else None
 
-    plain = types.Float if kind is LANES else types.Integer
+    @type_callable(symbol)
+    def result(context):
+        return lambda a, b: kind_of(a, b)
 
-    @overload(symbol)
-    def choose(a, b):
-        if a is kind and b is kind:
-            return lambda a, b: apply(a, b)
-        if a is kind and isinstance(b, plain):
-            return lambda a, b: apply(a, fill(b))
-        if b is kind and isinstance(a, plain):
-            return lambda a, b: apply(fill(a), b)
-        return None
+    def lower(context, builder, signature, arguments):
+        kind = kind_of(*signature.args)
+        lanes = [
+            value if given is kind else _filled(context, builder, given, value, kind)
+            for given, value in zip(signature.args, arguments, strict=True)
+        ]
+        return getattr(builder, instructions[kind])(*lanes)
+
+    for first, second in [(LaneType, LaneType), (LaneType, types.Number), (types.Number, LaneType)]:
+        lower_builtin(symbol, first, second)(lower)
 
 
-for _symbol, _float, _word in [
-    (operator.add, "fadd", "add"),
-    (operator.sub, "fsub", "sub"),
-    (operator.mul, "fmul", None),
-    (operator.truediv, "fdiv", None),
-    (operator.xor, None, "xor"),
-    (operator.or_, None, "or_"),
-    (operator.and_, None, "and_"),
-    (operator.lshift, None, "shl"),
-    (operator.rshift, None, "lshr"),
-]:
-    if _float is not None:
-        _operator(_symbol, _float, LANES)
-    if _word is not None:
-        _operator(_symbol, _word, WORDS)
+PLAIN = {LANES: types.Float, WORDS: types.Integer}
+_operator(operator.add, {LANES: "fadd", WORDS: "add"})
+_operator(operator.sub, {LANES: "fsub", WORDS: "sub"})
+_operator(operator.mul, {LANES: "fmul"})
+_operator(operator.truediv, {LANES: "fdiv"})
+_operator(operator.xor, {WORDS: "xor"})
+_operator(operator.or_, {WORDS: "or_"})
+_operator(operator.and_, {WORDS: "and_"})
+_operator(operator.lshift, {WORDS: "shl"})
+_operator(operator.rshift, {WORDS: "lshr"})

@@ -12,6 +12,7 @@ from solvable.numerics.chebyshev import chebyshev_step, longest_step, spectral_r
 from solvable.numerics.compiled import compiled
 from solvable.numerics.rosenbrock import GAMMA, rosenbrock_step
 from solvable.numerics.tsit5 import DIVERGED, FINISHED, INTERRUPTED, STALLED, STEP_LIMIT, STOPPED
+from solvable.numerics.vectors import copy
 
 SLOPE = types.FunctionType(void(float64[::1], int64[::1], float64[::1], float64[::1]))  # (y, ints, floats, dy)
 FACTOR = types.FunctionType(
@@ -68,8 +69,8 @@ def follow(
     ending, h, fresh = FINISHED, 0.0, True
     observe(y, ints, floats, seen)
     if times[0] <= 0.0:
-        states[0] = y
-        observed[0] = seen
+        copy(y, states[0])
+        copy(seen, observed[0])
         saved = 1
     done = saved >= times.size
     if watched >= 0 and (seen[watched] - level) * direction >= 0.0:
@@ -132,11 +133,11 @@ def follow(
                     high = share
                 else:
                     low = share
-            y[:] = trial
+            copy(trial, y)
             ending, t = STOPPED, t + high * step
             break
         t = times[saved] if lands else t + step
-        y[:] = trial
+        copy(trial, y)
         size, fresh = max(largest(y), 1e-300), True
         grown = step * min(5.0, 0.8 * max(error, 1e-12) ** power)
         h = max(h, grown) if lands and grown >= step else grown
@@ -144,10 +145,10 @@ def follow(
             ending = DIVERGED
             break
         if lands:
-            states[saved] = y
-            observed[saved] = seen
+            copy(y, states[saved])
+            copy(seen, observed[saved])
             saved += 1
             done = saved >= times.size
 
-    last[:] = y
+    copy(y, last)
     report[0], report[1], report[2], report[3], report[4] = ending, t, calls, accepted, rejected

@@ -9,6 +9,7 @@ import numpy as np
 from numba import float64, int64, types, void
 
 from solvable.numerics.compiled import compiled
+from solvable.numerics.vectors import copy
 
 ORDER = 5
 DENSE_ORDER = 4
@@ -132,8 +133,8 @@ def at_rest(y, dy, span, rtol, vanished):
 def repeat(saved, y, seen, states, observed):
     """Fill the outputs that are left with the state at rest."""
     for j in range(saved, states.shape[0]):
-        states[j] = y
-        observed[j] = seen
+        copy(y, states[j])
+        copy(seen, observed[j])
 
 
 @compiled()
@@ -154,6 +155,7 @@ def first_step(y, dy, span, rtol):
         int64[::1], float64[::1], float64[:, :, ::1],
         float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],
     ),
+    pure=True,
 )  # fmt: skip
 def solve(
     rhs, observe, y0, begin, times, breaks,
@@ -183,9 +185,9 @@ def solve(
     evaluations, accepted, rejected = 0, 0, 0
     ending, end_time = FINISHED, end
     while saved < n_times and times[saved] <= t:
-        states[saved] = y
+        copy(y, states[saved])
         observe(y, ints, floats, work, seen)
-        observed[saved] = seen
+        copy(seen, observed[saved])
         saved += 1
     while segment < n_breaks and breaks[segment] <= t:
         segment += 1
@@ -258,7 +260,7 @@ def solve(
 
         while saved < n_times and times[saved] <= t_stop:
             if times[saved] == t_new:
-                states[saved] = trial
+                copy(trial, states[saved])
             else:
                 interpolate((times[saved] - t) / h, h, y, k, weights, states[saved])
             observe(states[saved], ints, floats, work, observed[saved])
@@ -266,11 +268,11 @@ def solve(
 
         if crossed:
             interpolate(theta_end, h, y, k, weights, middle)
-            y[:] = middle
+            copy(middle, y)
             ending, end_time = STOPPED, t_stop
             break
         t = t_new
-        y[:] = trial
+        copy(trial, y)
         if not size <= bound:
             ending, end_time = DIVERGED, t
             break
@@ -282,10 +284,10 @@ def solve(
             evaluations += 1
             h = min(5.0 * h, first_step(y, k[0], end - t, rtol))  # the rate may have jumped
         else:
-            k[0] = k[6]
+            copy(k[6], k[0])
             h *= min(5.0, max(0.2, 0.9 * max(error, 1e-10) ** -0.14 * previous**0.08))
             previous = max(error, 1e-4)
 
-    last[:] = y
+    copy(y, last)
     report[0], report[1], report[2] = ending, end_time, evaluations
     report[3], report[4] = accepted, rejected

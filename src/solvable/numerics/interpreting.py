@@ -1,0 +1,79 @@
+"""The first curve without waiting for a compiler: kernels as plain Python, for a little while.
+
+A kernel in Python is a hundred times slower than its machine code, which still draws a small curve in a fraction of a second,
+where compiling takes ten. So pure kernels that have no machine code yet are interpreted, until this process has spent
+`PATIENCE` seconds on it; then they are compiled. Results agree up to rounding, not in their last bits:
+`machine_code_only` is for those who keep results and compare bits.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+MISSING = object()  # no result
+
+
+class _Patience:
+    """Seconds of interpreted work that are left to this process."""
+
+    def __init__(self) -> None:
+        self.left = float(os.environ.get("SOLVABLE_PATIENCE", "2"))
+        self.here = threading.local()  # since when this thread interprets
+
+
+PATIENCE = _Patience()
+
+
+class _OutOfPatience(Exception):
+    """Compile, and begin again."""
+
+
+def machine_code_only() -> None:
+    """From now on nothing is interpreted in this process."""
+    PATIENCE.left = 0.0
+
+
+def attempt(kernel: Any, arguments: tuple[Any, ...]) -> Any:
+    """What a kernel returns if it is interpreted, or MISSING where it should be compiled."""
+    begun = getattr(PATIENCE.here, "begun", None)
+    if begun is not None:  # called by a kernel that is interpreted
+        if time.thread_time() - begun > PATIENCE.left:
+            raise _OutOfPatience
+        return interpreted(kernel)(*arguments)
+    if PATIENCE.left <= 0.0 or kernel.at_hand:
+        return MISSING
+    PATIENCE.here.begun = begun = time.thread_time()
+    try:
+        # what Python refuses (a division by zero, say) machine code may go on with: let that decide
+        with contextlib.suppress(_OutOfPatience, ArithmeticError, ValueError), np.errstate(all="ignore"):
+            return interpreted(kernel)(*arguments)
+    finally:
+        PATIENCE.left -= time.thread_time() - begun
+        PATIENCE.here.begun = None
+    return MISSING
+
+
+def interpreted(kernel: Any) -> Callable[..., Any]:
+    """A kernel as plain Python, and likewise all kernels that it calls by name."""
+    function = kernel.py_func
+    return FunctionType(function.__code__, _names(function.__globals__), function.__name__)
+
+
+def _names(names: dict[str, Any]) -> dict[str, Any]:
+    """The names of a module with plain functions in the place of its kernels."""
+    twin = _TWINS.get(names["__name__"])
+    if twin is None:
+        twin = _TWINS[names["__name__"]] = dict(names)
+        for name, value in names.items():
+            if hasattr(value, "py_func"):
+                twin[name] = interpreted(value)
+    return twin
+
+
+_TWINS: dict[str, dict[str, Any]] = {}

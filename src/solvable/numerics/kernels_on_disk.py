@@ -1,0 +1,233 @@
+"""Machine code on disk: where it is kept, and how a kernel is told from an older form of itself.
+
+A kernel's file is named by a digest of all that its machine code is made of: its bytecode, the constants and the kernels that
+it uses, and theirs. Files of one kind of machine and compiler share a directory of our own in the user's cache:
+
+    <cache>/solvable/kernels-<digest of Python, Numba, CPU>/<kernel>-<digest>.bin
+
+`SOLVABLE_CACHE_DIR` replaces `<cache>/solvable`. Nothing outside that directory is ever written or removed.
+"""
+
+import contextlib
+import dis
+import hashlib
+import os
+import pickle
+import sys
+import tempfile
+import time
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+SHIPPED = Path(__file__).parents[1] / "machine_code"  # what an installed wheel may bring
+PREFIX, SUFFIX = "kernels-", ".bin"
+DIGEST = 32  # bytes
+WEEK = 7 * 86400.0
+PLAIN = (np.generic, bool, int, float, str, bytes, type, type(None), types.Type)
+UNUSED = 8 * WEEK  # after which a kind of machine code, or a kernel of another form, is removed
+
+
+def cache_directory() -> Path:
+    """Of this user, for everything that `solvable` can make again."""
+    if chosen := os.environ.get("SOLVABLE_CACHE_DIR"):
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "solvable"
+
+
+def kind_of(magic: tuple[Any, ...]) -> str:
+    """The name of a directory of machine code, from Numba's description of the machine (system, CPU, its features)."""
+    options = [os.environ.get(name) for name in ("NUMBA_OPT", "NUMBA_BOUNDSCHECK")]
+    told = [sys.implementation.cache_tag, numba.__version__, *options, *magic]
+    return PREFIX + hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+
+
+class KernelCache(_Cache):
+    """The machine code of one kernel, by signature; Numba asks it before it compiles. `missed` is told of what is not there."""
+
+    def __init__(self, kernel: Any, missed: Any) -> None:
+        self._kernel, self._missed = kernel, missed
+
+    @property
+    def cache_path(self) -> str:
+        return str(cache_directory())
+
+    def enable(self) -> None:
+        """It always is."""
+
+    def disable(self) -> None:
+        """Never: a kernel without machine code of its own takes that of its file."""
+
+    def flush(self) -> None:
+        """Files are never stale, for their names say what is in them."""
+
+    def find(self, signature: Any, context: Any) -> Path | None:
+        """The file with this machine code: the user's own, made for this very machine, else one that came with a wheel."""
+        own, shipped = self._place(signature, context), shipped_for(context.codegen().magic_tuple())
+        for path in [own] if shipped is None else [own, shipped / own.name]:
+            if path.is_file():
+                return path
+        return None
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        path = self.find(sig, target_context)
+        payload = None if path is None else _read(path)
+        if payload is not None:
+            return CompileResult._rebuild(target_context, *payload)
+        self._missed(self._kernel)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if data.library.has_dynamic_globals:
+            raise RuntimeError(
+                f"{self._kernel.__name__}: uses what cannot be kept on disk, such as a large global array"
+            )
+        path = self._place(sig, data.target_context)
+        with contextlib.suppress(OSError):  # nowhere to write: compile again next time
+            new = not path.parent.exists()
+            _write(path, dumps(data._reduce()))
+            if new:
+                remove_unused(path.parent)
+
+    def _place(self, signature: Any, context: Any) -> Path:
+        told = hashlib.sha256(f"{identity(self._kernel)} {signature}".encode()).hexdigest()[:24]
+        function = self._kernel.py_func
+        name = f"{function.__module__.removeprefix('solvable.')}.{function.__name__}-{told}{SUFFIX}"
+        return cache_directory() / kind_of(context.codegen().magic_tuple()) / name
+
+
+def _read(path: Path) -> Any:
+    """What a file holds; None where it cannot be read or is damaged."""
+    try:
+        content = path.read_bytes()
+        if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
+            return None
+        if time.time() - path.stat().st_mtime > WEEK:
+            with contextlib.suppress(OSError):  # it is still in use
+                os.utime(path)
+    except OSError:
+        return None
+    return pickle.loads(content[DIGEST:])
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(hashlib.sha256(content).digest() + content)
+        os.chmod(name, 0o644)  # others may share the directory
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def remove_unused(current: Path) -> None:
+    """Remove machine code of ours that nobody has used for long: kernels of former versions, other kinds of machines."""
+    oldest = time.time() - UNUSED
+    for directory in current.parent.glob(PREFIX + "*"):
+        for path in [*directory.glob("*" + SUFFIX), *directory.glob("*.part")]:
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+        with contextlib.suppress(OSError):  # only an empty one goes
+            directory.rmdir()
+
+
+@lru_cache
+def shipped_for(magic: tuple[Any, ...]) -> Path | None:
+    """The directory of machine code that came with this installation, if this machine can run it."""
+    if not SHIPPED.is_dir():
+        return None
+    system, _, features = magic
+    able = set(features.split(","))
+    for directory in SHIPPED.iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            made_for = tuple((directory / "machine.txt").read_text(encoding="utf-8").splitlines())
+            needs = {feature for feature in made_for[2].split(",") if feature.startswith("+")}
+            if made_for[0] == system and needs <= able and directory.name == kind_of(made_for):
+                return directory
+    return None
+
+
+def identity(kernel: Any) -> str:
+    """A digest of all that a kernel's machine code is made of."""
+    known = kernel.__dict__.get("_identity")
+    if known is None:
+        found: dict[Any, None] = {}
+        _collect(kernel, found)
+        known = kernel._identity = hashlib.sha256("\n".join(map(str, found)).encode()).hexdigest()
+    return known
+
+
+def _collect(value: Any, found: dict[Any, None]) -> None:
+    """Add descriptions of a value and of all that it uses, each once."""
+    if hasattr(value, "py_func"):
+        function = value.py_func
+        described = f"kernel {function.__module__}.{function.__qualname__} {value.made_by} {value.declared}"
+        if described not in found:
+            found[described] = None
+            _collect_function(function, found)
+    elif isinstance(value, FunctionType):
+        found[f"function {value.__module__}.{value.__qualname__}"] = None
+        _collect_function(value, found)
+    elif isinstance(value, np.ndarray):
+        found[f"array {value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"] = None
+    elif hasattr(value, "_defn"):  # an intrinsic: all of its file, which may hold types and operators too
+        found[_source_of(value._defn.__module__)] = None
+    elif isinstance(value, tuple):
+        for part in value:
+            _collect(part, found)
+    elif isinstance(value, ModuleType | BuiltinFunctionType):
+        found[f"of others: {value.__name__}"] = None
+    elif isinstance(value, PLAIN):
+        found[f"{type(value).__name__} {value!r}"] = None
+    else:
+        raise TypeError(f"{value!r}: a kernel uses this, and it is not known how to tell it from another")
+
+
+@lru_cache
+def _source_of(module: str) -> str:
+    return f"source {module} {hashlib.sha256(Path(sys.modules[module].__file__ or '').read_bytes()).hexdigest()}"
+
+
+def _collect_function(function: FunctionType, found: dict[Any, None]) -> None:
+    _collect_code(function.__code__, function.__doc__, function.__globals__, found)
+    for part in function.__defaults__ or ():
+        _collect(part, found)
+    for cell in function.__closure__ or ():
+        _collect(cell.cell_contents, found)
+
+
+def _collect_code(code: CodeType, text: str | None, names: dict[str, Any], found: dict[Any, None]) -> None:
+    constants = [part for part in code.co_consts if not isinstance(part, CodeType) and part is not text]
+    found[
+        f"code {code.co_code.hex()} {constants!r} {code.co_names} {code.co_varnames} {code.co_exceptiontable.hex()}"
+    ] = None
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            _collect_code(part, None, names, found)
+    for step, then in pairwise(dis.get_instructions(code)):
+        if step.opname == "LOAD_GLOBAL" and step.argval in names:
+            value = names[step.argval]
+            if isinstance(value, ModuleType) and value.__name__.startswith("solvable."):
+                value = getattr(value, then.argval)
+            found[f"name {step.argval}"] = None
+            _collect(value, found)
