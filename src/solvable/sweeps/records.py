@@ -19,6 +19,7 @@ import numpy as np
 KEY, LENGTH, DIGEST = 32, 8, 32
 HEAD = KEY + LENGTH
 MANIFEST = b"sweep:  "  # how the keys of sweeps themselves begin
+_LAYOUT = b"\0\0\0\0["  # how a layout begins, after the last bytes of the lengths before it
 KINDS = "biufU"  # of arrays: truth values, numbers and text
 
 
@@ -72,6 +73,12 @@ def check(content: bytes) -> bytes:
     return bytes(content[:KEY])
 
 
+def next_record(content: bytes, at: int) -> int:
+    """Where a record may begin, from `at` on; -1 if nowhere. Every layout is a list, behind a length below 2^32."""
+    bracket = content.find(_LAYOUT, at + HEAD + 2 * LENGTH - len(_LAYOUT) + 1)
+    return bracket if bracket < 0 else bracket + len(_LAYOUT) - 1 - HEAD - 2 * LENGTH
+
+
 class Field(NamedTuple):
     """Where an array is within a record, and what."""
 
@@ -108,8 +115,11 @@ def _parse(layout: bytes, offset: int) -> dict[str, Field]:
     return found
 
 
-def decode(content: bytes) -> Record:
+def decode(content: bytes, wanted: bytes | None = None) -> Record:
+    """The record; Damaged where it is not what was written, or another than the one wanted."""
     key = check(content)
+    if wanted is not None and key != wanted:
+        raise Damaged("a record bears another key than its place in the index")
     first, second = (int.from_bytes(content[at : at + LENGTH], "little") for at in (HEAD, HEAD + LENGTH))
     begin = HEAD + 2 * LENGTH + first
     about = json.loads(content[begin : begin + second])
