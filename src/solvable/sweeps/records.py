@@ -9,12 +9,16 @@ Everything is little-endian. Equal results of one kind of machine have equal byt
 
 import hashlib
 import json
+import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from solvable.problems.foreign import parse_json
 
 KEY, LENGTH, DIGEST = 32, 8, 32
 HEAD = KEY + LENGTH
@@ -89,30 +93,46 @@ class Field(NamedTuple):
     size: int
 
     def values(self, content: bytes) -> np.ndarray:
-        count = int(np.prod(self.shape, dtype=np.int64))
-        array = np.frombuffer(content, self.dtype, count, self.offset).reshape(self.shape)
+        array = np.frombuffer(content, self.dtype, math.prod(self.shape), self.offset).reshape(self.shape)
+        if self.dtype.kind == "U":
+            letters = np.frombuffer(content, "<u4", self.size // 4, self.offset)
+            if letters.max(initial=0) > sys.maxunicode:
+                raise Damaged("a record's text is damaged")
         return array.astype(self.dtype.newbyteorder("="), copy=False)
 
 
 def fields(content: bytes) -> dict[str, Field]:
     """The arrays of an encoded record, unread and unchecked. Many records have the same ones: they are parsed once."""
-    first, second = (int.from_bytes(content[at : at + LENGTH], "little") for at in (HEAD, HEAD + LENGTH))
-    begin = HEAD + 2 * LENGTH
+    layout, _, begin = _parts(content)
     try:
-        return _parse(content[begin : begin + first], begin + first + second)
+        found, end = _parse(layout, begin)
     except (ValueError, TypeError):
         raise Damaged("a record's header is damaged") from None
+    if end != len(content) - DIGEST:
+        raise Damaged("a record's arrays are not as long as its header says")
+    return found
+
+
+def _parts(content: bytes) -> tuple[bytes, bytes, int]:
+    """Layout and header, still as text, and where the arrays begin."""
+    first, second = (int.from_bytes(content[at : at + LENGTH], "little") for at in (HEAD, HEAD + LENGTH))
+    begin = HEAD + 2 * LENGTH
+    return content[begin : begin + first], content[begin + first : begin + first + second], begin + first + second
 
 
 @lru_cache(maxsize=1024)
-def _parse(layout: bytes, offset: int) -> dict[str, Field]:
+def _parse(layout: bytes, offset: int) -> tuple[dict[str, Field], int]:
+    """The arrays, and where the last one ends."""
     found = {}
-    for name, dims, kind, shape in json.loads(layout):
-        dtype = np.dtype(kind)
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    for name, dims, kind, shape in parse_json(layout):
+        dtype = np.dtype(kind) if isinstance(kind, str) and kind[:1] in ("<", "|") else np.dtype(object)
+        plain = all(isinstance(dim, str) for dim in (name, *dims)) and all(type(size) is int for size in shape)
+        if not plain or dtype.kind not in KINDS or len(dims) != len(shape) or min(shape, default=0) < 0:
+            raise ValueError(f"{name}: not an array that is stored")
+        size = math.prod(shape) * dtype.itemsize
         found[name] = Field(tuple(dims), dtype, tuple(shape), offset, size)
         offset += size
-    return found
+    return found, offset
 
 
 def decode(content: bytes, wanted: bytes | None = None) -> Record:
@@ -120,8 +140,11 @@ def decode(content: bytes, wanted: bytes | None = None) -> Record:
     key = check(content)
     if wanted is not None and key != wanted:
         raise Damaged("a record bears another key than its place in the index")
-    first, second = (int.from_bytes(content[at : at + LENGTH], "little") for at in (HEAD, HEAD + LENGTH))
-    begin = HEAD + 2 * LENGTH + first
-    about = json.loads(content[begin : begin + second])
     arrays = {name: Labelled(field.dims, field.values(content)) for name, field in fields(content).items()}
+    try:
+        about = parse_json(_parts(content)[1])
+    except ValueError as error:
+        raise Damaged(f"a record's header is damaged ({error})") from None
+    if not isinstance(about, dict):
+        raise Damaged("a record's header is damaged (no table)")
     return Record(key, about, arrays)

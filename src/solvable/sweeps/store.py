@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from solvable.problems.foreign import one_line, parse_json, read_text
 from solvable.results.files import UNLIKE, make_directory, move, remove_unfinished, write_bytes
 from solvable.sweeps import segments
 from solvable.sweeps.records import Damaged, Record, check, decode, key_of
@@ -136,11 +137,11 @@ class Store:
 
     def _check_format(self, mark: Path) -> None:
         try:
-            found = json.loads(mark.read_text(encoding="utf-8"))["format"]
+            found = parse_json(read_text(mark))["format"]
         except (ValueError, KeyError, TypeError):
             raise ValueError(f"{mark}: is damaged; write {json.dumps({'format': FORMAT})} into it") from None
         if found != FORMAT:
-            raise ValueError(f"{self.directory}: a store of format {found}, this version reads {FORMAT}")
+            raise ValueError(f"{self.directory}: a store of format {one_line(found)}, this version reads {FORMAT}")
 
     def refresh(self) -> None:
         """See what other processes have written."""
