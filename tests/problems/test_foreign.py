@@ -183,3 +183,20 @@ def test_archived_rows_are_those_that_were_saved(tmp_path: Path) -> None:
         assert found.dtype == given.dtype
         assert found.flags.writeable
     assert os.listdir(tmp_path) == ["a.npz"]
+
+
+@pytest.mark.parametrize("name", ["macro", "meso", "empirical"])
+def test_whole_numbers_that_no_machine_counts_to(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    level = {"name": name, "max_steps": 2**63}
+    tables = {**json.loads(GOOD % '{"dim": 10}'), "level": level, "start": {"seed": 0}, "run": {"until": 1}}
+    (tmp_path / "a.json").write_text(json.dumps(tables))
+    assert main(["run", str(tmp_path / "a.json")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "max_steps: 9223372036854775808 given, must be less than" in line
+
+
+@pytest.mark.parametrize("values", [[1e308, -1e308], [1.7e308, 1.7e308], [1e200, 0.0], [1.3e154, 0.0]])
+def test_rows_too_large_to_square(values: list[float]) -> None:
+    rows = np.array([values, values[::-1], [0.0, 0.0]])
+    for given in (rows, -rows):
+        refused(lambda given=given: sv.Data(given).inputs, "^data: numbers too large to square$")

@@ -100,6 +100,8 @@ def test_records_that_are_some() -> None:
         lambda about: about["axes"][0].update(values=[]),
         lambda about: about["axes"][0].update(values=[[1, 2, 3, 4]]),
         lambda about: about["axes"][0].update(names=[]),
+        lambda about: about["axes"][0].update(names=[[1]]),
+        lambda about: about["axes"][0].update(values=[[1, {}, 3]]),
         lambda about: about.update(first=3),
         lambda about: about.update(first={"run": 3}),
         lambda about: about.pop("problem"),

@@ -86,17 +86,18 @@ class Data:
         shift = np.nan_to_num(np.asarray(self.rows[0], dtype=float))  # any point near the rows: sums then cancel less
         total, square = np.zeros(shift.size), np.zeros((shift.size, shift.size))
         step = max(1, CHUNK // shift.size)
-        for i in range(0, len(self.rows), step):
-            part = np.asarray(self.rows[i : i + step], dtype=float) - shift
-            if not np.isfinite(part).all():
-                raise ValueError(f"data: not finite between rows {i} and {i + len(part)}")
-            total += part.sum(axis=0)
-            with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are told at the end
+            for i in range(0, len(self.rows), step):
+                part = np.asarray(self.rows[i : i + step], dtype=float)
+                if not np.isfinite(part).all():
+                    raise ValueError(f"data: not finite between rows {i} and {i + len(part)}")
+                part = part - shift
+                total += part.sum(axis=0)
                 square += part.T @ part
-        mean = total / len(self.rows)
-        covariance = square / len(self.rows) - np.outer(mean, mean)
-        if not np.isfinite(covariance).all():
-            raise ValueError("data: numbers too large to square")
+            mean = total / len(self.rows)
+            covariance = square / len(self.rows) - np.outer(mean, mean)
+            if not np.isfinite(covariance).all() or not np.isfinite(np.trace(covariance)):
+                raise ValueError("data: numbers too large to square")
         return shift + mean, covariance
 
     @cached_property

@@ -200,6 +200,8 @@ def check_manifest(manifest: Record) -> None:
                 isinstance(one, list | tuple) for one in (*lists, *axis["values"])
             )
             plain &= len({len(one) for one in lists}) == 1 and len({len(one) for one in axis["values"]}) == 1
+            plain &= all(isinstance(name, str) for name in (*axis["names"], *axis["fields"]))
+            plain &= not any(isinstance(value, list | dict) for values in axis["values"] for value in values)
         points = math.prod(len(axis["values"][0]) for axis in axes)
         plain &= "problem" in about and keys is not None and keys.values.shape == (points, KEY)
         plain = plain and keys is not None and keys.values.dtype == np.uint8
