@@ -154,6 +154,19 @@ def test_a_store_that_is_open_sees_what_another_mended(tmp_path: Path) -> None:
     assert contents(other) == dict(zip(KEYS, RECORDS, strict=True))
 
 
+def test_a_file_that_is_open_may_be_replaced_by_a_sound_one(tmp_path: Path) -> None:
+    whole = sound(tmp_path / "store")
+    path = segment(tmp_path / "store")
+    flip(path, len(segments.MAGIC) + 50)
+    other = Store(tmp_path / "store")
+    with pytest.raises(Damaged, match="verify --repair"):
+        other.read(KEYS[0])
+    assert other.read(KEYS[1]).about == {"number": 1}  # it is open now
+    Store(tmp_path / "store").add(RECORDS)
+    assert path.read_bytes() == whole
+    assert other.read(KEYS[0]).about == {"number": 0}
+
+
 def test_a_file_of_the_same_name_is_not_trusted(tmp_path: Path) -> None:
     """The same records again, while a damaged file bears the name: it is replaced."""
     for damage in (lambda path: flip(path, 300), lambda path: path.write_bytes(path.read_bytes()[:-1])):

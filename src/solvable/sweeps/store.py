@@ -227,10 +227,19 @@ class Store:
         """KeyError where there is none, Damaged where it is not what was written."""
         try:
             return decode(self.encoded(key), key)
+        except Damaged:
+            self._open.pop(self._index[key].segment, None)  # another process may have mended it since we opened it
+        try:
+            return decode(self.encoded(key), key)
         except Damaged as error:
             path = self._segments / self._index[key].segment
-            hint = f"`solvable store verify --repair --store {self.directory}` sets it aside"
-            raise Damaged(f"{path}: {error}; {hint}") from None
+            raise Damaged(f"{path}: {error}; {self._remedy(path)}") from None
+
+    def _remedy(self, path: Path) -> str:
+        with suppress(FileNotFoundError):
+            if segments.inspect(path) is None:
+                return "the file is as it was written, but not by a sweep; move it away"
+        return f"`solvable store verify --repair --store {self.directory}` sets it aside"
 
     def encoded(self, key: bytes) -> bytes:
         for attempt in range(5):
