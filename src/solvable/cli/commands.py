@@ -10,6 +10,7 @@ import numpy as np
 
 from solvable.cli import figures
 from solvable.problems import InvalidProblem
+from solvable.problems.foreign import one_line
 
 PICTURES = (".png", ".pdf", ".svg")
 BAD_INPUT = (ValueError, KeyError, OSError)
@@ -30,7 +31,7 @@ def call(options: Namespace) -> int:
         return 2
     except BAD_INPUT as error:
         for line in explain(error):
-            print(f"solvable: {line}", file=sys.stderr)
+            print(f"solvable: {one_line(line)}", file=sys.stderr)
         return 2
 
 

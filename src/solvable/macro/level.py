@@ -18,6 +18,7 @@ from solvable.numerics import doubling, tsit5
 from solvable.numerics.threads import cores, one_blas_thread, pool
 from solvable.problems import Problem
 from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
+from solvable.results.sampling import check_whole
 
 METHODS = ("auto", "explicit", "exponential", "weights", "closed")
 BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
@@ -71,12 +72,7 @@ class Macro:
             value = getattr(self, field)
             if not isinstance(value, int | float) or not low <= value <= high:
                 raise ValueError(f"{field}: {value!r} given, must be between {low:g} and {high:g}")
-        for field, least in [("max_steps", 1), ("nodes", 16), ("node_seed", 0), ("threads", 1)]:
-            value = getattr(self, field)
-            if value is None and field == "threads":
-                continue
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{field}: {value!r} given, must be a whole number, at least {least}")
+        check_whole(self, max_steps=1, nodes=16, node_seed=0, threads=1)
         if self.nodes & (self.nodes - 1):
             raise ValueError(f"nodes: {self.nodes} given, must be a power of two")
         if self.method not in METHODS:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from solvable.papers.claims import Claim
 from solvable.plot import style
 from solvable.results import Ending, Trajectory
-from solvable.results.files import write_whole
+from solvable.results.files import make_directory, write_whole
 from solvable.sweeps import sweep
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def render(figure: PaperFigure, directory: Path, *, quick: bool, store: str | No
     with style():
         picture = figure.draw(data)
         name = figure.key.replace("/", "-")
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         writers: dict[str, Callable[[str], Any]] = {
             "png": lambda path: picture.savefig(path, format="png"),
             "pdf": lambda path: picture.savefig(path, format="pdf", metadata={"CreationDate": None}),

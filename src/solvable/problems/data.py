@@ -1,6 +1,7 @@
 """Inputs that come as rows: an array, a file or an iterator, with the covariance measured from them."""
 
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from solvable.problems.foreign import check_inflation, one_line
 from solvable.problems.inputs import Inputs, Spectrum
 from solvable.problems.powerlaw import PowerLawFit, fit_power_law
 
@@ -84,17 +86,18 @@ class Data:
         shift = np.nan_to_num(np.asarray(self.rows[0], dtype=float))  # any point near the rows: sums then cancel less
         total, square = np.zeros(shift.size), np.zeros((shift.size, shift.size))
         step = max(1, CHUNK // shift.size)
-        for i in range(0, len(self.rows), step):
-            part = np.asarray(self.rows[i : i + step], dtype=float) - shift
-            if not np.isfinite(part).all():
-                raise ValueError(f"data: not finite between rows {i} and {i + len(part)}")
-            total += part.sum(axis=0)
-            with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are told at the end
+            for i in range(0, len(self.rows), step):
+                part = np.asarray(self.rows[i : i + step], dtype=float)
+                if not np.isfinite(part).all():
+                    raise ValueError(f"data: not finite between rows {i} and {i + len(part)}")
+                part = part - shift
+                total += part.sum(axis=0)
                 square += part.T @ part
-        mean = total / len(self.rows)
-        covariance = square / len(self.rows) - np.outer(mean, mean)
-        if not np.isfinite(covariance).all():
-            raise ValueError("data: numbers too large to square")
+            mean = total / len(self.rows)
+            covariance = square / len(self.rows) - np.outer(mean, mean)
+            if not np.isfinite(covariance).all() or not np.isfinite(np.trace(covariance)):
+                raise ValueError("data: numbers too large to square")
         return shift + mean, covariance
 
     @cached_property
@@ -238,7 +241,7 @@ def _read(path: Path, name: str | None) -> np.ndarray:
     except _NoSuchArray as error:
         raise ValueError(str(error)) from None
     except Exception as error:  # what a damaged file makes NumPy raise is of many kinds
-        line = str(error).split("\n")[0]
+        line = one_line(str(error).split("\n")[0] or type(error).__name__)
         raise ValueError(f"data: {path} is not a readable {path.suffix} file of numbers ({line})") from None
 
 
@@ -248,12 +251,33 @@ class _NoSuchArray(Exception):
 
 def _read_archive(path: Path, name: str | None) -> np.ndarray:
     with path.open("rb") as file, np.lib.npyio.NpzFile(file, allow_pickle=False) as archive:
-        names = ", ".join(archive.files) or "nothing"
+        names = one_line(", ".join(archive.files[:100])) or "nothing"
         if name is None and len(archive.files) != 1:
             raise _NoSuchArray(f"array: is missing; {path} holds {names}")
         if name is not None and name not in archive.files:
             raise _NoSuchArray(f"array: {name!r} given, {path} holds {names}")
-        rows = archive[name or archive.files[0]]
-        if not isinstance(rows, np.ndarray):
-            raise TypeError("not an array")
-        return rows
+        chosen = name or archive.files[0]
+        assert archive.zip is not None
+        with archive.zip.open(f"{chosen}.npy" if f"{chosen}.npy" in archive.zip.namelist() else chosen) as stream:
+            return _read_array(stream, archive.zip.getinfo(stream.name).file_size, path.stat().st_size)
+
+
+def _read_array(stream: Any, inflated: int, size: int) -> np.ndarray:
+    """An array of an archive, whose header must ask for as many bytes as there are."""
+    check_inflation(inflated, size)
+    version = np.lib.format.read_magic(stream)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"an array in format {version}, must be (1, 0) or (2, 0)")
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read_header(stream)
+    if dtype.hasobject:
+        raise ValueError("Object arrays are not read")
+    if any(one < 0 for one in shape) or math.prod(shape) * dtype.itemsize != inflated - stream.tell():
+        raise ValueError(f"holds {inflated - stream.tell()} bytes, not an array of shape {shape} of {dtype}")
+    content = bytearray(inflated - stream.tell())
+    room = memoryview(content)
+    while read := stream.readinto(room):
+        room = room[read:]
+    if room:
+        raise ValueError("ends early")
+    return np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")

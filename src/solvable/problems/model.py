@@ -7,13 +7,19 @@ from typing import Annotated, Any, Self, get_args
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
+from solvable.problems.foreign import one_line
+
+MOST = 100  # mistakes that are told
+
 
 class InvalidProblem(ValueError):
     """A description that cannot be run. `problems` has one line per mistake: field, what was given, what is allowed."""
 
     def __init__(self, problems: list[str]) -> None:
-        self.problems = problems
-        super().__init__("\n".join(problems))
+        self.problems = [one_line(line) for line in problems[:MOST]]
+        if len(problems) > MOST:
+            self.problems.append(f"... and {len(problems) - MOST} more")
+        super().__init__("\n".join(self.problems))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.problems,)

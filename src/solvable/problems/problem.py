@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import Field
 
 from solvable.gaussian.units import Activation
+from solvable.problems.foreign import parse_json, parse_toml, read_text
 from solvable.problems.inputs import Inputs
 from solvable.problems.model import InvalidProblem, Model
 from solvable.problems.networks import Student, Target, Teacher
@@ -35,10 +36,7 @@ class Problem(Model):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        try:
-            return cls.from_mapping(_table(json.loads(text)))
-        except json.JSONDecodeError as error:
-            raise InvalidProblem([f"not valid JSON: {error}"]) from None
+        return cls.from_mapping(_table(_understood(parse_json, text)))
 
     def to_toml(self) -> str:
         import tomli_w
@@ -51,10 +49,7 @@ class Problem(Model):
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
-        try:
-            return cls.from_mapping(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as error:
-            raise InvalidProblem([f"not valid TOML: {error}"]) from None
+        return cls.from_mapping(_understood(parse_toml, text))
 
     def save(self, path: str | Path) -> None:
         """Write a .toml or .json file."""
@@ -78,14 +73,15 @@ SWEEP_TABLES = ("vary", "derive", "sweep", "recovery")
 def read_tables(path: Path) -> dict[str, Any]:
     """The content of a .toml or .json file as plain tables."""
     _check_suffix(path)
-    kind = "JSON" if path.suffix == ".json" else "TOML"
+    parse = parse_json if path.suffix == ".json" else parse_toml
+    return _table(_understood(lambda file: parse(read_text(file)), path, f"{path}: "), f"{path}: ")
+
+
+def _understood(read: Callable[[Any], Any], source: Any, name: str = "") -> Any:
     try:
-        text = path.read_text(encoding="utf-8")
-        return _table(json.loads(text) if kind == "JSON" else tomllib.loads(text))
-    except UnicodeDecodeError as error:
-        raise InvalidProblem([f"{path}: not a text file ({error.reason})"]) from None
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InvalidProblem([f"{path}: not valid {kind}: {error}"]) from None
+        return read(source)
+    except ValueError as error:
+        raise InvalidProblem([f"{name}{error}"]) from None
 
 
 def _check_suffix(path: Path) -> None:
@@ -93,7 +89,7 @@ def _check_suffix(path: Path) -> None:
         raise InvalidProblem([f"{path}: must end in .toml or .json"])
 
 
-def _table(content: Any) -> dict[str, Any]:
+def _table(content: Any, name: str = "") -> dict[str, Any]:
     if not isinstance(content, dict):
-        raise InvalidProblem([f"must be a table of fields, got {type(content).__name__}"])
+        raise InvalidProblem([f"{name}must be a table of fields, got {type(content).__name__}"])
     return content

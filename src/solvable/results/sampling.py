@@ -8,15 +8,20 @@ import numpy as np
 from solvable.numerics.random import child, seed_sequence
 from solvable.results.plan import Lane
 
+LARGEST = 2**63
+
 
 def check_whole(level: Any, **least: int) -> None:
-    """Raise unless these fields of a level are whole numbers, at least so large; `threads` may be None, `seed` a SeedSequence."""
+    """Raise unless these fields of a level are whole numbers, at least so large; `threads` may be None, `seed` a SeedSequence.
+    Compiled code counts in 64 bits; only seeds may be larger."""
     for name, low in least.items():
         value = getattr(level, name)
         if (name == "threads" and value is None) or (name == "seed" and isinstance(value, np.random.SeedSequence)):
             continue
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < low:
             raise ValueError(f"{name}: {value!r} given, must be a whole number, at least {low}")
+        if value >= LARGEST and "seed" not in name:
+            raise ValueError(f"{name}: {value!r} given, must be less than {LARGEST}")
         object.__setattr__(level, name, int(value))
 
 

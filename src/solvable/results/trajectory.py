@@ -9,7 +9,7 @@ import numpy as np
 
 from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
-from solvable.results import logs, observables, storage, summary
+from solvable.results import loading, logs, observables, storage, summary
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
 from solvable.results.plan import Threshold
@@ -318,13 +318,15 @@ class Trajectory:
         return observables.exponent(self.time, self.risk, begin, end, confidence)
 
     def save(self, path: str | Path) -> None:
-        """Write a NetCDF file; `Trajectory.load` reads it back."""
+        """Write a NetCDF file, with a checksum over all that it holds; `Trajectory.load` reads it back."""
         storage.write(self.data, path)
 
     @classmethod
     def load(cls, path: str | Path, problem: Problem | None = None) -> Self:
-        """Read a file. Problems with activations or targets of your own are not in files: pass the same one again."""
-        return cls(**storage.read(path, problem))
+        """Read a file. Problems with activations or targets of your own are not in files: pass the same one again. ValueError for
+        a file that holds no trajectory or was changed since it was written, as its checksum tells; files from before there was one
+        load with a warning."""
+        return cls(**loading.read(path, problem))
 
     @classmethod
     def from_weights(

@@ -61,8 +61,16 @@ class Range(Model):
 
 
 def read(path: str | Path) -> Sweep:
-    """Plan the sweep of a .toml or .json file."""
-    path = Path(path)
+    """Plan the sweep of a .toml or .json file; InvalidProblem, with one line for each mistake, where there is none in it."""
+    try:
+        return _planned(Path(path))
+    except InvalidProblem:
+        raise
+    except ValueError as error:  # which may quote names of the file
+        raise InvalidProblem([str(error)]) from None
+
+
+def _planned(path: Path) -> Sweep:
     tables = read_tables(path)
     known = (*Problem.model_fields, *RUN_TABLES, *SWEEP_TABLES)
     unknown = [

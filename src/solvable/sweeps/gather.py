@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -74,12 +75,13 @@ class Cells(BackendArray):
     def _values(self, key: bytes) -> np.ndarray | None:
         try:
             content = self._store.encoded(key)
-            check(content)
+            if check(content) != key:
+                raise Damaged("a record bears another key than its place in the index")
             field = fields(content).get(self._name)
+            return None if field is None else field.values(content)
         except (Damaged, KeyError) as error:
             _warn(error)
             return None
-        return None if field is None else field.values(content)
 
 
 def _warn(error: Exception) -> None:
@@ -88,6 +90,7 @@ def _warn(error: Exception) -> None:
 
 def dataset(store: Records, manifest: Record) -> xarray.Dataset:
     """One dimension for each axis, then those within a point. `done` tells which points are there, `failure` why others are not."""
+    check_manifest(manifest)
     axes = manifest.about["axes"]
     shape = tuple(len(axis["values"][0]) for axis in axes)
     dims = [axis["dim"] for axis in axes]
@@ -185,6 +188,29 @@ def _failures(store: Records, names: list[bytes | None], done: np.ndarray) -> np
     return texts
 
 
+def check_manifest(manifest: Record) -> None:
+    """Damaged, unless a record describes a sweep: its checksum tells that it is as written, not by whom."""
+    about, keys = manifest.about, manifest.arrays.get("keys")
+    try:
+        axes = about["axes"]
+        plain = isinstance(about["title"], str) and isinstance(about["first"].get("run", {}), dict)
+        for axis in axes:
+            lists = (axis["names"], axis["fields"], axis["values"])
+            plain &= isinstance(axis["dim"], str) and all(
+                isinstance(one, list | tuple) for one in (*lists, *axis["values"])
+            )
+            plain &= len({len(one) for one in lists}) == 1 and len({len(one) for one in axis["values"]}) == 1
+            plain &= all(isinstance(name, str) for name in (*axis["names"], *axis["fields"]))
+            plain &= not any(isinstance(value, list | dict) for values in axis["values"] for value in values)
+        points = math.prod(len(axis["values"][0]) for axis in axes)
+        plain &= "problem" in about and keys is not None and keys.values.shape == (points, KEY)
+        plain = plain and keys is not None and keys.values.dtype == np.uint8
+    except (KeyError, TypeError, AttributeError, IndexError):
+        plain = False
+    if not plain:
+        raise Damaged(f"sweep {manifest.key.hex()[16:28]}: its record does not describe a sweep")
+
+
 def keys_in(manifest: Record) -> list[bytes]:
     """Of the points of a sweep."""
     return [cell.tobytes() for cell in manifest.arrays["keys"].values if cell.any()]
@@ -193,6 +219,8 @@ def keys_in(manifest: Record) -> list[bytes]:
 def sweeps_in(store: Records) -> list[Record]:
     """The manifests of all sweeps in a store."""
     found = [store.read(key) for key in store.keys() if key.startswith(MANIFEST)]  # noqa: SIM118
+    for one in found:
+        check_manifest(one)
     return sorted(found, key=lambda record: (record.about["title"], record.key))
 
 

@@ -9,6 +9,8 @@ Everything is little-endian. Equal results of one kind of machine have equal byt
 
 import hashlib
 import json
+import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,9 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from solvable.problems.foreign import parse_json
+
 KEY, LENGTH, DIGEST = 32, 8, 32
 HEAD = KEY + LENGTH
 MANIFEST = b"sweep:  "  # how the keys of sweeps themselves begin
+_LAYOUT = b"\0\0\0\0["  # how a layout begins, after the last bytes of the lengths before it
 KINDS = "biufU"  # of arrays: truth values, numbers and text
 
 
@@ -72,6 +77,12 @@ def check(content: bytes) -> bytes:
     return bytes(content[:KEY])
 
 
+def next_record(content: bytes, at: int) -> int:
+    """Where a record may begin, from `at` on; -1 if nowhere. Every layout is a list, behind a length below 2^32."""
+    bracket = content.find(_LAYOUT, at + HEAD + 2 * LENGTH - len(_LAYOUT) + 1)
+    return bracket if bracket < 0 else bracket + len(_LAYOUT) - 1 - HEAD - 2 * LENGTH
+
+
 class Field(NamedTuple):
     """Where an array is within a record, and what."""
 
@@ -82,36 +93,58 @@ class Field(NamedTuple):
     size: int
 
     def values(self, content: bytes) -> np.ndarray:
-        count = int(np.prod(self.shape, dtype=np.int64))
-        array = np.frombuffer(content, self.dtype, count, self.offset).reshape(self.shape)
+        array = np.frombuffer(content, self.dtype, math.prod(self.shape), self.offset).reshape(self.shape)
+        if self.dtype.kind == "U":
+            letters = np.frombuffer(content, "<u4", self.size // 4, self.offset)
+            if letters.max(initial=0) > sys.maxunicode:
+                raise Damaged("a record's text is damaged")
         return array.astype(self.dtype.newbyteorder("="), copy=False)
 
 
 def fields(content: bytes) -> dict[str, Field]:
     """The arrays of an encoded record, unread and unchecked. Many records have the same ones: they are parsed once."""
-    first, second = (int.from_bytes(content[at : at + LENGTH], "little") for at in (HEAD, HEAD + LENGTH))
-    begin = HEAD + 2 * LENGTH
+    layout, _, begin = _parts(content)
     try:
-        return _parse(content[begin : begin + first], begin + first + second)
+        found, end = _parse(layout, begin)
     except (ValueError, TypeError):
         raise Damaged("a record's header is damaged") from None
-
-
-@lru_cache(maxsize=1024)
-def _parse(layout: bytes, offset: int) -> dict[str, Field]:
-    found = {}
-    for name, dims, kind, shape in json.loads(layout):
-        dtype = np.dtype(kind)
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        found[name] = Field(tuple(dims), dtype, tuple(shape), offset, size)
-        offset += size
+    if end != len(content) - DIGEST:
+        raise Damaged("a record's arrays are not as long as its header says")
     return found
 
 
-def decode(content: bytes) -> Record:
-    key = check(content)
+def _parts(content: bytes) -> tuple[bytes, bytes, int]:
+    """Layout and header, still as text, and where the arrays begin."""
     first, second = (int.from_bytes(content[at : at + LENGTH], "little") for at in (HEAD, HEAD + LENGTH))
-    begin = HEAD + 2 * LENGTH + first
-    about = json.loads(content[begin : begin + second])
+    begin = HEAD + 2 * LENGTH
+    return content[begin : begin + first], content[begin + first : begin + first + second], begin + first + second
+
+
+@lru_cache(maxsize=1024)
+def _parse(layout: bytes, offset: int) -> tuple[dict[str, Field], int]:
+    """The arrays, and where the last one ends."""
+    found = {}
+    for name, dims, kind, shape in parse_json(layout):
+        dtype = np.dtype(kind) if isinstance(kind, str) and kind[:1] in ("<", "|") else np.dtype(object)
+        plain = all(isinstance(dim, str) for dim in (name, *dims)) and all(type(size) is int for size in shape)
+        if not plain or dtype.kind not in KINDS or len(dims) != len(shape) or min(shape, default=0) < 0:
+            raise ValueError(f"{name}: not an array that is stored")
+        size = math.prod(shape) * dtype.itemsize
+        found[name] = Field(tuple(dims), dtype, tuple(shape), offset, size)
+        offset += size
+    return found, offset
+
+
+def decode(content: bytes, wanted: bytes | None = None) -> Record:
+    """The record; Damaged where it is not what was written, or another than the one wanted."""
+    key = check(content)
+    if wanted is not None and key != wanted:
+        raise Damaged("a record bears another key than its place in the index")
     arrays = {name: Labelled(field.dims, field.values(content)) for name, field in fields(content).items()}
+    try:
+        about = parse_json(_parts(content)[1])
+    except ValueError as error:
+        raise Damaged(f"a record's header is damaged ({error})") from None
+    if not isinstance(about, dict):
+        raise Damaged("a record's header is damaged (no table)")
     return Record(key, about, arrays)

@@ -5,12 +5,12 @@ magic | record | record | ... | index: (key, offset, length) of each | offset of
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from solvable.results.files import write_bytes
-from solvable.sweeps.records import DIGEST, HEAD, KEY, LENGTH, Damaged, check
+from solvable.results.files import sync, write_bytes
+from solvable.sweeps.records import DIGEST, HEAD, KEY, LENGTH, Damaged, check, next_record
 
 MAGIC = b"solvable records, format 1\n"
 SUFFIX = ".seg"
@@ -27,15 +27,22 @@ class Place(NamedTuple):
 
 
 class Salvage(NamedTuple):
-    """The sound records of a damaged segment, and how many are lost (at least: where the index is lost too, those behind the
-    first damaged record are not seen)."""
+    """The sound records of a damaged segment in their order, and how many are lost (at least: where the index is lost too, nobody
+    knows how many there were)."""
 
     good: list[bytes]
     lost: int
 
 
-def write(directory: Path, records: Iterable[bytes]) -> tuple[str, int, dict[bytes, Place]]:
-    """Write encoded records as one segment; when this returns they are on the disk. Its name and size, and where they are."""
+class Built(NamedTuple):
+    """A segment before it is a file."""
+
+    name: str
+    content: bytes
+    places: dict[bytes, Place]
+
+
+def build(records: Iterable[bytes]) -> Built:
     parts, entries, offset = [MAGIC], [], len(MAGIC)
     for record in records:
         parts.append(record)
@@ -44,10 +51,29 @@ def write(directory: Path, records: Iterable[bytes]) -> tuple[str, int, dict[byt
     index = b"".join(key + at.to_bytes(LENGTH, "little") + size.to_bytes(LENGTH, "little") for key, at, size in entries)
     index += offset.to_bytes(LENGTH, "little")
     content = b"".join([*parts, index, hashlib.sha256(index).digest()])
-    name = hashlib.sha256(content).hexdigest()[:32] + SUFFIX
-    if not (directory / name).exists():
-        write_bytes(directory / name, content)
-    return name, len(content), {key: Place(name, at, size) for key, at, size in entries}
+    name = _name_of(content)
+    return Built(name, content, {key: Place(name, at, size) for key, at, size in entries})
+
+
+def _name_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32] + SUFFIX
+
+
+def write(directory: Path, built: Built) -> None:
+    """When this returns, the segment is on the disk. A file that bears its name is replaced, unless it has the same bytes."""
+    path = directory / built.name
+    if holds(path, built.content):
+        sync(directory)  # who wrote it may not have come to this
+    else:
+        write_bytes(path, built.content)
+
+
+def holds(path: Path, content: bytes) -> bool:
+    """Whether a file has exactly these bytes."""
+    try:
+        return path.stat().st_size == len(content) and path.read_bytes() == content
+    except FileNotFoundError:
+        return False
 
 
 def read_index(path: Path) -> dict[bytes, Place]:
@@ -63,9 +89,11 @@ def read_index(path: Path) -> dict[bytes, Place]:
             raise Damaged(f"{path.name}: its index is damaged")
         file.seek(begin)
         table = file.read(size - FOOT - begin)
-    if hashlib.sha256(table + foot[:LENGTH]).digest() != foot[LENGTH:]:
+    places = _entries(path.name, table)
+    inside = all(len(MAGIC) <= one.offset and one.offset + one.length <= begin for one in places.values())
+    if not inside or hashlib.sha256(table + foot[:LENGTH]).digest() != foot[LENGTH:]:
         raise Damaged(f"{path.name}: its index is damaged")
-    return _entries(path.name, table)
+    return places
 
 
 def _entries(name: str, table: bytes) -> dict[bytes, Place]:
@@ -99,16 +127,29 @@ class Reader:
 
 
 def inspect(path: Path) -> Salvage | None:
-    """None for a sound segment; else what can be saved, by the index where that is sound and from record to record where not."""
+    """None for a sound segment; else what can be saved."""
     content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest()[:32] + SUFFIX == path.name:
+    if _name_of(content) == path.name:
         return None
+    good = list(_sound_records(content))
+    if build(good).name == path.name:  # the damage is not in the records
+        return Salvage(good, 0)
     try:
-        spans = [(place.offset, place.offset + place.length) for place in read_index(path).values()]
+        return Salvage(good, max(len(read_index(path)) - len(good), 0))
     except Damaged:
-        return _walk(content)
-    good = [content[begin:end] for begin, end in spans if _is_sound(content[begin:end])]
-    return Salvage(good, len(spans) - len(good))
+        return Salvage(good, 1)
+
+
+def _sound_records(content: bytes) -> Iterator[bytes]:
+    """All records whose checksum fits, wherever they begin: bytes may have been lost or added before them."""
+    at = 0
+    while (at := next_record(content, at)) >= 0:
+        end = at + HEAD + _number(content[at + KEY : at + HEAD]) + DIGEST
+        if end <= len(content) and _is_sound(content[at:end]):
+            yield content[at:end]
+            at = end
+        else:
+            at += 1
 
 
 def _is_sound(record: bytes) -> bool:
@@ -117,18 +158,3 @@ def _is_sound(record: bytes) -> bool:
     except Damaged:
         return False
     return True
-
-
-def _walk(content: bytes) -> Salvage:
-    """Records one after the other, by their own lengths, as far as they are sound."""
-    good, at = [], len(MAGIC)
-    while at + HEAD + DIGEST <= len(content):
-        end = at + HEAD + _number(content[at + KEY : at + HEAD]) + DIGEST
-        if not _is_sound(content[at:end]):
-            break
-        good.append(content[at:end])
-        at = end
-    rest = content[at:]  # the index of all records, a little damaged, if they were all sound
-    if good and len(rest) == len(good) * ENTRY + FOOT:
-        return Salvage(good, int(_number(rest[-FOOT:-DIGEST]) != at and rest[:KEY] != good[0][:KEY]))
-    return Salvage(good, 1)

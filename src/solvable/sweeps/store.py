@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from solvable.results.files import write_bytes
+from solvable.problems.foreign import one_line, parse_json, read_text
+from solvable.results.files import UNLIKE, make_directory, move, remove_unfinished, write_bytes
 from solvable.sweeps import segments
 from solvable.sweeps.records import Damaged, Record, check, decode, key_of
 from solvable.sweeps.segments import SUFFIX, Place
@@ -107,6 +108,7 @@ class Store:
     def __init__(self, directory: str | Path, *, create: bool = True) -> None:
         self.directory = Path(directory)
         self._segments = self.directory / "segments"
+        self._aside = self.directory / "damaged"
         mark = self.directory / "store.json"
         if not mark.is_file():
             if not create:
@@ -114,7 +116,7 @@ class Store:
                 raise FileNotFoundError(2, what, str(self.directory))
             if self.directory.exists() and any(self.directory.iterdir()) and not self._segments.is_dir():
                 raise ValueError(f"{self.directory}: holds other files, must be a store or an empty or new directory")
-            self._segments.mkdir(parents=True, exist_ok=True)
+            make_directory(self._segments)
             write_bytes(mark, (json.dumps({"format": FORMAT}) + "\n").encode())
         self._check_format(mark)
         self._known: dict[str, dict[bytes, Place]] = {}  # what each segment holds
@@ -122,8 +124,10 @@ class Store:
         self._sizes: dict[str, int] = {}
         self._own: list[str] = []  # segments that this process wrote
         self._open: dict[str, segments.Reader] = {}
-        self._broken: set[str] = set()  # segments without a readable index
+        self._broken: dict[str, os.stat_result] = {}  # segments without a readable index, as they were then
         self.refresh()
+        for directory in (self.directory, self._segments, self._aside):
+            remove_unfinished(directory, STALE)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.directory,)
@@ -133,40 +137,45 @@ class Store:
 
     def _check_format(self, mark: Path) -> None:
         try:
-            found = json.loads(mark.read_text(encoding="utf-8"))["format"]
+            found = parse_json(read_text(mark))["format"]
         except (ValueError, KeyError, TypeError):
             raise ValueError(f"{mark}: is damaged; write {json.dumps({'format': FORMAT})} into it") from None
         if found != FORMAT:
-            raise ValueError(f"{self.directory}: a store of format {found}, this version reads {FORMAT}")
+            raise ValueError(f"{self.directory}: a store of format {one_line(found)}, this version reads {FORMAT}")
 
     def refresh(self) -> None:
         """See what other processes have written."""
-        there = {entry.name: entry for entry in os.scandir(self._segments)}
-        self._forget(self._known.keys() - there.keys())  # compacted by another process
-        self._broken &= there.keys()
-        for name, entry in there.items():
-            if name.endswith(SUFFIX) and name not in self._known and name not in self._broken:
+        there = {entry.name for entry in os.scandir(self._segments)}
+        self._forget(self._known.keys() - there)  # compacted by another process
+        self._broken = {name: was for name, was in self._broken.items() if name in there and self._is_same(name, was)}
+        for name in there - self._known.keys() - self._broken.keys():
+            if name.endswith(SUFFIX):
                 self._take(name)
-            elif name.endswith(".part"):
-                with suppress(OSError):
-                    if time.time() - entry.stat().st_mtime > STALE:
-                        os.unlink(entry.path)
+
+    def _is_same(self, name: str, was: os.stat_result) -> bool:
+        """Whether a segment is still the file that it was: another process may have mended it."""
+        with suppress(OSError):
+            now = (self._segments / name).stat()
+            return (now.st_ino, now.st_size, now.st_mtime_ns) == (was.st_ino, was.st_size, was.st_mtime_ns)
+        return False
 
     def _take(self, name: str) -> None:
+        path = self._segments / name
         try:
-            held = segments.read_index(self._segments / name)
-            self._learn(name, (self._segments / name).stat().st_size, held)
+            found = path.stat()
+            try:
+                self._learn(name, found.st_size, segments.read_index(path))
+            except Damaged:
+                self._broken[name] = found
         except OSError as error:
             if error.errno not in GONE:  # compacted between listing and reading
                 raise
-        except Damaged:
-            self._broken.add(name)
 
     def _learn(self, name: str, size: int, held: dict[bytes, Place]) -> None:
         self._sizes[name] = size
         self._known[name] = held
         for key, place in held.items():
-            if key not in self._index or place.segment < self._index[key].segment:
+            if key not in self._index or place.segment <= self._index[key].segment:
                 self._index[key] = place
 
     def _forget(self, names: Set[str]) -> None:
@@ -181,9 +190,20 @@ class Store:
             self._index |= self._known[name]
 
     def _write(self, records: Iterable[bytes]) -> str:
-        name, size, held = segments.write(self._segments, records)
-        self._learn(name, size, held)
-        self._own.append(name)
+        built = segments.build(records)
+        segments.write(self._segments, built)
+        self._open.pop(built.name, None)  # it may have been a damaged file of this name
+        self._broken.pop(built.name, None)
+        self._learn(built.name, len(built.content), built.places)
+        self._own.append(built.name)
+        return built.name
+
+    def _write_checked(self, records: Iterable[bytes]) -> str:
+        """Write and read back, before what the records were taken from may go."""
+        name = self._write(records)
+        if segments.inspect(self._segments / name) is not None:
+            self._forget({name})
+            raise OSError(errno.EIO, UNLIKE, str(self._segments / name))
         return name
 
     def add(self, records: Iterable[bytes]) -> None:
@@ -206,11 +226,20 @@ class Store:
     def read(self, key: bytes) -> Record:
         """KeyError where there is none, Damaged where it is not what was written."""
         try:
-            return decode(self.encoded(key))
+            return decode(self.encoded(key), key)
+        except Damaged:
+            self._open.pop(self._index[key].segment, None)  # another process may have mended it since we opened it
+        try:
+            return decode(self.encoded(key), key)
         except Damaged as error:
             path = self._segments / self._index[key].segment
-            hint = f"`solvable store verify --repair --store {self.directory}` sets it aside"
-            raise Damaged(f"{path}: {error}; {hint}") from None
+            raise Damaged(f"{path}: {error}; {self._remedy(path)}") from None
+
+    def _remedy(self, path: Path) -> str:
+        with suppress(FileNotFoundError):
+            if segments.inspect(path) is None:
+                return "the file is as it was written, but not by a sweep; move it away"
+        return f"`solvable store verify --repair --store {self.directory}` sets it aside"
 
     def encoded(self, key: bytes) -> bytes:
         for attempt in range(5):
@@ -238,27 +267,35 @@ class Store:
         self.refresh()
         names = set(self._known) if keys is None else {self._index[key].segment for key in keys if key in self._index}
         found = []
-        for name in sorted(names | self._broken):
+        for name in sorted(names | self._broken.keys()):
             try:
                 salvage = segments.inspect(self._segments / name)
             except FileNotFoundError:
                 continue
             if salvage is not None:
-                found.append(Damage(name, salvage.lost, len(salvage.good)))
                 if repair:
                     self._set_aside(name, salvage.good)
+                found.append(Damage(name, salvage.lost, len(salvage.good)))
         return found
 
     def _set_aside(self, name: str, good: list[bytes]) -> None:
-        """Write what is sound in a damaged segment anew, and move it out of the way."""
-        if good:
-            self._write(good)
-        aside = self.directory / "damaged"
-        aside.mkdir(exist_ok=True)
+        """Write what is sound in a damaged segment anew and read it back; then move the damaged one out of the way. Where nothing
+        is lost, the new one bears the same name and takes its place."""
+        make_directory(self._aside)
+        damaged, aside = self._segments / name, self._aside / name
         with suppress(FileNotFoundError):  # another process did it
-            os.replace(self._segments / name, aside / name)
-        self._broken.discard(name)
+            if good and segments.build(good).name == name:
+                write_bytes(aside, damaged.read_bytes())
+                self._write_checked(good)
+                return
+            if good:
+                self._write_checked(good)
+            move(damaged, aside)
+            if segments.inspect(aside) is None:  # another process had mended it
+                move(aside, damaged)
+        self._broken.pop(name, None)
         self._forget({name})
+        self.refresh()
 
     def compact(self) -> int:
         """Join small segments; how many were."""
@@ -285,10 +322,8 @@ class Store:
                 continue
         if len(whole) < 2:
             return 0
-        made = self._write(records[key] for key in sorted(records))
         try:
-            if segments.inspect(self._segments / made) is not None:  # a damaged one bears its name
-                return 0
+            made = self._write_checked(records[key] for key in sorted(records))
         except FileNotFoundError:  # joined by another process already: it may have the others too
             return 0
         old = set(whole) - {made}

@@ -1,0 +1,160 @@
+"""Trajectories from NetCDF files. Files may come from anyone: everything is checked before a trajectory is made of it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from solvable.problems import InvalidProblem, Problem
+from solvable.problems.foreign import one_line, parse_json
+from solvable.results import netcdf
+from solvable.results.clock import Clock
+from solvable.results.ending import Ending
+from solvable.results.plan import WATCHABLE, Threshold
+from solvable.results.storage import DIMENSIONS, FORMAT, OPTIONAL, RUN_ARRAYS, SAMPLE_ARRAYS
+
+TEXTS = ("start_hash", "ending")
+
+
+def read(path: str | Path, problem: Problem | None = None) -> dict[str, Any]:
+    """The fields of the trajectory in a file; `problem` where the file cannot hold it. ValueError, in one line, where it holds
+    none. Files of format 1 have no checksum and load with a warning."""
+    content = netcdf.read(path)
+    try:
+        _check_format(path, content)
+        found = _problem(content.attributes, problem)
+        return _fields(content, found)
+    except _Missing as error:
+        raise ValueError(f"{path}: not a trajectory, {error} is missing") from None
+    except InvalidProblem as error:
+        raise ValueError(f"{path}: its problem is not valid: {one_line('; '.join(error.problems))}") from None
+    except MemoryError:
+        raise ValueError(f"{path}: needs more memory than there is") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {one_line(error)}") from None
+
+
+class _Missing(Exception):
+    pass
+
+
+def _check_format(path: str | Path, content: netcdf.Content) -> None:
+    found = content.attributes.get("format")
+    if found not in (1, FORMAT):
+        raise ValueError(f"not a trajectory of format {FORMAT}")
+    if found != 1 and not content.sealed:
+        raise ValueError("was changed since it was written: its checksum is missing")
+    if not content.sealed:
+        warnings.warn(
+            f"{path}: was written before files had a checksum, so that changes are not seen; save it again to add one",
+            stacklevel=4,
+        )
+
+
+def _text(attributes: dict[str, Any], name: str) -> str:
+    if name not in attributes:
+        raise _Missing(name)
+    if not isinstance(attributes[name], str):
+        raise ValueError(f"{name}: {type(attributes[name]).__name__} given, must be text")
+    return str(attributes[name])
+
+
+def _parsed(attributes: dict[str, Any], name: str, *kinds: type[Any]) -> Any:
+    try:
+        content = parse_json(_text(attributes, name))
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    if not isinstance(content, kinds):
+        raise ValueError(f"{name}: {type(content).__name__} given, must be a {kinds[0].__name__}")
+    return content
+
+
+def _problem(attributes: dict[str, Any], given: Problem | None) -> Problem:
+    text, known = _text(attributes, "problem"), _text(attributes, "problem_hash")
+    if given is None:
+        if '"custom"' in text:
+            raise ValueError("was computed with a function of one's own, which files do not hold; pass problem=...")
+        return Problem.from_json(text)
+    if given.hash != known:
+        raise ValueError("was computed for another problem than the one given")
+    return given
+
+
+def _fields(content: netcdf.Content, problem: Problem) -> dict[str, Any]:
+    from solvable.results.trajectory import Blocks
+
+    attributes, arrays = content.attributes, content.arrays
+    unit = _text(attributes, "unit")
+    Clock(problem, unit)
+    names = _parsed(attributes, "labels", list)
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError("labels: must be names")
+    labels = {name: _found(arrays, name) for name in names}
+    _check_shapes(arrays, problem, labels)
+    blocks = None
+    if "block_student_overlap" in arrays:
+        student, cross = (arrays[f"block_{name}_overlap"].swapaxes(1, 2) for name in ("student", "cross"))
+        blocks = Blocks(student, cross)
+    return {
+        "problem": problem,
+        "level": _text(attributes, "level"),
+        "settings": _parsed(attributes, "settings", dict),
+        "alpha": arrays["alpha"],
+        "end_blocks": Blocks(arrays["end_block_student_overlap"], arrays["end_block_cross_overlap"]),
+        "endings": np.array([_ending(name) for name in arrays["ending"]], dtype=np.int64),
+        "blocks": blocks,
+        "stop": _threshold(attributes),
+        "unit": unit,
+        "labels": labels,
+        **{name: arrays[name] for name in RUN_ARRAYS if name != "endings"},
+        **{name: arrays[name] for name in SAMPLE_ARRAYS if name in arrays},
+    }
+
+
+def _found(arrays: dict[str, np.ndarray], name: str) -> np.ndarray:
+    if name not in arrays:
+        raise _Missing(name)
+    return arrays[name]
+
+
+def _check_shapes(arrays: dict[str, np.ndarray], problem: Problem, labels: dict[str, np.ndarray]) -> None:
+    """That all variables are there, are of the right kind, and have as many runs, times and units as they must."""
+    sizes = {
+        "student": problem.student.width, "teacher": problem.teacher.width, "block": problem.inputs.blocks,
+    }  # fmt: skip
+    wanted = {name: dims for name, dims in DIMENSIONS.items() if name not in OPTIONAL or name in arrays}
+    if {"block_student_overlap", "block_cross_overlap"} & wanted.keys():
+        wanted |= {f"block_{name}_overlap": DIMENSIONS[f"block_{name}_overlap"] for name in ("student", "cross")}
+    for name, dims in [*wanted.items(), *((name, ("run",)) for name in labels)]:
+        values = _found(arrays, name)
+        kinds = "O" if name in TEXTS else "iu" if name == "nfev" else "iufbO" if name in labels else "f"
+        if values.dtype.kind not in kinds:
+            raise ValueError(one_line(f"{name}: an array of {values.dtype}, not of what a trajectory has there"))
+        pairs = zip(dims, values.shape, strict=False)
+        expected = tuple(sizes.setdefault(dim.rstrip("_"), size) for dim, size in pairs)
+        if values.ndim != len(dims) or values.shape != expected:
+            raise ValueError(one_line(f"{name}: shape {values.shape}, must be {dims}, as {expected}"))
+    if not sizes["run"] or not sizes["time"]:
+        raise ValueError("holds no run")
+
+
+def _ending(name: str) -> int:
+    try:
+        return Ending[name.upper()]
+    except KeyError:
+        raise ValueError(f"ending: {name!r} is none") from None
+
+
+def _threshold(attributes: dict[str, Any]) -> Threshold | None:
+    found = _parsed(attributes, "stop", dict, type(None))
+    if found is None:
+        return None
+    level = found.get("level")
+    plain = found.keys() == {"quantity", "level", "falls", "relative"} and found["quantity"] in WATCHABLE
+    if not plain or not isinstance(level, int | float) or not 0 <= level < math.inf:
+        raise ValueError("stop: is no threshold")
+    return Threshold(str(found["quantity"]), level, bool(found["falls"]), bool(found["relative"]))
