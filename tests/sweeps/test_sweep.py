@@ -594,3 +594,53 @@ def test_rows_of_files_do_not_travel(tmp_path: Path) -> None:
     again = pickle.loads(pickle.dumps(data))
     assert np.array_equal(again.rows, rows)
     assert again.fingerprint == mark
+
+
+def test_a_store_knows_functions_from_each_other(small: sv.Problem, tmp_path: Path) -> None:
+    """They agree wherever values were compared; the second is not given the first one's numbers."""
+
+    def risk(function: Any, store: Any) -> float:
+        problem = small.replace(teacher__target=sv.Target("cube", 1, function))
+        swept = sv.sweep(problem, {"student.width": [2]}, sv.Macro(), 0.1, store=store, workers=0)
+        return float(swept.data["start_risk"].values.item())
+
+    def free(z: np.ndarray) -> np.ndarray:
+        return z[:, 0] ** 3
+
+    def clipped(z: np.ndarray) -> np.ndarray:
+        return np.clip(z[:, 0], -3, 3) ** 3
+
+    assert risk(clipped, None) != risk(free, None)
+    assert risk(free, tmp_path / "store") == risk(free, None)
+    assert risk(clipped, tmp_path / "store") == risk(clipped, None)
+    assert len(Store(tmp_path / "store")) == 4  # two results, two sweeps
+
+
+def test_a_store_refuses_functions_that_it_cannot_know_again(small: sv.Problem, tmp_path: Path) -> None:
+    hidden = np.frompyfunc(lambda z: float(z) ** 3, 1, 1)
+
+    def target(version: str | None = None) -> sv.Target:
+        return sv.Target("cube", 1, lambda z: hidden(z[:, 0]).astype(float), version=version)
+
+    options: dict[str, Any] = {"level": sv.Macro(nodes=256), "until": 0.1, "workers": 0}
+    vary = {"student.width": [2]}
+    with pytest.raises(ValueError, match=r"teacher.target: the function 'cube' .* hides its code.* version='1'"):
+        sv.sweep(small.replace(teacher__target=target()), vary, store=tmp_path / "store", **options)
+    assert not (tmp_path / "store").exists()
+    assert sv.sweep(small.replace(teacher__target=target()), vary, store=None, **options).status.done == 1
+    for _ in range(2):
+        sv.sweep(small.replace(teacher__target=target("1")), vary, store=tmp_path / "store", **options)
+    assert len(Store(tmp_path / "store")) == 2
+    sv.sweep(small.replace(teacher__target=target("2")), vary, store=tmp_path / "store", **options)
+    assert len(Store(tmp_path / "store")) == 4
+
+
+def test_functions_that_changed_are_refused(small: sv.Problem) -> None:
+    scope: dict[str, Any] = {"k": 1.0, "__name__": "__main__"}
+    exec("def f(z):\n    return k * z[:, 0]", scope)
+    problem = small.replace(teacher__target=sv.Target("line", 1, scope["f"]))
+    options: dict[str, Any] = {"level": sv.Macro(nodes=256), "until": 0.1, "workers": 0, "store": None}
+    sv.sweep(problem, {"student.width": [2]}, **options)
+    scope["k"] = 2.0
+    with pytest.raises(ValueError, match=r"teacher.target: 'line': has changed since it was made"):
+        sv.sweep(problem, {"student.width": [2]}, **options)

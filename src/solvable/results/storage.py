@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,6 +85,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "format": FORMAT,
         "problem": t.problem.to_json(),
         "problem_hash": t.problem.hash,
+        "problem_likeness": t.problem.likeness,
         "level": t.level,
         "settings": json.dumps(t.settings, sort_keys=True),
         "unit": t.unit,
@@ -154,6 +156,12 @@ def _problem(path: str | Path, attributes: dict[str, Any], given: Problem | None
                 f"{path}: was computed with a function of one's own, which files do not hold; pass problem=..."
             )
         return Problem.from_json(attributes["problem"])
-    if given.hash != attributes["problem_hash"]:
+    if given.likeness != attributes.get("problem_likeness", attributes["problem_hash"]):
         raise ValueError(f"{path}: was computed for another problem than the one given")
+    if given.hash != attributes["problem_hash"]:
+        warnings.warn(
+            f"{path}: the functions given agree in values with those it was computed with, but not in code or version (or "
+            f"another Python or solvable wrote it); they are taken as given",
+            stacklevel=4,
+        )
     return given

@@ -18,6 +18,7 @@ from solvable.results.progress import meter
 from solvable.results.running import check_level
 from solvable.sweeps.drive import Driver
 from solvable.sweeps.engines import Task, choose, work
+from solvable.sweeps.functions import Functions
 from solvable.sweeps.grid import Grid, Point, Rule
 from solvable.sweeps.measures import Drawn, Measure, Run
 from solvable.sweeps.records import Record, encode
@@ -247,6 +248,9 @@ def execute(
     _check_settings(workers, cluster, shard)
     engine = choose(workers, cluster)
     try:
+        functions = Functions(lasting=store is not None and not isinstance(store, Memory))
+        for point in planned.points:
+            functions.check(point.problem)
         place = opened(store)
         _mend(planned, place, tell)
         if not place.has(planned.manifest.key):
