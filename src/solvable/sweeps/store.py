@@ -67,10 +67,15 @@ def failure_key(key: bytes) -> bytes:
     return key_of(["failure", key.hex()])
 
 
-def status_of(store: Records, keys: list[bytes]) -> Status:
-    done = [store.has(key) for key in keys]
-    failed = sum(not there and store.has(failure_key(key)) for key, there in zip(keys, done, strict=True))
-    return Status(len(keys), sum(done), failed)
+def status_of(store: Records, keys: Iterable[bytes]) -> Status:
+    points = done = failed = 0
+    for key in keys:
+        points += 1
+        if store.has(key):
+            done += 1
+        else:
+            failed += store.has(failure_key(key))
+    return Status(points, done, failed)
 
 
 class Memory:
@@ -249,11 +254,24 @@ class Store:
                     self._set_aside(name, salvage.good)
         return found
 
-    def _set_aside(self, name: str, good: list[bytes]) -> None:
-        """Write what is sound in a damaged segment anew, and move it out of the way."""
+    def supersede(self, keys: Set[bytes]) -> int:
+        """Set results aside that are to be computed again: segments that hold them move to `replaced/`, and what else they hold
+        is written anew. How many results these are."""
+        self.refresh()
+        gone: set[bytes] = set()
+        for name in sorted(self._known):
+            held = self._known[name].keys() & keys
+            if held:
+                gone |= held
+                kept = [record for key, record in segments.read_all(self._segments / name).items() if key not in held]
+                self._set_aside(name, kept, "replaced")
+        return len(gone)
+
+    def _set_aside(self, name: str, good: list[bytes], where: str = "damaged") -> None:
+        """Write what is to stay of a segment anew, and move it out of the way."""
         if good:
             self._write(good)
-        aside = self.directory / "damaged"
+        aside = self.directory / where
         aside.mkdir(exist_ok=True)
         with suppress(FileNotFoundError):  # another process did it
             os.replace(self._segments / name, aside / name)
