@@ -768,6 +768,40 @@ def test_the_first_results_come_before_the_last_points(tmp_path: Path, monkeypat
     assert len(made) <= 4  # what is there is not made again
 
 
+def test_points_must_come_out_the_same_each_time() -> None:
+    dice = np.random.default_rng(0)
+    planned = plan(
+        PROBLEM, Light(), {"light.number": range(3)}, derive={"light.size": lambda at: int(dice.integers(99))}
+    )
+    assert [point.measure.size for point in planned.points]  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="comes out differently each time"):
+        execute(planned, None, workers=0)
+
+
+def test_start_functions_are_called_once_for_each_point(small: sv.Problem) -> None:
+    called: list[int] = []
+
+    def start(problem: sv.Problem, seed: int) -> sv.Overlaps:
+        called.append(seed)
+        return sv.start(problem, seed=seed)
+
+    sv.sweep(small, {"student.width": [1, 2]}, until=1, seeds=range(5), start=start, store=None, workers=0, keep=())
+    assert sorted(called) == sorted([*range(5)] * 2)
+
+
+def test_names_of_results_travel(small: sv.Problem, tmp_path: Path) -> None:
+    """What a worker notes in a record is what the record is named by, also for functions."""
+    bend = 0.5
+    own = sv.Activation("bent", lambda z: z + bend * np.sin(z), lambda z: 1 + bend * np.cos(z))
+    problem = small.replace(student__activation=own)
+    sv.sweep(
+        problem, {"student.width": [1]}, sv.Macro(nodes=256), 0.1, store=tmp_path / "store", workers=1, progress=False
+    )
+    store = Store(tmp_path / "store")
+    (key,) = [key for key in store.keys() if not key.startswith(MANIFEST)]  # noqa: SIM118
+    assert key_of(store.read(key).about["content"]) == key
+
+
 def test_a_bad_point_far_away_ends_a_sweep_that_keeps_what_it_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ class Grid:
         where: Rule | None = None,
     ) -> None:
         self.problem, self.measure = problem, measure
+        self._last: dict[str, tuple[dict[str, Any], Any]] = {}
         values = {name: axis_values(name, given) for name, given in vary.items()}
         self.axes = _axes(values, together)
         self.derive = {name: _rule(name, rule) for name, rule in (derive or {}).items()}
@@ -157,11 +158,21 @@ class Grid:
         values = {name: self._whole(name, value) for name, value in values.items()}
         of_problem = {name: value for name, value in values.items() if name.partition(".")[0] in Problem.model_fields}
         of_measure = {name: value for name, value in values.items() if name.partition(".")[0] in self.measure.parts}
-        problem = self.problem
-        if of_problem:
-            problem = problem.replace(**{name.replace(".", "__"): value for name, value in of_problem.items()})
-        measure = (self.measure.vary(of_measure) if of_measure else self.measure).settle(problem)
+        problem = self._varied("problem", of_problem)
+        measure = self._varied("measure", of_measure).settle(problem)
         return Point(number, key_of(measure.content(problem)), problem, measure)
+
+    def _varied(self, part: str, values: dict[str, Any]) -> Any:
+        """The problem or the measure with these values, checked. Neighbours often share one of the two: then it is the last one."""
+        before, last = self._last.get(part, ({}, getattr(self, part)))
+        if before.keys() == values.keys() and all(value is before[name] for name, value in values.items()):
+            return last
+        if part == "measure":
+            made: Any = self.measure.vary(values)
+        else:
+            made = self.problem.replace(**{name.replace(".", "__"): value for name, value in values.items()})
+        self._last[part] = (values, made)
+        return made
 
     def _keeps(self, at: _Values) -> bool:
         if self.where is None:

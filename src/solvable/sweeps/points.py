@@ -11,6 +11,7 @@ from solvable.sweeps.grid import Grid, Point
 from solvable.sweeps.records import KEY
 
 AT_ONCE = 64  # cells between looks at the clock
+FRESH = 2000
 
 
 class Points(Sequence[Point]):
@@ -22,7 +23,8 @@ class Points(Sequence[Point]):
         self.keys = np.zeros((grid.size, KEY), dtype=np.uint8)
         self.made = 0
         self.found = 0  # points among the cells made
-        self._last: Point | None = None
+        self._first: Point | None = None
+        self._fresh: dict[int, Point] = {}  # made and not yet asked for, so that they need not be made again
 
     @property
     def is_whole(self) -> bool:
@@ -38,11 +40,20 @@ class Points(Sequence[Point]):
             if point is not None:
                 self.keys[self.made] = np.frombuffer(point.key, np.uint8)
                 self.found += 1
-                self._last = point
+                self._first = self._first or point
+                if len(self._fresh) < FRESH:
+                    self._fresh[point.number] = point
             self.made += 1
             if self.made % AT_ONCE == 0 and time.monotonic() > until:
                 break
         return self.is_whole
+
+    @property
+    def first(self) -> Point:
+        """The first point that is found; there is one."""
+        while self._first is None:
+            self.make(1)
+        return self._first
 
     @property
     def expected(self) -> int:
@@ -58,10 +69,17 @@ class Points(Sequence[Point]):
 
     def at(self, number: int) -> Point:
         """The point of a cell that has one."""
-        if self._last is None or self._last.number != number:
-            self._last = self.grid.point(number)
-        assert self._last is not None
-        return self._last
+        self.key(number)
+        point = self._fresh.pop(number, None) or self.grid.point(number)
+        if point is None or point.key != self.key(number):
+            raise ValueError(
+                f"point {number}: comes out differently each time; functions must depend on their arguments alone"
+            )
+        return point
+
+    def pass_over(self, number: int) -> None:
+        """Nobody will ask for this point soon."""
+        self._fresh.pop(number, None)
 
     def numbers(self) -> Iterator[int]:
         """Of the cells that have a point."""

@@ -60,7 +60,7 @@ class Sweep:
     def manifest(self) -> Record:
         """It has the keys of all points, so all are made."""
         self.points.make()
-        return self.grid.manifest(self.points.keys, self.points.at(next(self.points.numbers())), self.title)
+        return self.grid.manifest(self.points.keys, self.points.first, self.title)
 
     def status(self, store: Records) -> Status:
         return status_of(store, self.points.all_keys())
@@ -74,6 +74,7 @@ class Sweep:
             key = self.points.key(number)
             assert key is not None
             if upkeep.is_there(key) or not (retry or not upkeep.is_hopeless(key)):
+                self.points.pass_over(number)
                 yield None
                 continue
             point = self.points.at(number)
@@ -309,7 +310,7 @@ def execute(
 def _check_functions(planned: Sweep, *, lasting: bool) -> None:
     """Those of one's own, before their names are looked for in a store; derived ones are made for their points alone."""
     functions = Functions(lasting=lasting)
-    functions.check(planned.points.at(next(planned.points.numbers())).problem)
+    functions.check(planned.points.first.problem)
     for axis in planned.grid.axes:
         for name, values in zip(axis.names, axis.values, strict=True):
             for value in values:
