@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from solvable.results.files import write_bytes
 from solvable.sweeps import segments
+from solvable.sweeps.index import Index, Table
 from solvable.sweeps.records import Damaged, Record, check, decode, key_of
 from solvable.sweeps.segments import SUFFIX, Place
 
@@ -122,8 +123,8 @@ class Store:
             self._segments.mkdir(parents=True, exist_ok=True)
             write_bytes(mark, (json.dumps({"format": FORMAT}) + "\n").encode())
         self._check_format(mark)
-        self._known: dict[str, dict[bytes, Place]] = {}  # what each segment holds
-        self._index: dict[bytes, Place] = {}
+        self._known: dict[str, Table] = {}  # what each segment holds
+        self._index = Index(self._known)
         self._sizes: dict[str, int] = {}
         self._own: list[str] = []  # segments that this process wrote
         self._open: dict[str, segments.Reader] = {}
@@ -169,10 +170,9 @@ class Store:
 
     def _learn(self, name: str, size: int, held: dict[bytes, Place]) -> None:
         self._sizes[name] = size
-        self._known[name] = held
-        for key, place in held.items():
-            if key not in self._index or place.segment < self._index[key].segment:
-                self._index[key] = place
+        if name not in self._known:
+            self._known[name] = Table(name, held)
+            self._index.learn(held)
 
     def _forget(self, names: Set[str]) -> None:
         if not names & self._known.keys():
@@ -181,9 +181,7 @@ class Store:
             self._open.pop(name, None)
             del self._sizes[name]
             del self._known[name]
-        self._index = {}
-        for name in sorted(self._known, reverse=True):  # the smallest name counts
-            self._index |= self._known[name]
+        self._index = Index(self._known)
 
     def _write(self, records: Iterable[bytes]) -> str:
         name, size, held = segments.write(self._segments, records)
@@ -254,13 +252,13 @@ class Store:
                     self._set_aside(name, salvage.good)
         return found
 
-    def supersede(self, keys: Set[bytes]) -> int:
+    def supersede(self, keys: set[bytes]) -> int:
         """Set results aside that are to be computed again: segments that hold them move to `replaced/`, and what else they hold
         is written anew. How many results these are."""
         self.refresh()
         gone: set[bytes] = set()
         for name in sorted(self._known):
-            held = self._known[name].keys() & keys
+            held = keys.intersection(self._known[name].keys())
             if held:
                 gone |= held
                 kept = [record for key, record in segments.read_all(self._segments / name).items() if key not in held]
