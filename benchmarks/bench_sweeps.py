@@ -1,8 +1,15 @@
-"""What a sweep costs beside the runs themselves, and what its store costs beside a file for each point."""
+"""What a sweep costs beside the runs themselves, and what its store costs beside a file for each point. With a number as argument:
+what a grid of so many points costs that compute nothing."""
 
+import resource
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from common import interleaved, report
@@ -11,9 +18,57 @@ import solvable as sv
 from solvable.sweeps import Store, plan
 from solvable.sweeps.engines import Task, work
 from solvable.sweeps.measures import Run
+from solvable.sweeps.records import Labelled
 from solvable.sweeps.sweep import execute, run_measure
 
 POINTS = 300
+LARGE = 30_000
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """A measure that computes nothing."""
+
+    number: int = 0
+
+    parts = ("nothing",)
+
+    def look(self, name: str) -> Any:
+        return getattr(self, name.partition(".")[2])
+
+    def vary(self, changes: Mapping[str, Any]) -> "Nothing":
+        return replace(self, **{name.partition(".")[2]: value for name, value in changes.items()})
+
+    def settle(self, problem: sv.Problem) -> "Nothing":  # noqa: ARG002
+        return self
+
+    def content(self, problem: sv.Problem) -> dict[str, Any]:
+        return {"kind": "nothing", "number": self.number, "problem": problem.hash}
+
+    def compute(self, problem: sv.Problem) -> dict[str, Labelled]:
+        return {"rate": Labelled((), np.array(problem.training.learning_rate))}
+
+
+def large(points: int) -> None:
+    """Begun, and then begun again with everything there, each in a process of its own."""
+    store = Path(tempfile.mkdtemp()) / "store"
+    print(f"\n{points} points that compute nothing, here")
+    for what in ("all to do", "all there"):
+        words = [sys.executable, __file__, str(points), str(store)]
+        told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        print(f"  {what}: {told.strip()}")
+
+
+def once(points: int, store: str) -> None:
+    begin, cpu, first = time.perf_counter(), time.process_time(), list[float]()
+    problem = sv.convention("bocchi2026").problem(p=6, p_star=3, eta=0.1)
+    numbers = min(points, 1000)
+    vary = {"training.learning_rate": np.linspace(0.05, 0.15, points // numbers), "nothing.number": range(numbers)}
+    planned = plan(problem, Nothing(), vary)
+    execute(planned, store, workers=0, progress=False, stored=lambda _: first.append(time.perf_counter() - begin))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    early = f"the first stored after {first[0]:.1f} s, " if first else ""
+    print(f"{early}{time.process_time() - cpu:.1f} s of CPU in all, at most {peak:.0f} MB of memory")
 
 
 def main() -> None:
@@ -68,7 +123,13 @@ def main() -> None:
     for key in keys:
         full.read(key)
     print(f"  reading with checksum: {1e6 * (time.process_time() - begin) / POINTS:.0f} microseconds a record")
+    large(LARGE)
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) == 3:
+        once(int(sys.argv[1]), sys.argv[2])
+    elif len(sys.argv) == 2:
+        large(int(sys.argv[1]))
+    else:
+        main()

@@ -239,8 +239,8 @@ def test_refusals(make, message) -> None:
         make()
 
 
-def test_functions_compare_by_value_and_do_not_go_into_files(tmp_path) -> None:
-    again = sv.Activation("softplus", lambda x: np.log1p(np.exp(x)), lambda x: np.exp(x) / (1 + np.exp(x)))
+def test_functions_compare_by_code_and_do_not_go_into_files(tmp_path) -> None:
+    again = sv.Activation("softplus", lambda z: np.logaddexp(0, z), lambda z: 1 / (1 + np.exp(-z)))  # written again
     assert again == SOFTPLUS
     one, two = problem(SOFTPLUS, "relu"), problem(again, "relu")
     assert one == two
@@ -253,6 +253,9 @@ def test_functions_compare_by_value_and_do_not_go_into_files(tmp_path) -> None:
     with pytest.raises(ValueError, match="function of one's own, which files do not hold; pass problem="):
         sv.Trajectory.load(tmp_path / "run.nc")
     assert sv.Trajectory.load(tmp_path / "run.nc", problem=two).risk.tolist() == run.risk.tolist()
+    alike = sv.Activation("softplus", lambda x: np.log1p(np.exp(x)), lambda x: np.exp(x) / (1 + np.exp(x)))
+    with pytest.warns(UserWarning, match="agree in values .* but not in code"):
+        sv.Trajectory.load(tmp_path / "run.nc", problem=problem(alike, "relu"))
     with pytest.raises(ValueError, match="another problem"):
         sv.Trajectory.load(tmp_path / "run.nc", problem=problem("relu", "relu"))
 

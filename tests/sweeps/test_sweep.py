@@ -4,7 +4,11 @@ import contextlib
 import functools
 import json
 import math
+import os
+import shutil
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +19,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parent))
-from light import PROBLEM, Light
+from light import PROBLEM, Light, rates
 
 import solvable as sv
 from solvable.cli.main import main
+from solvable.numerics.sources import FURTHER, PACKAGE, ROOMS, SILENT, digest_of
 from solvable.sweeps import Recovery, Run, Store, execute, plan
 from solvable.sweeps.expressions import Expression
 from solvable.sweeps.files import read
 from solvable.sweeps.gather import export, sweeps_in
-from solvable.sweeps.records import Labelled, Record, decode, encode, key_of
+from solvable.sweeps.records import MANIFEST, Labelled, Record, decode, encode, key_of
 
+SWEEP = sys.modules["solvable.sweeps.sweep"]
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "sweeps").glob("*.toml"))
 
 
@@ -73,13 +79,14 @@ def test_bits_do_not_depend_on_the_workers(small: sv.Problem, tmp_path: Path) ->
 
 def test_products_and_names_that_move_together(small: sv.Problem) -> None:
     measure = Light()
-    grid = plan(
+    planned = plan(
         small, measure, {"student.width": [1, 2], "inputs.dim": [10, 20], "light.number": [0, 1, 2]},
         together=[["student.width", "inputs.dim"]],
-    ).grid  # fmt: skip
+    )  # fmt: skip
+    grid, points = planned.grid, planned.points
     assert grid.dims == ("width", "number")
     assert grid.shape == (2, 3)
-    assert [(point.problem.student.width, point.problem.inputs.dim) for point in grid.points()][::3] == [
+    assert [(point.problem.student.width, point.problem.inputs.dim) for point in points][::3] == [
         (1, 10),
         (2, 20),
     ]
@@ -478,8 +485,6 @@ def test_a_figure_keeps_its_points(
 @pytest.mark.slow
 def test_a_hundred_thousand_entries(tmp_path: Path) -> None:
     """Written compacted; they list and open in seconds (generously: the machine may be busy)."""
-    import time
-
     planned = plan(PROBLEM, Light(size=3), {"light.number": range(100_000)})
     store = Store(tmp_path / "store")
     records = [encode(Record(point.key, {}, point.measure.compute(point.problem))) for point in planned.points]
@@ -594,3 +599,237 @@ def test_rows_of_files_do_not_travel(tmp_path: Path) -> None:
     again = pickle.loads(pickle.dumps(data))
     assert np.array_equal(again.rows, rows)
     assert again.fingerprint == mark
+
+
+def test_a_store_knows_functions_from_each_other(small: sv.Problem, tmp_path: Path) -> None:
+    """They agree wherever values were compared; the second is not given the first one's numbers."""
+
+    def risk(function: Any, store: Any) -> float:
+        problem = small.replace(teacher__target=sv.Target("cube", 1, function))
+        swept = sv.sweep(problem, {"student.width": [2]}, sv.Macro(), 0.1, store=store, workers=0)
+        return float(swept.data["start_risk"].values.item())
+
+    def free(z: np.ndarray) -> np.ndarray:
+        return z[:, 0] ** 3
+
+    def clipped(z: np.ndarray) -> np.ndarray:
+        return np.clip(z[:, 0], -3, 3) ** 3
+
+    assert risk(clipped, None) != risk(free, None)
+    assert risk(free, tmp_path / "store") == risk(free, None)
+    assert risk(clipped, tmp_path / "store") == risk(clipped, None)
+    assert len(Store(tmp_path / "store")) == 4  # two results, two sweeps
+
+
+def test_a_store_refuses_functions_that_it_cannot_know_again(small: sv.Problem, tmp_path: Path) -> None:
+    hidden = np.frompyfunc(lambda z: float(z) ** 3, 1, 1)
+
+    def target(version: str | None = None) -> sv.Target:
+        return sv.Target("cube", 1, lambda z: hidden(z[:, 0]).astype(float), version=version)
+
+    options: dict[str, Any] = {"level": sv.Macro(nodes=256), "until": 0.1, "workers": 0}
+    vary = {"student.width": [2]}
+    with pytest.raises(ValueError, match=r"teacher.target: the function 'cube' .* hides its code.* version='1'"):
+        sv.sweep(small.replace(teacher__target=target()), vary, store=tmp_path / "store", **options)
+    assert not (tmp_path / "store").exists()
+    assert sv.sweep(small.replace(teacher__target=target()), vary, store=None, **options).status.done == 1
+    for _ in range(2):
+        sv.sweep(small.replace(teacher__target=target("1")), vary, store=tmp_path / "store", **options)
+    assert len(Store(tmp_path / "store")) == 2
+    sv.sweep(small.replace(teacher__target=target("2")), vary, store=tmp_path / "store", **options)
+    assert len(Store(tmp_path / "store")) == 4
+
+
+def test_functions_that_changed_are_refused(small: sv.Problem) -> None:
+    scope: dict[str, Any] = {"k": 1.0, "__name__": "__main__"}
+    exec("def f(z):\n    return k * z[:, 0]", scope)
+    problem = small.replace(teacher__target=sv.Target("line", 1, scope["f"]))
+    options: dict[str, Any] = {"level": sv.Macro(nodes=256), "until": 0.1, "workers": 0, "store": None}
+    sv.sweep(problem, {"student.width": [2]}, **options)
+    scope["k"] = 2.0
+    with pytest.raises(ValueError, match=r"teacher.target: 'line': has changed since it was made"):
+        sv.sweep(problem, {"student.width": [2]}, **options)
+
+
+def test_results_of_other_code_are_told_and_can_be_computed_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, store = tmp_path / "rates.toml", tmp_path / "store"
+    file.write_text(rates(6))
+    words = ["sweep", str(file), "--store", str(store), "--workers", "0"]
+    assert main(words) == 0
+    monkeypatch.setattr("solvable.sweeps.makers.computing_code", lambda: "another")
+    capsys.readouterr()
+    before = {key: Store(store).encoded(key) for key in Store(store).keys()}  # noqa: SIM118
+    assert main(words) == 0
+    told = capsys.readouterr()
+    assert "6 of 6 results were made by other code than this (solvable" in told.err
+    assert "--stale recompute computes them again" in told.err
+    assert {key: Store(store).encoded(key) for key in Store(store).keys()} == before  # noqa: SIM118
+    assert main(["store", "status", "--store", str(store)]) == 0
+    assert "6 of 6 results were made by other code" in capsys.readouterr().out
+    with pytest.warns(UserWarning, match=r"other code than this .* they are kept, stale='recompute'"):
+        swept = execute(read(file), store, workers=0)
+    assert json.loads(swept.data.attrs["made_by"])[0]["results"] == 6
+
+    assert main([*words, "--stale", "recompute"]) == 0
+    assert "other code" not in capsys.readouterr().err
+    after = Store(store)
+    assert {json.loads(execute(read(file), after, workers=0).data.attrs["made_by"])[0]["code"]} == {"another"}
+    assert sorted(after.keys()) == sorted(before)
+    assert all(
+        np.array_equal(after.read(key).arrays["risk"].values, decode(before[key]).arrays["risk"].values)
+        for key in before
+        if not key.startswith(MANIFEST)
+    )
+    assert list((store / "replaced").iterdir())  # nothing is thrown away
+    assert main(["store", "status", "--json", "--store", str(store)]) == 0
+    (status,) = json.loads(capsys.readouterr().out)
+    assert (status["done"], status["made_by_other_code"]) == (6, 0)
+    with pytest.raises(ValueError, match="stale: 'drop' given, must be 'keep' or 'recompute'"):
+        execute(read(file), store, workers=0, stale="drop")
+
+
+def test_only_results_of_other_code_are_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others in the same files stay, and a second time there is nothing to do."""
+    log, store = tmp_path / "log", tmp_path / "store"
+    execute(plan(PROBLEM, Light(), {"light.number": range(3)}), store, workers=0)
+    with monkeypatch.context() as patch:
+        patch.setattr("solvable.sweeps.makers.computing_code", lambda: "another")
+        with pytest.warns(UserWarning, match="3 of 3 results were made by other code"):
+            execute(plan(PROBLEM, Light(), {"light.number": range(8)}), store, workers=0)
+    Store(store).compact()
+    for computed in (5, 5):
+        swept = execute(
+            plan(PROBLEM, Light(log=str(log)), {"light.number": range(8)}), store, workers=0, stale="recompute"
+        )
+        assert swept.status == (8, 8, 0)
+        assert len(log.read_text().splitlines()) == computed
+
+
+def test_an_edited_kernel_is_another_code(tmp_path: Path) -> None:
+    """A copy of the package with one number changed, in a process of its own."""
+    copy = tmp_path / "copy"
+    shutil.copytree(Path(sv.__file__).parent, copy / "solvable", ignore=shutil.ignore_patterns("__pycache__"))
+    script = (
+        "import warnings; from light import PROBLEM, Light; from solvable.sweeps import execute, plan\n"
+        "warnings.simplefilter('error')\n"
+        f"execute(plan(PROBLEM, Light(), {{'light.number': range(4)}}), {str(tmp_path / 'store')!r}, workers=0)"
+    )
+
+    def run(text: str = "") -> str:
+        source = copy / "solvable" / "dynamics" / "equations.py"
+        source.write_text(source.read_text(encoding="utf-8") + text, encoding="utf-8", newline="\r\n")
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(copy), str(Path(__file__).parent)])}
+        words = [sys.executable, "-c", script]
+        return subprocess.run(words, capture_output=True, text=True, env=environment, check=False).stderr
+
+    assert digest_of(copy / "solvable") == digest_of(Path(sv.__file__).parent)
+    assert run() == ""
+    assert digest_of(copy / "solvable") == digest_of(Path(sv.__file__).parent)  # line endings do not count
+    assert run() == ""
+    assert "4 of 4 results were made by other code" in run("\nRATE = 2.0\n")
+
+
+def test_the_digest_is_of_what_computes() -> None:
+    began = time.process_time()
+    digest_of(PACKAGE)
+    assert time.process_time() - began < 0.5  # some milliseconds
+    assert all((PACKAGE / name).is_file() for name in (*FURTHER, *SILENT))
+    rooms = {path.parent.name for path in PACKAGE.glob("*/*.py") if b"compiled(" in path.read_bytes()}
+    assert rooms <= set(ROOMS)
+
+
+def test_the_first_results_come_before_the_last_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points are made as they are needed: those ahead are checked, and none is kept in memory."""
+    monkeypatch.setattr(SWEEP, "AHEAD", 10)
+    made: list[int] = []
+    real = Light.vary
+
+    def counted(self: Light, changes: Any) -> Light:
+        made.append(changes["light.number"])
+        return real(self, changes)
+
+    monkeypatch.setattr(Light, "vary", counted)
+    monkeypatch.setattr(SWEEP, "PULSE", 0.0)
+    monkeypatch.setattr("solvable.sweeps.drive.FLUSH_SECONDS", 0.0)
+    planned = plan(PROBLEM, Light(), {"light.number": range(2000)})
+    assert len(made) == 10
+    seen: list[int] = []
+    execute(planned, tmp_path / "store", workers=0, progress=False, stored=lambda keys: seen.append(max(made)))
+    assert seen[0] < 1000
+    assert planned.points.is_whole
+    assert planned.status(Store(tmp_path / "store")) == (2000, 2000, 0)
+    whole = plan(PROBLEM, Light(), {"light.number": range(2000)})
+    assert whole.manifest.key == planned.manifest.key
+    assert Store(tmp_path / "store").has(whole.manifest.key)
+    made.clear()
+    assert execute(whole, tmp_path / "store", workers=0, progress=False).status.done == 2000
+    assert len(made) <= 4  # what is there is not made again
+
+
+def test_points_must_come_out_the_same_each_time() -> None:
+    dice = np.random.default_rng(0)
+    planned = plan(
+        PROBLEM, Light(), {"light.number": range(3)}, derive={"light.size": lambda at: int(dice.integers(99))}
+    )
+    assert [point.measure.size for point in planned.points]  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="comes out differently each time"):
+        execute(planned, None, workers=0)
+
+
+def test_start_functions_are_called_once_for_each_point(small: sv.Problem) -> None:
+    called: list[int] = []
+
+    def start(problem: sv.Problem, seed: int) -> sv.Overlaps:
+        called.append(seed)
+        return sv.start(problem, seed=seed)
+
+    sv.sweep(small, {"student.width": [1, 2]}, until=1, seeds=range(5), start=start, store=None, workers=0, keep=())
+    assert sorted(called) == sorted([*range(5)] * 2)
+
+
+def test_names_of_results_travel(small: sv.Problem, tmp_path: Path) -> None:
+    """What a worker notes in a record is what the record is named by, also for functions."""
+    bend = 0.5
+    own = sv.Activation("bent", lambda z: z + bend * np.sin(z), lambda z: 1 + bend * np.cos(z))
+    problem = small.replace(student__activation=own)
+    sv.sweep(
+        problem, {"student.width": [1]}, sv.Macro(nodes=256), 0.1, store=tmp_path / "store", workers=1, progress=False
+    )
+    store = Store(tmp_path / "store")
+    (key,) = [key for key in store.keys() if not key.startswith(MANIFEST)]  # noqa: SIM118
+    assert key_of(store.read(key).about["content"]) == key
+
+
+def test_a_bad_point_far_away_ends_a_sweep_that_keeps_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SWEEP, "AHEAD", 10)
+    monkeypatch.setattr(SWEEP, "PULSE", 0.0)
+    vary = {"light.number": range(30), "student.width": [*range(1, 20), 0]}
+    planned = plan(PROBLEM, Light(), vary)
+    with pytest.raises(sv.InvalidProblem, match=r"student.width: 0 given.*\(at light.number = 0, student.width = 0\)"):
+        execute(planned, tmp_path / "store", workers=0)
+    assert not Store(tmp_path / "store").verify()
+    with pytest.raises(sv.InvalidProblem, match=r"student.width: 0 given"):
+        planned.status(Store(tmp_path / "store"))
+
+
+def test_points_under_a_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made late or early: the same points, shares and keys."""
+    options: dict[str, Any] = {"where": "light.number % 7 == 3"}
+    vary = {"light.number": range(300), "student.width": [1, 2]}
+    early = plan(PROBLEM, Light(), vary, **options)
+    monkeypatch.setattr(SWEEP, "AHEAD", 4)
+    late = plan(PROBLEM, Light(), vary, **options)
+    assert not late.points.is_whole
+    assert late.points.expected > len(early.points) == 86
+    assert late.points[3].key == early.points[3].key
+    assert [point.number for point in late.points[::20]] == [point.number for point in early.points[::20]]
+    for i in (1, 2, 3):
+        execute(plan(PROBLEM, Light(), vary, **options), tmp_path / "store", workers=0, shard=(i, 3))
+    assert early.status(Store(tmp_path / "store")) == (86, 86, 0)
+    assert late.manifest.key == early.manifest.key
+    with pytest.raises(ValueError, match="where: no point satisfies it"):
+        plan(PROBLEM, Light(), vary, where="light.number > 1000")

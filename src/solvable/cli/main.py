@@ -109,6 +109,10 @@ def parser() -> argparse.ArgumentParser:
     sweep.add_argument("--cluster", metavar="ADDRESS", help="compute on the Dask cluster whose scheduler is there")
     sweep.add_argument("--shard", metavar="I/N", help="the I-th of N shares, for job arrays; all write into one store")
     sweep.add_argument("--retry", action="store_true", help="try points again that failed")
+    sweep.add_argument(
+        "--stale", choices=["keep", "recompute"], default="keep",
+        help="what becomes of results that other code than this made (default: keep, and say so)",
+    )  # fmt: skip
     sweep.add_argument("--show", action="store_true", help="draw what is there so far")
     sweep.add_argument("--quantity", metavar="NAME", help="what --show draws, as exit_time, end_risk or success")
     sweep.add_argument("--output", metavar="FILE.png", help="where --show draws (default: the sweep's title)")

@@ -18,6 +18,7 @@ PICTURES = (".png", ".pdf", ".svg")
 def sweep(options: Namespace) -> int:
     from solvable.sweeps import execute
     from solvable.sweeps.files import read
+    from solvable.sweeps.makers import Stale
 
     _check_options(options)
     planned, shard = read(options.file), _shard(options.shard)
@@ -27,15 +28,16 @@ def sweep(options: Namespace) -> int:
     if options.show:
         return _show(planned, store, options)
 
-    def tell(damage: Any) -> None:
-        again = "sweeps that need what it held compute it again"
-        print(f"solvable: {damage}; set aside in {store / 'damaged'}; {again}", file=sys.stderr)
+    def tell(notice: Any) -> None:
+        kept = "they are kept, --stale recompute computes them again"
+        again = f"set aside in {store / 'damaged'}; sweeps that need what it held compute it again"
+        print(f"solvable: {notice}; {kept if isinstance(notice, Stale) else again}", file=sys.stderr)
 
     with _ends_cleanly():
         try:
             swept = execute(
                 planned, store, workers=options.workers, cluster=options.cluster, shard=shard, retry=options.retry,
-                progress=False if options.json else None, tell=tell,
+                stale=options.stale, progress=False if options.json else None, tell=tell,
             )  # fmt: skip
         except KeyboardInterrupt:
             _say_what_is_stored(planned, store)
@@ -57,8 +59,9 @@ def _say_what_is_stored(planned: Any, store: Path) -> None:
     from solvable.sweeps import Store
 
     if (store / "store.json").is_file():
-        status = planned.status(Store(store))
-        told = f"{status.done} of {status.points} points are stored; the same command continues"
+        opened = Store(store)
+        done = sum(opened.has(key) for key in planned.points.all_keys(made=True))  # of those that are planned so far
+        told = f"{done} of {planned.points.expected} points are stored; the same command continues"
         print(f"solvable: {told}", file=sys.stderr)
 
 
@@ -149,16 +152,22 @@ def store(options: Namespace) -> int:
 
 def _status(opened: Any, options: Namespace) -> int:
     from solvable.sweeps.gather import keys_in, sweeps_in
+    from solvable.sweeps.makers import makers_of, stale_of
     from solvable.sweeps.store import status_of
 
-    found = [(manifest, status_of(opened, keys_in(manifest))) for manifest in sweeps_in(opened)]
+    if not options.json:
+        print(f"{options.store}: {len(opened)} records")
+    facts = []
+    for manifest in sweeps_in(opened):
+        status, stale = (status_of(opened, keys_in(manifest)), stale_of(makers_of(opened, keys_in(manifest))))
+        facts.append(_facts(manifest.about["title"], manifest, status) | {"made_by_other_code": stale.other})
+        if not options.json:
+            shape = " x ".join(f"{axis['dim']} {len(axis['values'][0])}" for axis in manifest.about["axes"])
+            print(f"{_number(manifest)}  {manifest.about['title']}: {_words(status)} ({shape})")
+            if stale.other:
+                print(f"  {stale}; `solvable sweep --stale recompute` computes them again")
     if options.json:
-        print(json.dumps([_facts(one.about["title"], one, status) for one, status in found], indent=2))
-        return 0
-    print(f"{options.store}: {len(opened)} records")
-    for manifest, status in found:
-        shape = " x ".join(f"{axis['dim']} {len(axis['values'][0])}" for axis in manifest.about["axes"])
-        print(f"{_number(manifest)}  {manifest.about['title']}: {_words(status)} ({shape})")
+        print(json.dumps(facts, indent=2))
     return 0
 
 

@@ -5,10 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
+from solvable.gaussian.identity import Unreadable, code_of
+
 _NODES = np.linspace(-6.0, 6.0, 193)
+_FAR = np.concatenate([sign * np.geomspace(6.0, 6e4, 41) for sign in (-1.0, 1.0)])
 
 
 def fingerprint(*functions: Callable[[np.ndarray], Any], nodes: np.ndarray = _NODES) -> str:
@@ -21,6 +25,26 @@ def fingerprint(*functions: Callable[[np.ndarray], Any], nodes: np.ndarray = _NO
         size = float(f"{np.abs(values).max():.6e}")
         digest.update(f"{size:.6e} {np.round(values / (1e-9 * size or 1.0)).astype(np.int64).tolist()}".encode())
     return digest.hexdigest()
+
+
+def far_values(*functions: Callable[[np.ndarray], Any], nodes: np.ndarray = _FAR) -> str:
+    """A hash of functions by their values where hardly any input comes, one node at a time: what they need not be able to do."""
+    digest = hashlib.sha256()
+    with np.errstate(all="ignore"):
+        for function in functions:
+            values = np.array([_value(function, node) for node in nodes])
+            size = 1.0 + np.abs(values[np.isfinite(values)]).max(initial=0.0)
+            digest.update(
+                "".join(f"{value / size:.6f} " for value in values + 0.0).replace("-0.000000", "0.000000").encode()
+            )
+    return digest.hexdigest()
+
+
+def _value(function: Callable[[np.ndarray], Any], node: np.ndarray) -> float:
+    try:
+        return float(np.asarray(function(node[None]), dtype=float).item())
+    except Exception:
+        return np.nan
 
 
 def jumps(function: Callable[[np.ndarray], Any], reach: float = 20.0) -> tuple[float, ...]:
@@ -45,19 +69,88 @@ def jumps(function: Callable[[np.ndarray], Any], reach: float = 20.0) -> tuple[f
     return tuple(sorted(found))
 
 
+class OwnFunction:
+    """A function that a user gives under a name. It is known by the code of its functions and their values together, or, where a
+    `version` is given, by name, version and values: then raise the version with every change. Bytecode differs between versions of
+    Python, and a function that hides its code equals itself alone; a version helps with both."""
+
+    name: str
+    version: str | int | None
+
+    def _functions(self) -> tuple[Callable[[np.ndarray], Any], ...]:
+        raise NotImplementedError
+
+    def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where values are compared: near, where inputs are, and far."""
+        raise NotImplementedError
+
+    def _check_version(self) -> None:
+        given = self.version
+        if given is not None and (not isinstance(given, str | int) or isinstance(given, bool) or given == ""):
+            raise ValueError(f"version: {given!r} given, must be a text or a whole number, as '2'")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the values near zero. Functions that share it are alike, not the same."""
+        return fingerprint(*self._functions(), nodes=self._nodes()[0])
+
+    @cached_property
+    def _known_by(self) -> tuple[str, str | None]:
+        """By what it is told from others, and why its code is not enough."""
+        far = far_values(*self._functions(), nodes=self._nodes()[1])
+        if self.version is not None:
+            return f"version {self.version} {far}", None
+        try:
+            return f"code {code_of(*self._functions())} {far}", None
+        except Unreadable as error:
+            return f"object {uuid4().hex}", str(error)
+
+    @property
+    def identity(self) -> str:
+        """Equal for the same function alone, in every process."""
+        return self._known_by[0]
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why results cannot be kept under this function's name beyond this process, if so."""
+        return self._known_by[1]
+
+    def check_unchanged(self) -> None:
+        """Raise where the function is no longer what it was: something that it uses has been changed since."""
+        then = dict(vars(self))
+        now = type(self)(**{name: then[name] for name in type(self).__dataclass_fields__})  # type: ignore[attr-defined]
+        if now.fingerprint != self.fingerprint or (self.obstacle is None and now.identity != self.identity):
+            raise ValueError(f"{self.name!r}: has changed since it was made, by something that it uses; make it anew")
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return False
+        assert isinstance(other, OwnFunction)
+        if self.name != other.name or self.fingerprint != other.fingerprint:
+            return False
+        same = all(one is two for one, two in zip(self._functions(), other._functions(), strict=True))
+        return (same and self.version == other.version) or self.identity == other.identity
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.fingerprint))
+
+
 @dataclass(frozen=True, eq=False)
-class Activation:
+class Activation(OwnFunction):
     """A unit g(z) with its derivative, both mapping arrays to arrays of the same shape.
 
-    Activations are equal if their names and their values on fixed nodes are. The derivative is checked against
-    finite differences. Kinks are fine, and found (`kinks`), so that averages can respect them; jumps of g are refused.
+    The derivative is checked against finite differences. Kinks are fine, and found (`kinks`), so that averages can respect them;
+    jumps of g are refused. Activations are equal if their names, code and values are; with a `version`, if their names, versions
+    and values are: raise it with every change. Stores of sweeps need the one or the other.
     """
 
     name: str
     function: Callable[[np.ndarray], np.ndarray]
     derivative: Callable[[np.ndarray], np.ndarray]
+    version: str | int | None = None
 
     def __post_init__(self) -> None:
+        self._check_version()
         with np.errstate(all="ignore"):
             self._check()
 
@@ -77,20 +170,16 @@ class Activation:
             raise ValueError(f"derivative: is not that of the function, for instance at z = {worst:.3g}")
         self.fingerprint  # noqa: B018  (also checks that values are finite)
 
-    @cached_property
-    def fingerprint(self) -> str:
-        return fingerprint(self.function, self.derivative)
+    def _functions(self) -> tuple[Callable[[np.ndarray], Any], ...]:
+        return self.function, self.derivative
+
+    def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        return _NODES, _FAR
 
     @cached_property
     def kinks(self) -> tuple[float, ...]:
         """Where the derivative jumps."""
         return jumps(self.derivative)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Activation) and (self.name, self.fingerprint) == (other.name, other.fingerprint)
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.fingerprint))
 
     def __repr__(self) -> str:
         return f"Activation({self.name!r})"

@@ -3,13 +3,12 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, InstanceOf, PlainSerializer, model_validator
 
-from solvable.gaussian.units import UNITS, Activation, fingerprint, hermite
+from solvable.gaussian.units import UNITS, Activation, OwnFunction, hermite
 from solvable.problems.model import Array, Matrix, Model, Plain
 
 Width = Annotated[int, Plain, Field(gt=0, le=10_000)]
@@ -24,29 +23,29 @@ class Hermite(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
-    """Labels as any function of the fields of `width` teachers: `function` maps (samples, width) to (samples,)."""
+class Target(OwnFunction):
+    """Labels as any function of the fields of `width` teachers: `function` maps (samples, width) to (samples,). Targets are equal
+    as activations are, by code and values or by `version` and values."""
 
     name: str
     width: int
     function: Callable[[np.ndarray], np.ndarray]
+    version: str | int | None = None
 
     def __post_init__(self) -> None:
+        self._check_version()
         if not isinstance(self.width, int) or self.width < 1:
             raise ValueError(f"target {self.name!r}: width {self.width!r} given, must be a whole number, at least 1")
         if np.shape(self.function(_probes(self.width))) != (len(_probes(self.width)),):
             raise ValueError(f"target {self.name!r}: must map (samples, {self.width}) to (samples,)")
         self.fingerprint  # noqa: B018  (also checks that values are finite)
 
-    @cached_property
-    def fingerprint(self) -> str:
-        return fingerprint(self.function, nodes=_probes(self.width))
+    def _functions(self) -> tuple[Callable[[np.ndarray], Any], ...]:
+        return (self.function,)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Target) and (self.name, self.fingerprint) == (other.name, other.fingerprint)
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.fingerprint))
+    def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        near = _probes(self.width)
+        return near, np.concatenate([4.0**i * near[8 * i : 8 * i + 8] for i in range(8)])
 
     def __repr__(self) -> str:
         return f"Target({self.name!r}, width={self.width})"
@@ -58,9 +57,9 @@ def _probes(width: int) -> np.ndarray:
     return 6.0 * (np.arange(1, 194)[:, None] * steps % 1.0) - 3.0
 
 
-def _custom(value: Activation | Target) -> dict[str, str]:
+def _custom(value: OwnFunction) -> dict[str, str]:
     """How a function shows in dumps: enough to compare, not to restore."""
-    return {"custom": value.name, "fingerprint": value.fingerprint}
+    return {"custom": value.name, "fingerprint": value.fingerprint, "identity": value.identity}
 
 
 AnyUnit = Unit | Hermite | Annotated[Activation, InstanceOf(), PlainSerializer(_custom)]

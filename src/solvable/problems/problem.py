@@ -8,12 +8,18 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from solvable.gaussian.units import Activation
+from solvable.gaussian.units import OwnFunction
 from solvable.problems.foreign import parse_json, parse_toml, read_text
 from solvable.problems.inputs import Inputs
 from solvable.problems.model import InvalidProblem, Model
-from solvable.problems.networks import Student, Target, Teacher
+from solvable.problems.networks import Student, Teacher
 from solvable.problems.training import Training
+
+FUNCTIONS = (("student", "activation"), ("teacher", "activation"), ("teacher", "target"))  # which may be one's own
+
+
+def _hash(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 class Problem(Model):
@@ -25,11 +31,31 @@ class Problem(Model):
     @property
     def hash(self) -> str:
         """Hash of the content: equal problems have equal hashes, on every machine. Fields left at their defaults do
-        not enter, so a field that a later version adds does not change the hash of a problem that does not use it."""
+        not enter, so a field that a later version adds does not change the hash of a problem that does not use it. Functions of
+        one's own enter by their code and values, or by their version and values."""
+        return _hash(self._content())
+
+    @property
+    def likeness(self) -> str:
+        """The hash with functions of one's own by their names and values near zero alone. Problems that share it are alike, not
+        the same. Random streams follow from it, so that noise depends neither on how a function is written nor on the Python."""
+        content = self._content()
+        for part, name in FUNCTIONS:
+            value = content.get(part, {}).get(name)
+            if isinstance(value, dict):
+                value.pop("identity", None)
+        return _hash(content)
+
+    def _content(self) -> dict[str, Any]:
         content = self.model_dump(mode="json", exclude_defaults=True) | {"hash": 1}
         if self.inputs.spectrum is not None:
             content["inputs"]["spectrum"]["kind"] = self.inputs.spectrum.kind
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        return content
+
+    def own_functions(self) -> dict[str, OwnFunction]:
+        """The functions of one's own in it, by their places."""
+        found = {f"{part}.{name}": getattr(getattr(self, part), name) for part, name in FUNCTIONS}
+        return {place: value for place, value in found.items() if isinstance(value, OwnFunction)}
 
     def to_json(self) -> str:
         return self.model_dump_json(exclude_none=True)
@@ -41,10 +67,8 @@ class Problem(Model):
     def to_toml(self) -> str:
         import tomli_w
 
-        for where, part in [("student.activation", self.student.activation), ("teacher.activation", self.teacher.activation),
-                            ("teacher.target", self.teacher.target)]:  # fmt: skip
-            if isinstance(part, Activation | Target):
-                raise InvalidProblem([f"{where}: the function {part.name!r} cannot be written to a file"])
+        for where, part in self.own_functions().items():
+            raise InvalidProblem([f"{where}: the function {part.name!r} cannot be written to a file"])
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
     @classmethod

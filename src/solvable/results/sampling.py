@@ -34,5 +34,5 @@ def seed_settings(seed: int | np.random.SeedSequence) -> dict[str, Any]:
 def lane_seed(seed: int | np.random.SeedSequence, kind: int, lane: Lane) -> np.random.SeedSequence:
     """From which the seed of each run is `child(..., run)`: from what a run is, not from what runs beside it. `kind` tells ways of
     drawing apart."""
-    content = hashlib.sha256(f"{lane.problem.hash} {lane.start.hash}".encode()).digest()
+    content = hashlib.sha256(f"{lane.problem.likeness} {lane.start.hash}".encode()).digest()
     return child(seed, kind, *np.frombuffer(content[:16], dtype="<u4").tolist())

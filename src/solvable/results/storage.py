@@ -104,6 +104,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "format": FORMAT,
         "problem": t.problem.to_json(),
         "problem_hash": t.problem.hash,
+        "problem_likeness": t.problem.likeness,
         "level": t.level,
         "settings": json.dumps(t.settings, sort_keys=True),
         "unit": t.unit,

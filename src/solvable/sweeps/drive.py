@@ -2,12 +2,13 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from solvable.sweeps.engines import CHUNK_SECONDS, Chunk, Engine, Outcome, Task, failure
 from solvable.sweeps.store import Records
 
 LONGEST_CHUNK = 256
+MOST_WAITING = 20_000
 FLUSH_SECONDS = 0.5  # between writes
 REFRESH_SECONDS = 5.0  # between looks at what others have written
 PULSE = 0.1
@@ -16,29 +17,33 @@ DIED = "its worker died, every time it was tried (killed, or out of memory)"
 
 
 class Driver:
-    """`stored(keys)` is called when the records of these tasks are on the disk; `report(n)` with how many are settled, here or by
-    others."""
+    """`stored(keys)` is called when the records of these tasks are on the disk; `report(settled, skipped)` with how many tasks are
+    settled, here or by others, and of how many points there was nothing to do; also now and then where there is time."""
 
     def __init__(
-        self, engine: Engine, store: Records, stored: Callable[[list[bytes]], None], report: Callable[[int], None]
+        self, engine: Engine, store: Records, stored: Callable[[list[bytes]], None], report: Callable[[int, int], None]
     ) -> None:
         self.engine, self.store, self.stored, self.report = engine, store, stored, report
-        self.settled = 0
+        self.settled = self.skipped = 0
+        self._coming: Iterator[Task | None] | None = None  # None when there are no more
         self._waiting: deque[Task] = deque()
         self._suspects: deque[Task] = deque()  # given to a worker that died; each is tried alone, beside the others
         self._deaths: dict[bytes, int] = {}
         self._flying: dict[int, bool] = {}  # chunks by identity, and whether alone
+        self._unsettled: set[bytes] = set()  # tasks taken and not yet on the disk
         self._buffer: list[tuple[Task, bytes]] = []
         self._size = 1
         self._flushed = self._refreshed = time.monotonic()
 
-    def run(self, tasks: Iterable[Task]) -> None:
-        """Until all tasks are settled. Whatever ends it, what has come back is written and nothing is left running."""
-        self._waiting.extend(tasks)
+    def run(self, tasks: Iterable[Task | None]) -> None:
+        """Until all tasks are settled; they are taken as they are needed, None where a point needs none. Whatever ends it, what has
+        come back is written and nothing is left running."""
+        self._coming = iter(tasks)
         try:
-            while self._waiting or self._suspects or self._flying:
+            while self._coming is not None or self._waiting or self._suspects or self._flying:
+                self._fetch()
                 self._feed()
-                outcomes = self.engine.finished(PULSE)
+                outcomes = self.engine.finished(PULSE) if self._flying else []
                 for outcome in outcomes:
                     self._take(outcome)
                 for outcome in outcomes:
@@ -46,13 +51,29 @@ class Driver:
                         raise outcome.error
                 if time.monotonic() - self._flushed > FLUSH_SECONDS:
                     self._flush()
-                self.report(self.settled)
+                self.report(self.settled, self.skipped)
         finally:
             try:
                 self._flush()
             finally:
                 self.engine.close()
-        self.report(self.settled)
+        self.report(self.settled, self.skipped)
+
+    def _fetch(self) -> None:
+        """As many tasks as are soon needed, for a short time: what has come back is written in between."""
+        width = self.engine.width
+        enough, until = max(4 * width, min(4 * width * self._size, MOST_WAITING)), time.monotonic() + PULSE
+        while self._coming is not None and len(self._waiting) < enough and time.monotonic() < until:
+            try:
+                task = next(self._coming)
+            except StopIteration:
+                self._coming = None
+                return
+            if task is None or task.key in self._unsettled:
+                self.skipped += 1
+            else:
+                self._unsettled.add(task.key)
+                self._waiting.append(task)
 
     def _feed(self) -> None:
         if self._suspects and True not in self._flying.values():
@@ -77,6 +98,7 @@ class Driver:
             self._refreshed = time.monotonic()
         left = tuple(task for task in chunk if not self.store.has(task.key))
         self.settled += len(chunk) - len(left)
+        self._unsettled -= {task.key for task in chunk} - {task.key for task in left}
         return left
 
     def _take(self, outcome: Outcome) -> None:
@@ -106,4 +128,5 @@ class Driver:
         self.store.add([record for _, record in batch])
         self._buffer = []
         self.settled += len(batch)
+        self._unsettled -= {task.key for task, _ in batch}
         self.stored([task.key for task, _ in batch])

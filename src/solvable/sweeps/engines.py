@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from solvable.numerics.threads import cores, limit_cores, one_blas_thread
 from solvable.problems import Problem
-from solvable.results.storage import versions
+from solvable.sweeps.makers import making
 from solvable.sweeps.measures import Measure
 from solvable.sweeps.records import Record, encode
 from solvable.sweeps.store import failure_key
@@ -223,7 +223,7 @@ class Cluster:
         return self._width
 
     def submit(self, chunk: Chunk, *, alone: bool = False) -> None:  # noqa: ARG002
-        future = self._client.submit(_work_there, chunk, versions(), pure=False)
+        future = self._client.submit(_work_there, chunk, making(), pure=False)
         self._pending[future] = chunk
 
     def finished(self, timeout: float) -> list[Outcome]:
@@ -259,8 +259,8 @@ class Cluster:
 
 
 def _work_there(chunk: Chunk, expected: dict[str, str]) -> tuple[list[bytes], float]:
-    if versions() != expected:
-        raise ValueError(f"a worker has {versions()}, the sweep {expected}; must be the same")
+    if making() != expected:
+        raise ValueError(f"a worker has {making()}, the sweep {expected}; must be the same")
     _one_core()
     return work(chunk)
 
@@ -271,15 +271,19 @@ def choose(workers: int | None, cluster: str | None) -> Engine:
     return Here() if workers == 0 else Processes(workers)
 
 
-@lru_cache
 def made_by() -> dict[str, str]:
-    """What the bits of a result may depend on beside its description: versions, processor, linear algebra."""
+    """What the bits of a result may depend on beside its description: versions, our code, processor, linear algebra."""
+    return making() | _machine()
+
+
+@lru_cache
+def _machine() -> dict[str, str]:
     import platform
 
     import numpy as np
 
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    return versions() | {"machine": platform.machine(), "cpu": _cpu(), "blas": f"{blas['name']} {blas['version']}"}
+    return {"machine": platform.machine(), "cpu": _cpu(), "blas": f"{blas['name']} {blas['version']}"}
 
 
 def _cpu() -> str:

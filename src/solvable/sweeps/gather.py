@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from solvable.results.files import write_whole
+from solvable.sweeps.makers import Maker, maker_of
 from solvable.sweeps.records import KEY, MANIFEST, Damaged, Record, check, fields
 from solvable.sweeps.store import Records, failure_key
 
@@ -96,7 +98,7 @@ def dataset(store: Records, manifest: Record) -> xarray.Dataset:
     dims = [axis["dim"] for axis in axes]
     flat = manifest.arrays["keys"].values.copy()
     names = [cell.tobytes() if cell.any() else None for cell in flat]
-    shapes, times, done = _scan(store, names)
+    shapes, times, done, makers = _scan(store, names)
     flat[~done] = 0
     keys = flat.reshape(*shape, KEY)
     variables: dict[str, Any] = {
@@ -122,6 +124,7 @@ def dataset(store: Records, manifest: Record) -> xarray.Dataset:
         "sweep": manifest.key.hex(),
         "problem": json.dumps(manifest.about["problem"]),
         "first_point": json.dumps(manifest.about["first"]),
+        "made_by": json.dumps([maker._asdict() | {"results": count} for maker, count in sorted(makers.items())]),
     }
     return xarray.Dataset(variables, coordinates, attributes)
 
@@ -145,8 +148,11 @@ def _labels(name: str, manifest: Record) -> dict[str, str]:
     return {"long_name": names[name]} if name in names else {}
 
 
-def _scan(store: Records, names: list[bytes | None]) -> tuple[dict[str, Shape], np.ndarray | None, np.ndarray]:
-    """The variables of all results; the output times, if all have the same; and which results there are."""
+def _scan(
+    store: Records, names: list[bytes | None]
+) -> tuple[dict[str, Shape], np.ndarray | None, np.ndarray, Counter[Maker]]:
+    """The variables of all results; the output times, if all have the same; which results there are, and who made them."""
+    makers: Counter[Maker] = Counter()
     shapes: dict[tuple[str, tuple[int, ...], str], Shape] = {}
     joined: dict[str, Shape] = {}
     first: tuple[bytes, np.ndarray] | None = None
@@ -162,6 +168,7 @@ def _scan(store: Records, names: list[bytes | None]) -> tuple[dict[str, Shape], 
             _warn(error)
             done[i] = False
             continue
+        makers[maker_of(content)] += 1
         for name, field in found.items():
             kind = (name, field.shape, field.dtype.str)
             if kind not in shapes:
@@ -173,7 +180,7 @@ def _scan(store: Records, names: list[bytes | None]) -> tuple[dict[str, Shape], 
             raw = content[field.offset : field.offset + field.size]
             first = first or (raw, field.values(content))
             same = raw == first[0]
-    return joined, first[1] if same and first is not None else None, done
+    return joined, first[1] if same and first is not None else None, done, makers
 
 
 def _failures(store: Records, names: list[bytes | None], done: np.ndarray) -> np.ndarray:
@@ -211,9 +218,9 @@ def check_manifest(manifest: Record) -> None:
         raise Damaged(f"sweep {manifest.key.hex()[16:28]}: its record does not describe a sweep")
 
 
-def keys_in(manifest: Record) -> list[bytes]:
+def keys_in(manifest: Record) -> Iterator[bytes]:
     """Of the points of a sweep."""
-    return [cell.tobytes() for cell in manifest.arrays["keys"].values if cell.any()]
+    return (key for cell in manifest.arrays["keys"].values if any(key := cell.tobytes()))
 
 
 def sweeps_in(store: Records) -> list[Record]:

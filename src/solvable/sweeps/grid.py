@@ -1,6 +1,6 @@
 """Which points a sweep has: axes that multiply, names that move together, values that follow from others, conditions."""
 
-import itertools
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import numpy as np
 from solvable.problems import InvalidProblem, Problem
 from solvable.sweeps.expressions import FUNCTIONS, Expression
 from solvable.sweeps.measures import Measure, field_of
-from solvable.sweeps.records import KEY, MANIFEST, Labelled, Record, key_of
+from solvable.sweeps.records import MANIFEST, Labelled, Record, key_of
 
 MOST = 1_000_000  # points
 Look = Callable[[str], Any]
@@ -82,6 +82,7 @@ class Grid:
         where: Rule | None = None,
     ) -> None:
         self.problem, self.measure = problem, measure
+        self._last: dict[str, tuple[dict[str, Any], Any]] = {}
         values = {name: axis_values(name, given) for name, given in vary.items()}
         self.axes = _axes(values, together)
         self.derive = {name: _rule(name, rule) for name, rule in (derive or {}).items()}
@@ -109,11 +110,11 @@ class Grid:
                 if "." not in name and name != "level" and name not in used:
                     raise ValueError(f"{name}: is varied, but nothing uses it; fields are dotted, as student.width")
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         return tuple(len(axis) for axis in self.axes)
 
-    @property
+    @cached_property
     def size(self) -> int:
         return int(np.prod(self.shape, dtype=np.int64))
 
@@ -131,22 +132,19 @@ class Grid:
             for name, word in zip(names, last, strict=True)
         }
 
-    def points(self) -> Iterator[Point]:
-        """All points that satisfy the condition, in order; the mistakes of the first bad one are raised with its place."""
-        for number, chosen in enumerate(itertools.product(*(range(len(axis)) for axis in self.axes))):
-            values = {
-                name: axis.values[j][i]
-                for axis, i in zip(self.axes, chosen, strict=True)
-                for j, name in enumerate(axis.names)
-            }
-            try:
-                point = self._point(number, values)
-            except ValueError as error:
-                place = ", ".join(f"{name} = {_label(value)}" for name, value in values.items())
-                lines = error.problems if isinstance(error, InvalidProblem) else [str(error)]
-                raise InvalidProblem([f"{line} (at {place})" for line in lines]) from None
-            if point is not None:
-                yield point
+    def point(self, number: int) -> Point | None:
+        """The point in a cell, checked; None where the condition leaves it out. Its mistakes are raised with its place."""
+        values: dict[str, Any] = {}
+        rest = number
+        for axis, size in zip(reversed(self.axes), reversed(self.shape), strict=True):
+            rest, i = divmod(rest, size)
+            values = {name: axis.values[j][i] for j, name in enumerate(axis.names)} | values
+        try:
+            return self._point(number, values)
+        except ValueError as error:
+            place = ", ".join(f"{name} = {_label(value)}" for name, value in values.items())
+            lines = error.problems if isinstance(error, InvalidProblem) else [str(error)]
+            raise InvalidProblem([f"{line} (at {place})" for line in lines]) from None
 
     def _point(self, number: int, values: dict[str, Any]) -> Point | None:
         at = _Values(self, values)
@@ -160,11 +158,21 @@ class Grid:
         values = {name: self._whole(name, value) for name, value in values.items()}
         of_problem = {name: value for name, value in values.items() if name.partition(".")[0] in Problem.model_fields}
         of_measure = {name: value for name, value in values.items() if name.partition(".")[0] in self.measure.parts}
-        problem = self.problem
-        if of_problem:
-            problem = problem.replace(**{name.replace(".", "__"): value for name, value in of_problem.items()})
-        measure = (self.measure.vary(of_measure) if of_measure else self.measure).settle(problem)
+        problem = self._varied("problem", of_problem)
+        measure = self._varied("measure", of_measure).settle(problem)
         return Point(number, key_of(measure.content(problem)), problem, measure)
+
+    def _varied(self, part: str, values: dict[str, Any]) -> Any:
+        """The problem or the measure with these values, checked. Neighbours often share one of the two: then it is the last one."""
+        before, last = self._last.get(part, ({}, getattr(self, part)))
+        if before.keys() == values.keys() and all(value is before[name] for name, value in values.items()):
+            return last
+        if part == "measure":
+            made: Any = self.measure.vary(values)
+        else:
+            made = self.problem.replace(**{name.replace(".", "__"): value for name, value in values.items()})
+        self._last[part] = (values, made)
+        return made
 
     def _keeps(self, at: _Values) -> bool:
         if self.where is None:
@@ -184,11 +192,8 @@ class Grid:
             return value
         return int(value) if isinstance(now, int) and not isinstance(now, bool) else value
 
-    def manifest(self, points: Sequence[Point], title: str) -> Record:
+    def manifest(self, keys: np.ndarray, first: Point, title: str) -> Record:
         """A record of the sweep itself: its axes, and the key of every cell (zeros where there is no point)."""
-        keys = np.zeros((self.size, KEY), dtype=np.uint8)
-        for point in points:
-            keys[point.number] = np.frombuffer(point.key, np.uint8)
         axes = [
             {
                 "dim": dim,
@@ -198,7 +203,6 @@ class Grid:
             }
             for dim, axis in zip(self.dims, self.axes, strict=True)
         ]
-        first = points[0]
         about = {
             "kind": "sweep",
             "title": title,
@@ -206,7 +210,14 @@ class Grid:
             "problem": json.loads(self.problem.to_json()),
             "first": first.measure.content(first.problem),
         }
-        name = key_of([about, keys.tobytes().hex()])
+        digest = hashlib.sha256(
+            json.dumps([about], sort_keys=True, allow_nan=False)[:-1].encode()
+        )  # as of [about, keys]
+        digest.update(b', "')
+        for i in range(0, len(keys), 4096):
+            digest.update(keys[i : i + 4096].tobytes().hex().encode())
+        digest.update(b'"]')
+        name = digest.digest()
         return Record(MANIFEST + name[len(MANIFEST) :], about, {"keys": Labelled(("point", "byte"), keys)})
 
 

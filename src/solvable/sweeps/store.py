@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from solvable.problems.foreign import one_line, parse_json, read_text
 from solvable.results.files import UNLIKE, make_directory, move, remove_unfinished, write_bytes
 from solvable.sweeps import segments
+from solvable.sweeps.index import Index, Table
 from solvable.sweeps.records import Damaged, Record, check, decode, key_of
 from solvable.sweeps.segments import SUFFIX, Place
 
@@ -68,10 +69,15 @@ def failure_key(key: bytes) -> bytes:
     return key_of(["failure", key.hex()])
 
 
-def status_of(store: Records, keys: list[bytes]) -> Status:
-    done = [store.has(key) for key in keys]
-    failed = sum(not there and store.has(failure_key(key)) for key, there in zip(keys, done, strict=True))
-    return Status(len(keys), sum(done), failed)
+def status_of(store: Records, keys: Iterable[bytes]) -> Status:
+    points = done = failed = 0
+    for key in keys:
+        points += 1
+        if store.has(key):
+            done += 1
+        else:
+            failed += store.has(failure_key(key))
+    return Status(points, done, failed)
 
 
 class Memory:
@@ -119,8 +125,8 @@ class Store:
             make_directory(self._segments)
             write_bytes(mark, (json.dumps({"format": FORMAT}) + "\n").encode())
         self._check_format(mark)
-        self._known: dict[str, dict[bytes, Place]] = {}  # what each segment holds
-        self._index: dict[bytes, Place] = {}
+        self._known: dict[str, Table] = {}  # what each segment holds
+        self._index = Index(self._known)
         self._sizes: dict[str, int] = {}
         self._own: list[str] = []  # segments that this process wrote
         self._open: dict[str, segments.Reader] = {}
@@ -173,10 +179,9 @@ class Store:
 
     def _learn(self, name: str, size: int, held: dict[bytes, Place]) -> None:
         self._sizes[name] = size
-        self._known[name] = held
-        for key, place in held.items():
-            if key not in self._index or place.segment <= self._index[key].segment:
-                self._index[key] = place
+        if name not in self._known:
+            self._known[name] = Table(name, held)
+            self._index.learn(held)
 
     def _forget(self, names: Set[str]) -> None:
         if not names & self._known.keys():
@@ -185,9 +190,7 @@ class Store:
             self._open.pop(name, None)
             del self._sizes[name]
             del self._known[name]
-        self._index = {}
-        for name in sorted(self._known, reverse=True):  # the smallest name counts
-            self._index |= self._known[name]
+        self._index = Index(self._known)
 
     def _write(self, records: Iterable[bytes]) -> str:
         built = segments.build(records)
@@ -277,6 +280,25 @@ class Store:
                     self._set_aside(name, salvage.good)
                 found.append(Damage(name, salvage.lost, len(salvage.good)))
         return found
+
+    def supersede(self, keys: set[bytes]) -> int:
+        """Set results aside that are to be computed again: segments that hold them move to `replaced/`, and what else they hold
+        is written anew and read back before. How many results these are."""
+        self.refresh()
+        gone: set[bytes] = set()
+        for name in sorted(self._known):
+            held = keys.intersection(self._known[name].keys())
+            if held:
+                gone |= held
+                kept = [record for key, record in segments.read_all(self._segments / name).items() if key not in held]
+                if kept:
+                    self._write_checked(kept)
+                replaced = self.directory / "replaced"
+                make_directory(replaced)
+                with suppress(FileNotFoundError):  # another process did it
+                    move(self._segments / name, replaced / name)
+                self._forget({name})
+        return len(gone)
 
     def _set_aside(self, name: str, good: list[bytes]) -> None:
         """Write what is sound in a damaged segment anew and read it back; then move the damaged one out of the way. Where nothing

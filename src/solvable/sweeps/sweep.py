@@ -1,26 +1,32 @@
 """Sweeps: a grid of points, computed where there is room, kept in a store, looked at as one labelled dataset."""
 
+import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from solvable.descriptions import RunTable, StartTable
+from solvable.gaussian.units import OwnFunction
 from solvable.numerics.threads import cores
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 from solvable.results import Level, Threshold
 from solvable.results.progress import meter
 from solvable.results.running import check_level
-from solvable.sweeps.drive import Driver
+from solvable.sweeps.drive import PULSE, Driver
 from solvable.sweeps.engines import Task, choose, work
-from solvable.sweeps.grid import Grid, Point, Rule
+from solvable.sweeps.functions import Functions
+from solvable.sweeps.grid import Grid, Rule
+from solvable.sweeps.makers import STALE, Stale, Tell, Upkeep, damage_or_stale
 from solvable.sweeps.measures import Drawn, Measure, Run
-from solvable.sweeps.records import Record, encode
+from solvable.sweeps.points import Points
+from solvable.sweeps.records import KEY, Record, encode
 from solvable.sweeps.store import Damage, Memory, Records, Status, Store, failure_key, status_of
 
 if TYPE_CHECKING:
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
 
 STORE = "solvable.store"
 PROBES = 5  # points that are timed for an estimate
+AHEAD = 10_000  # points that are made, and so checked, before anything runs
 
 
 class Estimate(NamedTuple):
@@ -43,47 +50,66 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep as it was planned: its grid and all its points, each with the key of its result."""
+    """A sweep as it was planned: its grid and all its points, which are made when they are looked at."""
 
     grid: Grid
-    points: tuple[Point, ...]
+    points: Points
     title: str
 
     @cached_property
     def manifest(self) -> Record:
-        return self.grid.manifest(self.points, self.title)
+        """It has the keys of all points, so all are made."""
+        self.points.make()
+        return self.grid.manifest(self.points.keys, self.points.first, self.title)
 
     def status(self, store: Records) -> Status:
-        return status_of(store, [point.key for point in self.points])
+        return status_of(store, self.points.all_keys())
 
-    def tasks(self, store: Records, shard: tuple[int, int] = (1, 1), *, retry: bool = False) -> list[Task]:
-        """What is still to do, of this share of the points. Points that would fail again are done, unless `retry`."""
+    def tasks(self, upkeep: Upkeep, shard: tuple[int, int] = (1, 1), *, retry: bool = False) -> Iterator[Task | None]:
+        """What is still to do, of this share of the points; None for a point that is done. Points that would fail again are done,
+        unless `retry`."""
+        functions = Functions(lasting=isinstance(upkeep.store, Store))
         one, of = shard
-        tasks = {
-            point.key: Task(point.key, point.problem, point.measure)
-            for point in self.points[one - 1 :: of]
-            if not store.has(point.key) and (retry or not _is_hopeless(store, point.key))
-        }
-        return list(tasks.values())
+        for number in islice(self.points.numbers(), one - 1, None, of):
+            key = self.points.key(number)
+            assert key is not None
+            if upkeep.is_there(key) or not (retry or not upkeep.is_hopeless(key)):
+                self.points.pass_over(number)
+                yield None
+                continue
+            point = self.points.at(number)
+            functions.check(point.problem)
+            yield Task(key, point.problem, point.measure)
 
     def estimate(
         self, store: Records | None = None, workers: int | None = None, shard: tuple[int, int] = (1, 1)
     ) -> Estimate:
         """Time a few points, spread over the grid; nothing is stored."""
-        tasks = self.tasks(Memory() if store is None else store, shard)
+        there = Memory() if store is None else store
+        one, of = shard
+        numbers = np.fromiter(islice(self.points.numbers(), one - 1, None, of), dtype=np.int64)
+        names = self.points.keys[numbers].view(f"V{KEY}").ravel()
+        numbers = numbers[np.sort(np.unique(names, return_index=True)[1])]  # a result is computed once
+        done = (_is_done(there, self.points.keys[number].tobytes()) for number in numbers)
+        missing = numbers[~np.fromiter(done, dtype=bool, count=numbers.size)]
         workers = cores() if workers is None else max(1, workers)
-        if not tasks:
+        if not missing.size:
             return Estimate(len(self.points), 0, 0.0, workers, 0, 0)
-        chosen = [tasks[i] for i in np.unique(np.linspace(0, len(tasks) - 1, PROBES).round().astype(int))]
-        work((chosen[0],))  # compiles
-        timed = [work((task,)) for task in chosen]
+        chosen = missing[np.unique(np.linspace(0, missing.size - 1, PROBES).round().astype(int))]
+        points = [self.points.at(int(number)) for number in chosen]
+        tasks = [Task(point.key, point.problem, point.measure) for point in points]
+        work((tasks[0],))  # compiles
+        timed = [work((task,)) for task in tasks]
         each = float(np.mean([seconds for _, seconds in timed]))
         size = float(np.mean([len(records[0]) for records, _ in timed]))
-        seconds = each * len(tasks) / min(workers, len(tasks))
-        return Estimate(len(self.points), len(tasks), seconds, workers, int(size * len(tasks)), _resident())
+        seconds = each * missing.size / min(workers, missing.size)
+        return Estimate(len(self.points), missing.size, seconds, workers, int(size * missing.size), _resident())
 
 
-def _is_hopeless(store: Records, key: bytes) -> bool:
+def _is_done(store: Records, key: bytes) -> bool:
+    """Or would fail again."""
+    if store.has(key):
+        return True
     return store.has(failure_key(key)) and bool(store.read(failure_key(key)).about.get("final", True))
 
 
@@ -123,11 +149,13 @@ def plan(
     where: Rule | None = None,
     title: str | None = None,
 ) -> Sweep:
-    """Check everything and name all points, before anything runs."""
+    """Check the grid and its first ten thousand points before anything runs; further points are checked while these run."""
     grid = Grid(problem, measure, vary, together, derive, where)
     _check_starts(grid)
-    points = tuple(grid.points())
-    if not points:
+    points = Points(grid)
+    while not points.make(AHEAD) and not points.found:
+        pass
+    if not points.found:
         raise ValueError("where: no point satisfies it")
     return Sweep(grid, points, title or " x ".join(grid.dims))
 
@@ -167,6 +195,7 @@ def sweep(
     cluster: str | None = None,
     shard: tuple[int, int] = (1, 1),
     retry: bool = False,
+    stale: str = "keep",
     progress: bool | None = None,
     title: str | None = None,
 ) -> Swept:
@@ -180,7 +209,9 @@ def sweep(
     something else.
 
     `store` is a directory (None: in memory, nothing is kept). Points are computed on all cores by `workers` processes (0: in this
-    one), or on the Dask cluster at the address `cluster`. `shard=(i, n)` does the i-th of n shares.
+    one), or on the Dask cluster at the address `cluster`. `shard=(i, n)` does the i-th of n shares. `retry` tries points again
+    that failed. Results that other code of this library made are kept, with a warning; `stale="recompute"` sets them aside and
+    computes them again.
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"sweep: the first argument must be a Problem, not {type(problem).__name__}")
@@ -197,7 +228,9 @@ def sweep(
     if not vary:
         raise ValueError("vary: is empty; a sweep needs at least one axis")
     planned = plan(problem, measure, vary, together=together, derive=derive, where=where, title=title)
-    return execute(planned, store, workers=workers, cluster=cluster, shard=shard, retry=retry, progress=progress)
+    return execute(
+        planned, store, workers=workers, cluster=cluster, shard=shard, retry=retry, stale=stale, progress=progress
+    )
 
 
 def run_measure(
@@ -238,40 +271,75 @@ def execute(
     cluster: str | None = None,
     shard: tuple[int, int] = (1, 1),
     retry: bool = False,
+    stale: str = "keep",
     progress: bool | None = None,
     stored: Callable[[list[bytes]], None] = lambda _: None,
-    tell: Callable[[Damage], None] | None = None,
+    tell: Tell | None = None,
 ) -> Swept:
-    """Compute what is missing of a planned sweep. Ctrl-C ends it cleanly with KeyboardInterrupt; what is stored stays.
-    `tell` hears of damage that is set aside (default: a warning)."""
-    _check_settings(workers, cluster, shard)
+    """Compute what is missing of a planned sweep. Ctrl-C ends it cleanly with KeyboardInterrupt; what is stored stays. So does what
+    was computed before a point that cannot be is reached, in a grid of more than ten thousand. `tell` hears of damage that is set
+    aside and of results that other code made (default: a warning)."""
+    _check_settings(workers, cluster, shard, stale)
     engine = choose(workers, cluster)
     try:
+        _check_functions(planned, lasting=store is not None and not isinstance(store, Memory))
         place = opened(store)
-        _mend(planned, place, tell)
-        if not place.has(planned.manifest.key):
-            place.add([encode(planned.manifest)])
-        tasks = planned.tasks(place, shard, retry=retry)
-        if tasks:
-            with meter(progress, "points", plain=True) as show:
-                Driver(engine, place, stored, lambda settled: show(settled, len(tasks))).run(tasks)
+        upkeep = Upkeep(place, tell or _warn)
+        if stale == "recompute":
+            upkeep.set_aside_stale(planned.points.all_keys())
+        for key in planned.points.all_keys(made=True):  # said before the first result, not after the last
+            upkeep.is_there(key)
+        upkeep.tell_stale()
+        upkeep.makers.clear()
+        manifest = _Manifest(planned, upkeep)
+        with meter(progress, "points", plain=True) as show:
+
+            def report(settled: int, skipped: int) -> None:
+                manifest.keep(PULSE)
+                show(settled, max(settled, _share(planned.points, shard) - skipped))
+
+            report(0, 0)
+            Driver(engine, place, stored, report).run(planned.tasks(upkeep, shard, retry=retry))
+        manifest.keep()
+        upkeep.tell_stale()
     finally:
         engine.close()
     return Swept(planned, place)
 
 
-def _mend(planned: Sweep, place: Records, tell: Callable[[Damage], None] | None) -> None:
-    """Set damaged segments of this sweep aside, so that what they held is computed again."""
-    if not isinstance(place, Store):
-        return
-    keys = [planned.manifest.key]
-    for point in planned.points:
-        keys += [point.key, failure_key(point.key)] if not place.has(point.key) else [point.key]
-    for damage in place.verify(keys, repair=True):
-        if tell is None:
-            warnings.warn(f"{damage}; set aside, and computed again by sweeps that need it", stacklevel=3)
-        else:
-            tell(damage)
+def _check_functions(planned: Sweep, *, lasting: bool) -> None:
+    """Those of one's own, before their names are looked for in a store; derived ones are made for their points alone."""
+    functions = Functions(lasting=lasting)
+    functions.check(planned.points.first.problem)
+    for axis in planned.grid.axes:
+        for name, values in zip(axis.names, axis.values, strict=True):
+            for value in values:
+                if isinstance(value, OwnFunction):
+                    functions.check_one(name, value)
+
+
+class _Manifest:
+    """Kept in the store once all points are made; until then some more are, whenever there is time."""
+
+    def __init__(self, planned: Sweep, upkeep: Upkeep) -> None:
+        self._planned, self._upkeep, self._is_kept = planned, upkeep, False
+
+    def keep(self, seconds: float = math.inf) -> None:
+        if self._is_kept or not self._planned.points.make(seconds=seconds):
+            return
+        if self._upkeep.sound(self._planned.manifest.key) is None:
+            self._upkeep.store.add([encode(self._planned.manifest)])
+        self._is_kept = True
+
+
+def _share(points: Points, shard: tuple[int, int]) -> int:
+    """How many points a share has, as far as is known."""
+    one, of = shard
+    return len(range(one - 1, points.expected, of))
+
+
+def _warn(notice: Damage | Stale) -> None:
+    warnings.warn(damage_or_stale(notice), stacklevel=4)
 
 
 def opened(store: str | Path | Records | None, *, create: bool = True) -> Records:
@@ -280,7 +348,9 @@ def opened(store: str | Path | Records | None, *, create: bool = True) -> Record
     return Store(store, create=create) if isinstance(store, str | Path) else store
 
 
-def _check_settings(workers: Any, cluster: Any, shard: Any) -> None:
+def _check_settings(workers: Any, cluster: Any, shard: Any, stale: Any) -> None:
+    if stale not in STALE:
+        raise ValueError(f"stale: {stale!r} given, must be {' or '.join(map(repr, STALE))}")
     if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool) or not 0 <= workers <= 1024):
         raise ValueError(f"workers: {workers!r} given, must be a whole number up to 1024, or None for all cores")
     if cluster is not None and workers is not None:

@@ -1,0 +1,37 @@
+"""Functions of one's own in the problems of a sweep: they must still be what names them, and a store must know them again."""
+
+from solvable.gaussian.units import OwnFunction
+from solvable.problems import InvalidProblem, Problem
+
+MOST = 1000  # functions that are remembered as checked
+
+
+class Functions:
+    """`lasting`: results are kept beyond this process."""
+
+    def __init__(self, *, lasting: bool) -> None:
+        self.lasting = lasting
+        self._checked: dict[int, OwnFunction] = {}
+
+    def check(self, problem: Problem) -> None:
+        for place, function in problem.own_functions().items():
+            self.check_one(place, function)
+
+    def check_one(self, place: str, function: OwnFunction) -> None:
+        if id(function) in self._checked:
+            return
+        try:
+            function.check_unchanged()
+        except ValueError as error:
+            raise InvalidProblem([f"{place}: {error}"]) from None
+        if self.lasting and function.obstacle is not None:
+            raise InvalidProblem(
+                [
+                    f"{place}: the function {function.name!r} cannot be told from others by its code ({function.obstacle}), so a "
+                    f"store could return another function's results; give it a version, as version='1', and raise it with "
+                    f"every change, or keep nothing (store=None)"
+                ]
+            )
+        if len(self._checked) >= MOST:
+            self._checked.clear()
+        self._checked[id(function)] = function
