@@ -213,6 +213,27 @@ def test_flow_agrees_with_certificates() -> None:
         assert (exact == flow).mean() > 0.7
 
 
+def test_flow_waits_and_needs_none_where_equations_determine_the_teacher() -> None:
+    """One rank below full it takes all dim (dim + 1)/2 samples, however badly conditioned they are: some of these flows stand still
+    at t = 10^6, on a plateau or within 10^-11 of the teacher."""
+    for seed in range(3):
+        found = sv.empirical.recovery(PAPER.problem(m=4, m_star=3, d=4), 20, seed=seed, by="flow").fewest
+        assert np.abs(found - 10).max() <= 1
+        assert (found == 10).mean() > 0.7
+    X, W = random_data(4, 12, 2, 7)  # eight samples determine it; the flow leaves a plateau at t = 10^7
+    assert sv.empirical.fewest_samples(X, W) == 8
+    assert sv.empirical.recovered_by_flow(X[:8], W)
+    assert not sv.empirical.recovered_by_flow(X[:7], W)
+
+
+def test_rows_are_blamed_only_where_they_depend_on_each_other() -> None:
+    X, W = random_data(4, 10, 2, 0)
+    with pytest.raises(ArithmeticError, match="10 samples determine the teacher, but `enough` does not find it"):
+        sv.empirical.fewest_samples(X, W, lambda rows, teacher: False)
+    with pytest.raises(ValueError, match="some depend on others"):
+        sv.empirical.fewest_samples(X[[0, 1, 2, 3, 4, 5, 6, 6, 6, 6]], W, sv.empirical.recovered_by_flow)
+
+
 def test_full_rank_by_flow() -> None:
     X, W = random_data(3, 8, 5, 0)
     assert sv.empirical.recovered_by_flow(X, W, until=1e4)
