@@ -67,8 +67,7 @@ def test_bounds_on_the_rate() -> None:
     assert sv.theory.rate_limit(noisy).value == pytest.approx(2 / 14.5)
     run = sv.run(noisy, start_of(noisy, 0.3), sv.Macro(), until=3000)
     assert run.risk[0, -1] == pytest.approx(2.0, abs=0.01)
-    with pytest.raises(sv.theory.NotApplicable, match="do not grow"):
-        sv.theory.noise_floor(noisy)
+    assert sv.theory.noise_floor(noisy).value == pytest.approx(2.0, rel=1e-12)
     reached = {}
     for p in (1, 2, 5):
         best = sv.theory.optimal_rate(problem_of(p, 0.1))
@@ -92,6 +91,39 @@ def test_label_noise_sets_a_floor(p, gamma, noise) -> None:
     problem = problem_of(p, gamma, noise=noise)
     run = sv.run(problem, start_of(problem, 0.5), sv.Macro(), until=2e4 / gamma)
     assert run.risk[0, -1] == pytest.approx(sv.theory.noise_floor(problem).value, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("gamma", "noise", "m"), [(0.14, 2.5, 0.3), (0.16, 2.0, 0.95), (0.2, 0.0, 0.9), (0.3, 1.0, 0.99)]
+)
+def test_without_growth_a_student_falls_back_to_its_plateau(gamma, noise, m) -> None:
+    """Below and above the rate 1/6, where the solution is unstable too: from any start, to the risk of no overlap."""
+    problem = problem_of(1, gamma, noise=noise).replace(training__loss_factor=0.8, training__learning_rate=gamma / 1.6)
+    floor, plateau = sv.theory.noise_floor(problem), sv.theory.plateau(problem).value
+    assert plateau.growth < 0
+    assert floor.value == pytest.approx(plateau.risk, rel=1e-12)
+    assert floor.value == pytest.approx(4 * 0.8, rel=1e-12)
+    run = sv.run(problem, start_of(problem, m), sv.Macro(), until=2e4)
+    assert run.risk[0, -1] == pytest.approx(floor.value, rel=1e-6)
+    with pytest.raises(sv.theory.NotApplicable, match="stay as they are"):
+        sv.theory.noise_floor(problem_of(1, 1 / 6))
+
+
+def test_the_printed_law_at_width_one_is_linear() -> None:
+    """arnaboldi2023, (46), at width one: overlaps that keep growing, escaping sooner than the exact ones do."""
+    problem, drop = problem_of(1, 0.05, dim=3000), 0.1
+    growth = sv.theory.plateau(problem).value.growth
+    printed, law = (sv.theory.quenched_escape_time(problem, drop, printed=one) for one in (True, False))
+    assert law.value.mean > printed.value.mean
+    assert (bool(law.caveats), bool(printed.caveats)) == (False, True)
+    from scipy.integrate import quad
+    from scipy.stats import norm
+
+    def slow(x):  # over a Gaussian overlap, which differs from one on the sphere by 1/dim
+        return 2 * norm.pdf(x) * np.log(1 - drop + drop * 3000 / x**2) / (2 * growth)
+
+    assert printed.value.mean == pytest.approx(quad(slow, 0, 12, limit=200)[0], rel=1e-3)
+    assert sv.theory.annealed_escape_time(problem, drop).caveats
 
 
 def test_mean_escape_times() -> None:
