@@ -5,10 +5,20 @@ os.environ.setdefault("SOLVABLE_PATIENCE", "0")  # machine code from the first c
 import pytest
 from hypothesis import settings
 
+import seeds
 import solvable as sv
 
 settings.register_profile("gate", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("gate")
+
+
+@pytest.fixture(autouse=True)
+def _statistical_tests_are_marked(request: pytest.FixtureRequest):
+    """`make test-seeds` runs those that are marked: a test that asks for a seed is one of them."""
+    seeds.asked.clear()
+    yield
+    if seeds.asked and request.node.get_closest_marker("statistical") is None:
+        pytest.fail("asks for seeds.seed(...) but is not marked statistical")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from seeds import seed
 
 
 def problem_of(p, q, rate=0.3, **changes):
@@ -45,10 +46,11 @@ def test_covariance_against_cubature(p, q) -> None:
     )
 
 
+@pytest.mark.statistical
 def test_covariance_against_sampling() -> None:
     problem = problem_of(5, 3)
-    state = sv.start(problem, seed=1)
-    random = np.random.default_rng(0)
+    state = sv.start(problem, seed=seed(1))
+    random = np.random.default_rng(seed(0))
     sums = []
     for _ in range(20):
         z = random.standard_normal((20_000, 8)) @ np.linalg.cholesky(sv.field_covariance(problem, state)).T
@@ -73,12 +75,13 @@ def test_one_student_on_the_sphere_of_the_paper(m, gamma, noise) -> None:
         assert found[1, 1] == pytest.approx(299.01, abs=0.01)
 
 
+@pytest.mark.statistical
 def test_covariance_on_the_sphere() -> None:
     """One step of sampled fields, with students scaled back to norm one, at a dim so large that the scaling is linear."""
     problem = problem_of(2, 1, student__norm="sphere", student__readout="mean", teacher__overlap="orthonormal")
     state = sv.start(problem, student_overlap=[[1, 0.3], [0.3, 1]], cross_overlap=[[0.4], [-0.2]])
     free = problem.replace(student__norm="free")
-    random, dim = np.random.default_rng(0), 1e9
+    random, dim = np.random.default_rng(seed(0)), 1e9
     sums = []
     for _ in range(20):
         z = random.standard_normal((20_000, 3)) @ np.linalg.cholesky(sv.field_covariance(problem, state)).T

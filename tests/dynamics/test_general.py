@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from seeds import seed
 from solvable.gaussian.all_pairs import hermite_pairs, quadrature_pairs, relu_pairs
 from solvable.gaussian.rules import sobol, tensor
 from solvable.gaussian.units import UNITS, hermite
@@ -138,14 +139,15 @@ CASES = {
 }
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("name", CASES)
 def test_moments_equal_sampling(name) -> None:
-    """Within 5 standard errors of 400 000 samples, with 2^15 nodes whose own error is smaller."""
+    """Within 6 standard errors of 400 000 samples, with 2^15 nodes whose own error is smaller."""
     one = CASES[name]
     n = one.student.width + one.teacher.width
-    for seed, rank in [(0, n), (1, n - 1)]:
-        C = 0.8 * covariance(seed, n, rank)
-        assert sv.checks.moments_against_sampling(one, C, samples=400_000, seed=2, nodes=2**15).passed
+    for number, rank in [(0, n), (1, n - 1)]:
+        C = 0.8 * covariance(seed(number), n, rank)
+        assert sv.checks.moments_against_sampling(one, C, samples=400_000, seed=seed(2), nodes=2**15, allowed=6).passed
 
 
 def test_the_general_path_equals_the_closed_one() -> None:
@@ -165,6 +167,7 @@ def test_the_general_path_equals_the_closed_one() -> None:
             assert 0 < true < 5 * general.risk_error.max()
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("one", "rate", "end"),
     [
@@ -182,10 +185,10 @@ def test_the_general_path_equals_the_closed_one() -> None:
     ids=["tanh student, erf teacher", "relu pair", "product of three", "log-cosh"],
 )
 def test_curves_equal_full_weight_sgd(one, rate, end) -> None:
-    """Mean overlaps of 60 runs at dim 400 within 4 standard errors + 3/dim; small_rate fails the same comparison."""
+    """Mean overlaps of 60 runs at dim 400 within 5.5 standard errors + 3/dim; small_rate fails the same comparison."""
     one = one.replace(training__learning_rate=rate)
     dim, p, runs = one.inputs.dim, one.student.width, 60
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed(0))
     B = np.linalg.qr(random.standard_normal((dim, one.teacher.width)))[0].T * np.sqrt(dim)
     W0 = 0.5 * random.standard_normal((p, dim)) + 0.6 * B[np.arange(p) % len(B)]
     start = sv.measure(one, W0, B)
@@ -199,7 +202,7 @@ def test_curves_equal_full_weight_sgd(one, rate, end) -> None:
         push = np.tanh(error) if one.training.loss == "log-cosh" else error
         W += rate / np.sqrt(dim) * (2 * c * a * unit.derivative(z) * push[:, None])[:, :, None] * x[:, None, :]
     measured = np.concatenate([W @ W.transpose(0, 2, 1) / dim, W @ B.T / dim], axis=2)
-    allowed = 4 * measured.std(axis=0, ddof=1) / np.sqrt(runs) + 3 / dim
+    allowed = 5.5 * measured.std(axis=0, ddof=1) / np.sqrt(runs) + 3 / dim
 
     def distance(level):
         end_state = sv.run(one, start, level, times=[end])

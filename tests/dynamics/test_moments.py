@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import solvable as sv
+from seeds import seed
 from solvable.gaussian.quadrature import expect
 from solvable.gaussian.units import UNITS
 
@@ -48,18 +49,19 @@ def test_moments_equal_quadrature_of_their_definition(unit, seed, rank, noise, c
     assert values == pytest.approx(expected, abs=tolerance)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
 @pytest.mark.parametrize(("p", "q", "rank"), [(3, 2, 5), (4, 3, 4), (2, 2, 2), (1, 1, 1)])
 def test_moments_equal_sampling(unit, p, q, rank) -> None:
-    """Within 5 standard errors of 200 000 samples, at widths beyond quadrature; a loss factor 5 % off is caught."""
-    random = np.random.default_rng(p * 10 + q)
+    """Within 6 standard errors of 200 000 samples, at widths beyond quadrature; a loss factor 5 % off is caught."""
+    random = np.random.default_rng(seed(p * 10 + q))
     problem = setting(unit, p, q, readout=random.standard_normal(p), noise=0.4, c=0.5)
     C = covariance(random, p + q, rank)
-    assert sv.checks.moments_against_sampling(problem, C, samples=200_000, seed=1).passed
+    report = sv.checks.moments_against_sampling(problem, C, samples=200_000, seed=seed(1), allowed=6)
+    assert report.passed, str(report)
     wrong = problem.replace(training__loss_factor=0.5 * 1.05)
-    report = sv.checks.moments_against_sampling(problem, C, samples=200_000, seed=1)
     sampled, moments = report.references["noise"], sv.moments(C, wrong).noise
-    assert (np.abs(moments - sampled) / report.scales["noise"]).max() > 5
+    assert (np.abs(moments - sampled) / report.scales["noise"]).max() > 6
 
 
 def test_drift_is_the_gradient_of_the_risk() -> None:

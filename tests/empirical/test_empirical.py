@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import solvable as sv
+from seeds import seed
 from solvable.empirical import kernels
 from solvable.empirical.sample import Sample
 from solvable.numerics.symmetric import squares, to_matrix, to_vector
@@ -109,9 +110,10 @@ def _orthonormal(random: np.random.Generator, units: int, dim: int) -> np.ndarra
     return np.sqrt(dim) * np.linalg.qr(random.standard_normal((dim, units)))[0].T
 
 
+@pytest.mark.statistical
 def test_population_is_the_limit_of_samples_and_of_small_rates() -> None:
     problem = PAPER.problem(m=6, m_star=2, d=5)
-    start = sv.start(problem, seed=0)
+    start = sv.start(problem, seed=seed(0))
     flow = sv.run(problem, start, sv.Empirical(), times=TIMES)
     macro = sv.run(problem, start, sv.Macro(small_rate=True, rtol=1e-11), times=TIMES, clock="saraomannelli2020")
     assert flow.unit == "saraomannelli2020"
@@ -119,8 +121,8 @@ def test_population_is_the_limit_of_samples_and_of_small_rates() -> None:
     for name in ("risk", "student_overlap", "cross_overlap"):
         assert np.abs(getattr(flow, name) - getattr(macro, name)).max() < 1e-9
     assert np.allclose(flow.training_loss, flow.population_loss)
-    many = sv.run(problem.replace(training__samples=40_000), start, sv.Empirical(), times=TIMES)
-    few = sv.run(problem.replace(training__samples=400), start, sv.Empirical(), times=TIMES)
+    many = sv.run(problem.replace(training__samples=40_000), start, sv.Empirical(seed=seed(0)), times=TIMES)
+    few = sv.run(problem.replace(training__samples=400), start, sv.Empirical(seed=seed(0)), times=TIMES)
     apart = [float(np.abs(run.risk / flow.risk - 1).max()) for run in (few, many)]
     assert apart[1] < 0.1
     assert apart[1] < 0.4 * apart[0]
@@ -215,13 +217,16 @@ def test_own_data_and_labels() -> None:
     assert len(np.unique(runs.training_loss[:, 0])) == 3
 
 
+@pytest.mark.statistical
 def test_label_noise_leaves_a_training_loss() -> None:
     """With many samples the training loss ends near half the noise variance, and the population loss near zero."""
     problem = PAPER.problem(m=4, m_star=1, d=4, n=4000, Delta=0.3)
-    run = sv.run(problem, sv.start(problem, seed=0, students="spanning"), sv.Empirical(), times=[100.0])
-    assert abs(run.training_loss[0, 0] / 0.15 - 1) < 4 * np.sqrt(2 / 4000)
+    run = sv.run(
+        problem, sv.start(problem, seed=seed(0), students="spanning"), sv.Empirical(seed=seed(0)), times=[100.0]
+    )
+    assert abs(run.training_loss[0, 0] / 0.15 - 1) < 5 * np.sqrt(2 / 4000)
     limit = problem.replace(training__samples=None)
-    flow = sv.run(limit, sv.start(limit, seed=0, students="spanning"), sv.Empirical(), times=[0.0, 100.0])
+    flow = sv.run(limit, sv.start(limit, seed=seed(0), students="spanning"), sv.Empirical(), times=[0.0, 100.0])
     assert np.allclose(flow.training_loss, flow.population_loss + 0.15)
     assert run.population_loss[0, 0] < 0.01
 

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from seeds import seed
 from solvable.empirical.definite import Undecided, definite_member
 from solvable.numerics.symmetric import squares, to_matrix, to_vector
 
 PAPER = sv.convention("saraomannelli2020")
 
 
-def random_data(d: int, n: int, units: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    random = np.random.default_rng(seed)
+def random_data(d: int, n: int, units: int, number: int) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(number)
     return random.standard_normal((n, d)), random.standard_normal((units, d))
 
 
@@ -154,8 +155,8 @@ def test_interrupted_recovery_gives_no_result(monkeypatch) -> None:
 
 
 def test_more_samples_never_hurt_and_bisection_finds_the_edge() -> None:
-    for seed in range(5):
-        X, W = random_data(5, 15, 2, seed)
+    for number in range(5):
+        X, W = random_data(5, 15, 2, number)
         answers = [sv.empirical.decide(X[:n], W).unique for n in range(1, 16)]
         assert answers == sorted(answers)
         assert sv.empirical.fewest_samples(X, W) == answers.index(True) + 1
@@ -171,11 +172,12 @@ TABLE = {
 }  # fmt: skip
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("d", "units"), TABLE)
 def test_threshold_table(d: int, units: int) -> None:
     mean, deviation, many = TABLE[d, units]
-    here = sv.empirical.recovery(PAPER.problem(m=d, m_star=units, d=d), 100 if d < 16 else 25, seed=7)
-    allowed = 4 * np.hypot(here.standard_error, deviation / np.sqrt(many))
+    here = sv.empirical.recovery(PAPER.problem(m=d, m_star=units, d=d), 100 if d < 16 else 25, seed=seed(7))
+    allowed = 5 * np.hypot(here.standard_error, deviation / np.sqrt(many))
     assert abs(here.mean - mean) <= allowed + 1e-9
 
 
@@ -188,8 +190,9 @@ def test_extremes_need_all_equations() -> None:
     assert sv.empirical.decide(X, W).unique
 
 
+@pytest.mark.statistical
 def test_probabilities_have_intervals() -> None:
-    found = sv.empirical.recovery(PAPER.problem(m=4, m_star=1, d=4), 60)
+    found = sv.empirical.recovery(PAPER.problem(m=4, m_star=1, d=4), 60, seed=seed(0))
     share, low, high = found.probability(np.array([4, 6, 10]))
     assert share[0] == low[0] == 0.0
     assert share[2] == high[2] == 1.0
@@ -198,19 +201,42 @@ def test_probabilities_have_intervals() -> None:
     assert low[1] < share[1] < high[1]
     assert np.isclose(high[0], 1 - 0.025 ** (1 / 60))  # Clopper and Pearson at no success
     exact = sv.theory.unique_probability(PAPER.problem(m=4, m_star=1, d=4)).value
-    _, low, high = found.probability(5, confidence=0.999)
+    _, low, high = found.probability(5, confidence=1 - 1e-6)
     assert low <= exact <= high
     with pytest.raises(ValueError, match="confidence"):
         found.probability(5, confidence=2)
 
 
+@pytest.mark.statistical
 def test_flow_agrees_with_certificates() -> None:
     """Long gradient flow comes to the teacher where it is the only one: thresholds within one sample, almost always equal."""
     for d, units in [(4, 1), (6, 2)]:
         problem = PAPER.problem(m=d, m_star=units, d=d)
-        exact, flow = (sv.empirical.recovery(problem, 15, seed=2, by=by).fewest for by in ("certificate", "flow"))
+        exact, flow = (sv.empirical.recovery(problem, 15, seed=seed(2), by=by).fewest for by in ("certificate", "flow"))
         assert np.abs(exact - flow).max() <= 1
         assert (exact == flow).mean() > 0.7
+
+
+@pytest.mark.statistical
+def test_flow_waits_and_needs_none_where_equations_determine_the_teacher() -> None:
+    """One rank below full it takes all dim (dim + 1)/2 samples, however badly conditioned they are: some of these flows stand still
+    at t = 10^6, on a plateau or within 10^-11 of the teacher."""
+    for number in range(3):
+        found = sv.empirical.recovery(PAPER.problem(m=4, m_star=3, d=4), 20, seed=seed(number), by="flow").fewest
+        assert np.abs(found - 10).max() <= 1
+        assert (found == 10).mean() > 0.7
+    X, W = random_data(4, 12, 2, 7)  # eight samples determine it; the flow leaves a plateau at t = 10^7
+    assert sv.empirical.fewest_samples(X, W) == 8
+    assert sv.empirical.recovered_by_flow(X[:8], W)
+    assert not sv.empirical.recovered_by_flow(X[:7], W)
+
+
+def test_rows_are_blamed_only_where_they_depend_on_each_other() -> None:
+    X, W = random_data(4, 10, 2, 0)
+    with pytest.raises(ArithmeticError, match="10 samples determine the teacher, but `enough` does not find it"):
+        sv.empirical.fewest_samples(X, W, lambda rows, teacher: False)
+    with pytest.raises(ValueError, match="some depend on others"):
+        sv.empirical.fewest_samples(X[[0, 1, 2, 3, 4, 5, 6, 6, 6, 6]], W, sv.empirical.recovered_by_flow)
 
 
 def test_full_rank_by_flow() -> None:
@@ -219,9 +245,10 @@ def test_full_rank_by_flow() -> None:
     assert not sv.empirical.recovered_by_flow(X[:5], W, until=1e4)
 
 
+@pytest.mark.statistical
 def test_tail_of_the_flow_on_samples() -> None:
     """E_n t^2 and E t^2 against the flow to t = 10^6, and the population's constants from many samples."""
-    X, W = random_data(5, 25, 1, 3)
+    X, W = random_data(5, 25, 1, seed(3))
     W = W / np.linalg.norm(W)
     tail = sv.empirical.tail(X, W)
     problem = PAPER.problem(m=5, m_star=1, d=5)
@@ -230,7 +257,7 @@ def test_tail_of_the_flow_on_samples() -> None:
     assert np.isclose(run.training_loss[0, 0] * 1e12, tail.training, rtol=0.02)
     assert np.isclose(run.population_loss[0, 0] * 1e12, tail.population, rtol=0.02)
     assert np.abs(1e6 * (run.matrix[0, 0] - W.T @ W) - tail.matrix).max() < 0.05 * np.abs(tail.matrix).max()
-    many = sv.empirical.tail(random_data(5, 200_000, 1, 4)[0], W)
+    many = sv.empirical.tail(random_data(5, 200_000, 1, seed(4))[0], W)
     limit = sv.theory.flow_tail(problem).value
     assert np.isclose(many.training, limit, rtol=0.03)
     assert np.isclose(many.population, limit, rtol=0.03)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from seeds import seed
 from solvable.landscape.critical import weights_at
 
 
@@ -59,12 +60,13 @@ def test_a_start_without_full_rank_ends_at_a_mixed_saddle() -> None:
     assert mixed.kind == "saddle"
 
 
+@pytest.mark.statistical
 def test_simulated_runs_visit_the_plateau_and_the_solution() -> None:
     problem = problem_of(4, 2, 2000, eta=0.05)
     run = sv.run(
         problem,
-        sv.start(problem, seed=1, students="orthogonal"),
-        sv.Micro(runs=2, seed=3),
+        sv.start(problem, seed=seed(1), students="orthogonal"),
+        sv.Micro(runs=2, seed=seed(3)),
         times=np.linspace(0, 800, 200),
         progress=False,
     )
@@ -101,6 +103,7 @@ def test_every_critical_point_is_recognised(overlap) -> None:
         assert found.risk == pytest.approx(point.risk)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("overlap", ["orthonormal", GENERIC])
 def test_the_nearest_critical_point(overlap) -> None:
     """At a critical point itself; and beside it by the loss between the outputs, which is the mean over Gaussian inputs."""
@@ -108,15 +111,15 @@ def test_the_nearest_critical_point(overlap) -> None:
     sampled = problem.replace(teacher__overlap="sampled")
     points = sv.landscape.critical_points(problem)
     for point in points:
-        weights = weights_at(problem, point, seed=5)
+        weights = weights_at(problem, point, seed=seed(5))
         (found, apart), *others = sv.landscape.nearest(sampled, weights.overlaps(sampled), 3)
         assert (found.outside, found.chosen, len(others)) == (point.outside, point.chosen, 2)
         assert apart == pytest.approx(0, abs=1e-9)
         assert others[0][1] > 1e-3
-    moved = sv.Weights(weights.student + 0.02 * np.random.default_rng(0).standard_normal((4, 9)), weights.teacher)
+    moved = sv.Weights(weights.student + 0.02 * np.random.default_rng(seed(0)).standard_normal((4, 9)), weights.teacher)
     (found, apart), *_ = sv.landscape.nearest(sampled, moved.overlaps(sampled))
     assert (found.outside, found.chosen) == (point.outside, point.chosen)
-    x = np.random.default_rng(1).standard_normal((200_000, 9))
+    x = np.random.default_rng(seed(1)).standard_normal((200_000, 9))
     outputs = [((x @ one.student.T / 3) ** 2).mean(axis=1) for one in (moved, weights)]
     assert apart <= np.mean((outputs[0] - outputs[1]) ** 2) * 1.02  # no further than the one that it was moved from
     assert len(sv.landscape.nearest(sampled, moved.overlaps(sampled))) == len(points)

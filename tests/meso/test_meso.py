@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from comparing import joint_chance, scores
+from seeds import seed
 from solvable.meso import leap
 
 
@@ -36,7 +38,7 @@ CASES = {
     "twenty students": (quadratic_of(20, 1, 300, 1.0, student__norm="sphere"), [1, 6, 20]),
     "batch and decay": (quadratic_of(2, 1, 300, 0.8, training__batch=5, training__weight_decay=0.1), [1, 4, 10]),
     "schedule": (
-        quadratic_of(2, 1, 300, 0.1).replace(training__learning_rate=sv.Schedule(times=(0, 5), rates=(0.3, 0.1))), [1, 6, 15],
+        quadratic_of(2, 1, 300, 0.1).replace(training__learning_rate=sv.Schedule(times=(0, 5), rates=(0.15, 0.05))), [1, 6, 15],
     ),
     "two blocks, erf": (ERF, [1, 5, 15]),
 }  # fmt: skip
@@ -50,48 +52,40 @@ def flat(run):
     return np.concatenate(parts, axis=2)
 
 
-def scores(one, two):
-    """Differences of means and of variances, in standard errors (those of variances from the fourth moments); NaN where there is
-    no scatter."""
-    errors, spreads = [], []
-    for x in (one, two):
-        deviation = x - x.mean(axis=0)
-        spreads.append((deviation**2).mean(axis=0))
-        errors.append(((deviation**4).mean(axis=0) - spreads[-1] ** 2) / len(x))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = (one.mean(axis=0) - two.mean(axis=0)) / np.sqrt(spreads[0] / len(one) + spreads[1] / len(two))
-        variance = (spreads[0] - spreads[1]) / np.sqrt(errors[0] + errors[1])
-    moving = spreads[1] > 1e-20
-    return mean[moving], variance[moving]
+def assert_same_law(one, two, k=5.0):
+    """Means and variances of all entries within `k` standard errors; all means together, which are correlated."""
+    one, two = (flat(run).reshape(len(run.risk), -1) for run in (one, two))
+    for found in scores(one, two):
+        assert np.abs(found).max() < k
+    assert joint_chance(one, two) > 1e-6
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("name", CASES)
 def test_means_and_variances_are_those_of_sgd(name) -> None:
     problem, times = CASES[name]
-    start = sv.start(problem, seed=3)
-    micro = sv.run(problem, start, sv.Micro(runs=800, seed=1), times=times, progress=False)
-    meso = sv.run(problem, start, sv.Meso(runs=800, seed=2), times=times, progress=False)
+    start = sv.start(problem, seed=seed(3))
+    micro = sv.run(problem, start, sv.Micro(runs=800, seed=seed(1)), times=times, progress=False)
+    meso = sv.run(problem, start, sv.Meso(runs=800, seed=seed(2)), times=times, progress=False)
     assert meso.success
-    for found in scores(flat(meso), flat(micro)):
-        assert np.abs(found).max() < 4.5
-        assert np.sqrt(np.mean(found**2)) < 2.2  # they are correlated
+    assert_same_law(meso, micro)
     if problem.student.norm == "sphere":
         norms = np.diagonal(meso.student_overlap, axis1=2, axis2=3)
         assert np.abs(norms - 1).max() < 1e-12
 
 
+@pytest.mark.statistical
 def test_means_and_variances_at_large_dim() -> None:
     """At dim 10^4 the bias is below the standard error, also near the solution with more students than teachers."""
     problem = quadratic_of(4, 2, 10_000, 0.8)
-    start = sv.start(problem, seed=3, students="orthogonal", cross=0.05)
-    micro = sv.run(problem, start, sv.Micro(runs=200, seed=1), times=[5, 20, 60], progress=False)
-    meso = sv.run(problem, start, sv.Meso(runs=200, seed=2), times=[5, 20, 60], progress=False)
+    start = sv.start(problem, seed=seed(3), students="orthogonal", cross=0.05)
+    micro = sv.run(problem, start, sv.Micro(runs=200, seed=seed(1)), times=[5, 20, 60], progress=False)
+    meso = sv.run(problem, start, sv.Meso(runs=200, seed=seed(2)), times=[5, 20, 60], progress=False)
     assert micro.risk[:, -1].max() < 0.05
-    for found in scores(flat(meso), flat(micro)):
-        assert np.abs(found).max() < 4.5
-        assert np.sqrt(np.mean(found**2)) < 2.2
+    assert_same_law(meso, micro)
 
 
+@pytest.mark.statistical
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["on the way", "near the solution"])
 def test_the_bias_falls_with_the_dimension(place) -> None:
@@ -102,27 +96,28 @@ def test_the_bias_falls_with_the_dimension(place) -> None:
     for dim, runs in [(100, 20_000), (300, 20_000), (1000, 10_000)]:
         problem = quadratic_of(3, 1, dim, 0.2)
         if place == "on the way":
-            start = sv.start(problem, seed=3, students="orthogonal", cross=0.05)
+            start = sv.start(problem, seed=seed(3), students="orthogonal", cross=0.05)
         else:
             start = sv.start(problem, student_overlap=2.4 * S @ S.T + 0.1 * np.eye(3), cross_overlap=1.5 * S)
         micro, meso = (
             sv.run(problem, start, level, times=[10.0], progress=False).risk[:, -1]
-            for level in (sv.Micro(runs=runs, seed=1), sv.Meso(runs=runs, seed=2, rtol=1e-5))
+            for level in (sv.Micro(runs=runs, seed=seed(1)), sv.Meso(runs=runs, seed=seed(2), rtol=1e-5))
         )
         found.append(((meso.mean() - micro.mean()) * dim, np.hypot(micro.std(), meso.std()) / np.sqrt(runs) * dim))
     bias, error = np.array(found).T
-    assert (np.abs(bias) < (0.5 if place == "on the way" else 0.05) + 4 * error).all()
+    assert (np.abs(bias) < (0.5 if place == "on the way" else 0.05) + 5 * error).all()
     if place == "near the solution":
         assert abs(bias[0]) > 3 * error[0]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("p", "q", "norm"), [(1, 1, "free"), (2, 1, "sphere"), (3, 2, "free")])
 def test_kicks_have_the_exact_covariance(p, q, norm) -> None:
     """One leap so short that it is nearly all kicks: the scatter of 20 000 paths against the closed form."""
     dim, h = 10**6, 1e-3
     problem = quadratic_of(p, q, dim, 0.3, training__label_noise=0.2, student__norm=norm)
-    start = sv.start(problem, seed=2, students="orthogonal", cross=0.3)
-    run = sv.run(problem, start, sv.Meso(runs=20_000, seed=1, leap=h), times=[h], progress=False)
+    start = sv.start(problem, seed=seed(2), students="orthogonal", cross=0.3)
+    run = sv.run(problem, start, sv.Meso(runs=20_000, seed=seed(1), leap=h), times=[h], progress=False)
     assert set(run.nfev) == {1}
     X = np.concatenate(
         [run.cross_overlap[:, 0].reshape(20_000, -1), run.student_overlap[:, 0, *np.triu_indices(p)]], axis=1
@@ -133,7 +128,7 @@ def test_kicks_have_the_exact_covariance(p, q, norm) -> None:
     error = products.std(axis=0) / np.sqrt(len(X))
     moving = np.diag(exact) > 1e-12 * exact.max()
     scores = (products.mean(axis=0) - exact)[np.ix_(moving, moving)] / error[np.ix_(moving, moving)]
-    assert np.abs(scores).max() < 5
+    assert np.abs(scores).max() < 5.5
 
 
 def test_the_mean_is_that_of_the_equations() -> None:
@@ -153,15 +148,16 @@ def test_the_mean_is_that_of_the_equations() -> None:
     assert abs(loose - risk) < 0.1 * risk
 
 
+@pytest.mark.statistical
 def test_one_path_converges_as_its_leaps_shrink() -> None:
     """Strong order: the same samples driving leaps of h, h/2, h/4 (as many samples for each unit of time)."""
     problem = quadratic_of(2, 1, 400, 0.3)
-    start = sv.start(problem, seed=1, students="orthogonal", cross=0.3)
+    start = sv.start(problem, seed=seed(1), students="orthogonal", cross=0.3)
     runs = [
         sv.run(
             problem,
             start,
-            sv.Meso(runs=200, seed=5, leap=4 / steps, samples=8 * 64 // steps),
+            sv.Meso(runs=200, seed=seed(5), leap=4 / steps, samples=8 * 64 // steps),
             times=[4],
             progress=False,
         )
@@ -174,17 +170,18 @@ def test_one_path_converges_as_its_leaps_shrink() -> None:
     assert errors[-1] < 0.3 * errors[0]
 
 
+@pytest.mark.statistical
 def test_ten_to_the_thirteen_samples() -> None:
     """dim 10^9 to alpha = 10^4: fluctuations of the escape are those that SGD has at any dim, from a start that scales with it."""
     problem = sv.convention("bocchi2026").problem(p=4, p_star=2, eta=0.01).replace(inputs__dim=10**9)
-    start = sv.start(problem, seed=1, students="orthogonal")
+    start = sv.start(problem, seed=seed(1), students="orthogonal")
     stop = sv.when("risk", below=0.5, relative=True)
-    run = sv.run(problem, start, sv.Meso(runs=64, seed=1), until=10_000, stop=stop, progress=False)
+    run = sv.run(problem, start, sv.Meso(runs=64, seed=seed(1)), until=10_000, stop=stop, progress=False)
     times = run.exit_time()
-    starts = sv.theory.noisy_starts(problem, start, 200).value
+    starts = sv.theory.noisy_starts(problem, start, 200, seed=seed(0)).value
     expected = sv.run_batch(problem, starts, sv.Macro(rtol=1e-6), until=10_000, stop=stop).exit_time()
     error = np.hypot(times.std(ddof=1) / 8, expected.std(ddof=1) / np.sqrt(200))
-    assert abs(times.mean() - expected.mean()) < 4 * error
+    assert abs(times.mean() - expected.mean()) < 5 * error
     assert times.std(ddof=1) / expected.std(ddof=1) == pytest.approx(1, abs=0.4)
     assert run.nfev.max() < 5000
 
@@ -216,6 +213,7 @@ def test_a_path_depends_on_nothing_beside_it() -> None:
     assert not np.array_equal(sv.run(problem, start, sv.Meso(seed=4), times=times).risk, runs[0].risk[:1])
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("activation", ["relu", "own"])
 def test_units_without_closed_form(activation) -> None:
     """In Python around averages over nodes: means of a few paths near those of SGD."""
@@ -225,11 +223,11 @@ def test_units_without_closed_form(activation) -> None:
         problem = problem.replace(student__activation="relu", teacher__activation="relu")
     else:
         problem = problem.replace(student__activation=square)
-    start = sv.start(problem, seed=1)
-    micro = sv.run(problem, start, sv.Micro(runs=64, seed=1), times=[2], progress=False)
-    meso = sv.run(problem, start, sv.Meso(runs=12, seed=2, rtol=1e-2), times=[2], progress=False)
-    for found in scores(flat(meso), flat(micro))[:1]:
-        assert np.abs(found).max() < 4.5
+    start = sv.start(problem, seed=seed(1))
+    micro = sv.run(problem, start, sv.Micro(runs=64, seed=seed(1)), times=[2], progress=False)
+    meso = sv.run(problem, start, sv.Meso(runs=12, seed=seed(2), rtol=1e-2), times=[2], progress=False)
+    means, _ = scores(*(flat(run).reshape(len(run.risk), -1) for run in (meso, micro)))
+    assert np.abs(means).max() < 7  # of twelve paths: Student's distribution
     assert np.isfinite(meso.risk).all()
 
 
@@ -301,17 +299,22 @@ def test_a_leap_too_long_is_told() -> None:
     assert "shorter" in run.message
 
 
+@pytest.mark.statistical
 def test_a_start_at_rest_does_not_leap_too_far() -> None:
     """At m = 0 the equations stand still and noise alone moves: the spread of m against that of SGD, also at the coarsest rtol."""
     problem = sv.convention("arnaboldi2023").problem(p=1, gamma=0.05, d=3000)
     start = sv.start(problem, student_overlap=[[1.0]], cross_overlap=[[0.0]])
     squares = [
         sv.run(problem, start, level, times=[10], progress=False).cross_overlap[:, 0, 0, 0] ** 2
-        for level in (sv.Micro(runs=1500, seed=1), sv.Meso(runs=3000, seed=1), sv.Meso(runs=3000, seed=1, rtol=1e-2))
+        for level in (
+            sv.Micro(runs=1500, seed=seed(1)),
+            sv.Meso(runs=3000, seed=seed(1)),
+            sv.Meso(runs=3000, seed=seed(1), rtol=1e-2),
+        )
     ]
     errors = [x.std() / np.sqrt(x.size) for x in squares]
     for i in (1, 2):
-        assert abs(squares[i].mean() - squares[0].mean()) < 4 * np.hypot(errors[i], errors[0]) + (
+        assert abs(squares[i].mean() - squares[0].mean()) < 5 * np.hypot(errors[i], errors[0]) + (
             0.05 * squares[0].mean() if i == 2 else 0
         )
 

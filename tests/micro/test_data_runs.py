@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from seeds import seed
 from solvable.overlaps import embed
 from solvable.papers.worschech2024.photographs import patches
 
@@ -26,16 +27,17 @@ def problem_for(data, **changes):
     ).replace(**changes)
 
 
+@pytest.mark.statistical
 def test_gaussian_rows_follow_the_deterministic_limit_of_their_measured_spectrum():
-    data = sv.Data(gaussian_rows(20_000), order="drawn")
+    data = sv.Data(gaussian_rows(20_000, seed(0)), order="drawn")
     problem = problem_for(data)
-    start = sv.start(problem, seed=0)
-    micro = sv.run(problem, start, sv.Micro(runs=60, data=data), times=[0, 2, 5, 10])
+    start = sv.start(problem, seed=seed(0))
+    micro = sv.run(problem, start, sv.Micro(runs=60, seed=seed(0), data=data), times=[0, 2, 5, 10])
     macro = sv.run(problem, start, sv.Macro(), times=[0, 2, 5, 10])
     found = micro.mean("cross_overlap")
     assert np.allclose(micro.cross_overlap[:, 0], start.cross_overlap, atol=1e-12)
     gap = np.abs(found.mean - macro.cross_overlap[0])
-    assert (gap < 4 * found.standard_error + 1 / DIM).all()
+    assert (gap < 5 * found.standard_error + 1 / DIM).all()
     assert np.abs(macro.cross_overlap[0, -1] - start.cross_overlap).max() > 0.1  # something was learned
     isotropic = problem.replace(inputs__spectrum=None)
     flat = sv.start(
@@ -43,7 +45,7 @@ def test_gaussian_rows_follow_the_deterministic_limit_of_their_measured_spectrum
         teacher_overlap=start.teacher_overlap,
     )  # fmt: skip
     wrong = sv.run(isotropic, flat, sv.Macro(), times=[0, 2, 5, 10])
-    assert (np.abs(found.mean - wrong.cross_overlap[0]) > 4 * found.standard_error + 1 / DIM).any()
+    assert (np.abs(found.mean - wrong.cross_overlap[0]) > 5 * found.standard_error + 1 / DIM).any()
 
 
 def test_arrays_files_and_iterators_give_the_same_run(tmp_path):
@@ -85,18 +87,19 @@ def test_weights_in_the_coordinates_of_the_data():
     assert np.allclose(a.cross_overlap[0, 0], W @ W_star.T / DIM, atol=1e-10)
 
 
+@pytest.mark.statistical
 def test_the_risk_is_that_of_the_rows():
     """Rows with heavy tails: the risk is the mean squared error on them, far from that of Gaussian inputs with their covariance."""
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed(0))
     rows = random.standard_normal((6000, DIM)) * random.standard_t(2.2, (6000, 1))
     data = sv.Data(rows, order="drawn")
     problem = problem_for(
         data, teacher__activation="quadratic", student__activation="quadratic", training__learning_rate=1e-4
     )
     start = sv.Weights(
-        *(np.random.default_rng(s).standard_normal((n, DIM)) for s, n in ((1, 2), (2, 1))), basis=data.basis
+        *(np.random.default_rng(seed(s)).standard_normal((n, DIM)) for s, n in ((1, 2), (2, 1))), basis=data.basis
     )
-    micro = sv.run(problem, start, sv.Micro(data=data), times=[0, 0.1])
+    micro = sv.run(problem, start, sv.Micro(data=data, seed=seed(0)), times=[0, 0.1])
     X = data.prepared(rows)
     z = X @ np.vstack([start.student, start.teacher]).T / np.sqrt(DIM)
     truth = np.mean((z[:, 2] ** 2 - 0.5 * (z[:, 0] ** 2 + z[:, 1] ** 2)) ** 2)
@@ -180,10 +183,11 @@ def test_a_row_of_another_length_in_an_iterator_is_told():
         sv.run(problem, sv.start(problem, seed=0), sv.Micro(data=sv.Data(rows)), until=1)
 
 
+@pytest.mark.statistical
 def test_photographs_train_as_their_spectrum_says():
     """worschech2024, figure 3 right, on photographs that come with installed packages: linear units on 32 x 32 patches. The
     mean of SGD over the deterministic limit is 1 up to its standard error, and to a few percent for patches not being Gaussian."""
-    data = sv.Data(patches(8000, seed=0), order="drawn")
+    data = sv.Data(patches(8000, seed=seed(0)), order="drawn")
     assert data.dim == 1024
     assert data.eigenvalues[0] > 300  # the mean grey of a patch holds most of the variance
     assert data.eigenvalues.mean() == pytest.approx(1, rel=1e-9)
@@ -193,11 +197,11 @@ def test_photographs_train_as_their_spectrum_says():
         inputs=data.inputs,
         training=sv.Training(learning_rate=0.05, loss_factor=0.5),
     )
-    start = sv.start(problem, seed=0, scale=0.1)
+    start = sv.start(problem, seed=seed(0), scale=0.1)
     times = [1, 3, 10, 20]
-    micro = sv.run(problem, start, sv.Micro(runs=6, data=data), times=times)
+    micro = sv.run(problem, start, sv.Micro(runs=6, seed=seed(0), data=data), times=times)
     macro = sv.run(problem, start, sv.Macro(rtol=1e-5), times=times)
     assert micro.success
     assert macro.risk[0, -1] < 0.4 * macro.start_risk[0]
     found = micro.mean("risk")
-    assert (np.abs(found.mean / macro.risk[0] - 1) < 0.08 + 4 * found.standard_error / macro.risk[0]).all()
+    assert (np.abs(found.mean / macro.risk[0] - 1) < 0.08 + 6 * found.standard_error / macro.risk[0]).all()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from seeds import seed
 from solvable.micro import full, reduced
 from solvable.numerics.random import child
 from solvable.results import Lane, Plan
@@ -135,17 +136,18 @@ def test_every_level_keeps_the_protocol(level, tmp_path):
     assert later.ending[0] in (sv.Ending.FINISHED, sv.Ending.STOPPED)
 
 
+@pytest.mark.statistical
 def test_a_threshold_ends_each_run_at_its_first_passage():
     problem = ERF.replace(inputs__dim=2000)
-    start, half = start_of(problem), sv.when("risk", below=0.5, relative=True)
+    start, half = start_of(problem, seed(0)), sv.when("risk", below=0.5, relative=True)
     macro = sv.run(problem, start, sv.Macro(), until=60, stop=half)
-    micro = sv.run(problem, start, sv.Micro(runs=20, seed=1), until=60, stop=half)
+    micro = sv.run(problem, start, sv.Micro(runs=20, seed=seed(1)), until=60, stop=half)
     assert micro.success
     assert all(ending is sv.Ending.STOPPED for ending in micro.ending)
     times = micro.exit_time()
     assert len(np.unique(times)) > 10
     error = times.std(ddof=1) / np.sqrt(20)
-    assert abs(times.mean() - macro.exit_time()[0]) < 4 * error + 0.1 * macro.exit_time()[0]
+    assert abs(times.mean() - macro.exit_time()[0]) < 5 * error + 0.1 * macro.exit_time()[0]
     for i in range(20):
         reached = np.isfinite(micro.risk[i])
         assert (micro.risk[i, reached][:-1] > 0.5 * micro.start_risk[i]).all()
@@ -153,7 +155,7 @@ def test_a_threshold_ends_each_run_at_its_first_passage():
         last = micro.last(i)
         risk = sv.moments(sv.field_covariance(problem, last), problem, last.readout).risk
         assert 0.49 * micro.start_risk[i] < risk <= 0.5 * micro.start_risk[i]
-    other = sv.run(problem, start, sv.Micro(runs=20, seed=1), times=[60], stop=half)
+    other = sv.run(problem, start, sv.Micro(runs=20, seed=seed(1)), times=[60], stop=half)
     assert np.array_equal(other.end_alpha, micro.end_alpha)  # whatever the outputs
 
 
@@ -169,12 +171,14 @@ def test_a_threshold_on_overlaps_and_one_passed_already(form):
     assert at_once.ending == [sv.Ending.STOPPED] * 2
 
 
+@pytest.mark.statistical
 def test_a_threshold_where_the_risk_has_no_closed_form():
     problem = ERF.replace(student__activation="tanh", inputs__dim=400)
     stop = sv.when("risk", below=0.7, relative=True)
-    micro = sv.run(problem, start_of(problem), sv.Micro(runs=3), times=[0, 20], stop=stop)
+    start = start_of(problem, seed(0))
+    micro = sv.run(problem, start, sv.Micro(runs=3, seed=seed(0)), times=[0, 20], stop=stop)
     assert all(ending is sv.Ending.STOPPED for ending in micro.ending)
-    macro = sv.run(problem, start_of(problem), sv.Macro(), until=20, stop=stop)
+    macro = sv.run(problem, start, sv.Macro(), until=20, stop=stop)
     assert np.abs(micro.end_alpha - macro.end_alpha).max() < 0.5 * macro.end_alpha[0]
 
 
@@ -198,16 +202,18 @@ def test_functions_of_your_own(monkeypatch):
             assert np.allclose(a.readout, b.readout, rtol=1e-10)
 
 
+@pytest.mark.statistical
 def test_big_batches_of_full_weights_are_batches():
     """Forty samples to a step: against the reduced process, in mean and spread."""
     problem = ERF.replace(training__batch=40, training__label_noise=1.0, training__learning_rate=4.0, inputs__dim=50)
     runs = [
-        sv.run(problem, start_of(problem), sv.Micro(runs=200, form=form), times=[4]) for form in ("full", "reduced")
+        sv.run(problem, start_of(problem, seed(0)), sv.Micro(runs=200, form=form, seed=seed(0)), times=[4])
+        for form in ("full", "reduced")
     ]
     a, b = (one.cross_overlap.reshape(200, -1) for one in runs)
     z = (a.mean(axis=0) - b.mean(axis=0)) / np.sqrt((a.var(axis=0) + b.var(axis=0)) / 200)
-    assert np.abs(z).max() < 4
-    assert np.abs(np.log(a.std(axis=0) / b.std(axis=0))).max() < 4 / np.sqrt(2 * 200) * np.sqrt(2)
+    assert np.abs(z).max() < 5
+    assert np.abs(np.log(a.std(axis=0) / b.std(axis=0))).max() < 5 / np.sqrt(2 * 200) * np.sqrt(2)
 
 
 def test_runs_that_diverge_are_told():
@@ -298,8 +304,9 @@ def test_ctrl_c_in_a_terminal(tmp_path):
     assert (saved.end_alpha > 0).all()
 
 
+@pytest.mark.statistical
 def test_single_runs_spread_as_one_over_root_dim():
-    """Spread around the limit as N^(-1/2), fitted over a factor of 64 in N; means differ from it by less than 1/N and 4 standard
+    """Spread around the limit as N^(-1/2), fitted over a factor of 64 in N; means differ from it by less than 1/N and 5 standard
     errors."""
     dims, spreads, gaps = [100, 800, 6400], [], []
     limit = None
@@ -307,16 +314,17 @@ def test_single_runs_spread_as_one_over_root_dim():
         problem = ERF.replace(inputs__dim=dim)
         start = sv.start(problem, student_overlap=np.eye(2), cross_overlap=[[0.2, 0.1], [-0.1, 0.3]])
         limit = sv.run(problem, start, sv.Macro(), times=[5]).student_overlap[0, 0]
-        micro = sv.run(problem, start, sv.Micro(runs=400 * 800 // dim if dim < 800 else 400, seed=2), times=[5])
+        micro = sv.run(problem, start, sv.Micro(runs=400 * 800 // dim if dim < 800 else 400, seed=seed(2)), times=[5])
         found = micro.student_overlap[:, 0]
         spreads.append(np.sqrt(np.mean((found - limit) ** 2)))
         error = found.std(axis=0, ddof=1) / np.sqrt(len(found))
-        gaps.append((np.abs(found.mean(axis=0) - limit) - 4 * error).max())
+        gaps.append((np.abs(found.mean(axis=0) - limit) - 5 * error).max())
     slope = np.polyfit(np.log(dims), np.log(spreads), 1)[0]
     assert slope == pytest.approx(-0.5, abs=0.05)
     assert (np.array(gaps) < 1 / np.array(dims)).all()
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("eta", [0.1, 0.6])
 def test_fluctuations_on_the_plateau(eta):
     """Students without any overlap with the teachers: dim x variance of the cross overlaps, against its equation
@@ -324,7 +332,7 @@ def test_fluctuations_on_the_plateau(eta):
     p, p_star, runs, dim, until = 6, 3, 160, 4000, 4 / eta
     problem = sv.convention("bocchi2026").problem(p=p, p_star=p_star, eta=eta).replace(inputs__dim=dim)
     start = sv.start(problem, student_overlap=np.eye(p))
-    micro = sv.run(problem, start, sv.Micro(runs=runs, seed=3), times=[until])
+    micro = sv.run(problem, start, sv.Micro(runs=runs, seed=seed(3)), times=[until])
     h, S, c = eta / p, 1 + 2 / p_star, (p + 4) / (p + 2)
     q, V, steps = 1.0, 0.0, 20_000
     for _ in range(steps):
@@ -340,7 +348,7 @@ def test_fluctuations_on_the_plateau(eta):
     entries = dim * micro.cross_overlap[:, 0].reshape(runs, -1) ** 2
     found, error = entries.mean(), entries.mean(axis=1).std(ddof=1) / np.sqrt(runs)
     assert error < 0.05 * V
-    assert abs(found - V) < 4 * error
+    assert abs(found - V) < 5 * error
     assert micro.student_overlap[:, 0].mean(axis=0)[0, 0] == pytest.approx(q, abs=0.01)
 
 

@@ -8,12 +8,14 @@ import pytest
 from numba import njit
 from scipy import stats
 
+from seeds import seed
 from solvable.numerics import random
 from solvable.numerics.lanes import WIDTH, load, store
 from solvable.numerics.random import chi, child, normals, streams, uniform, word
 
 MASK = 2**64 - 1
 EPS = 2.0**-52
+RARE = 1e-6  # a chance that no test here may meet
 FREEDOMS = [1.0, 2.0, 3.0, 10.0, 1e4, 1e9]  # one is what a block of a single direction leaves
 
 
@@ -67,6 +69,11 @@ def chi_numbers(stream: np.ndarray, count: int, freedom: float) -> np.ndarray:
     return sample(chis_of, stream, count, normal_numbers(stream, count).ravel(), freedom)
 
 
+def rare_count(found: int, expected: float) -> bool:
+    """Whether so many rare events, or so few, come once in a million times."""
+    return min(stats.poisson.sf(found - 1, expected), stats.poisson.cdf(found, expected)) < RARE
+
+
 def rotated(x: int, k: int) -> int:
     return (x << k | x >> (64 - k)) & MASK
 
@@ -118,24 +125,25 @@ def test_one_lane_alone_moves_its_stream_as_a_word_does() -> None:
     assert (alone == together).reshape(4, WIDTH).all(axis=0).tolist() == moved
 
 
+@pytest.mark.statistical
 def test_uniforms() -> None:
     count = 50_000
-    drawn = sample(uniforms_of, streams(seeds(seed=1)), count)
-    assert stats.kstest(drawn.ravel(), "uniform").pvalue > 1e-3
+    drawn = sample(uniforms_of, streams(seeds(seed=seed(1))), count)
+    assert stats.kstest(drawn.ravel(), "uniform").pvalue > RARE
     first = sample(uniforms_of, stream_that_draws(0, MASK, *[1 << 63] * 6), 1)[0]
     assert first[:3].tolist() == [1.0, 2.0**-52, 0.5]  # the ends: never 0, whose logarithm is infinite
 
 
+@pytest.mark.statistical
 def test_normals_have_their_law() -> None:
-    drawn = normal_numbers(streams(seeds(seed=2)), 200_000)
-    z, count, k = drawn.ravel(), drawn.size, 4
-    assert stats.kstest(drawn[:25_000].ravel(), "norm").pvalue > 1e-3
+    drawn = normal_numbers(streams(seeds(seed=seed(2))), 200_000)
+    z, count, k = drawn.ravel(), drawn.size, 5
+    assert stats.kstest(drawn[:25_000].ravel(), "norm").pvalue > RARE
     for power, mean, variance in [(1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96), (6, 15, 10395 - 225)]:
         assert abs((z**power).mean() - mean) < k * math.sqrt(variance / count)
     for edge in (2.0, 3.0, 4.0, 4.7):  # of the last, 4 are expected
         for above in (z > edge, z < -edge):
-            expected = count * stats.norm.sf(edge)
-            assert abs(above.sum() - expected) < k * math.sqrt(expected)
+            assert not rare_count(above.sum(), count * stats.norm.sf(edge))
     assert np.abs(z).max() < math.sqrt(2 * 52 * math.log(2))
 
 
@@ -147,58 +155,63 @@ def test_normals_at_the_ends_of_the_uniforms() -> None:
     assert radius[2] == pytest.approx(math.sqrt(2 * math.log(2)), rel=4 * EPS)
 
 
+@pytest.mark.statistical
 def test_normals_point_everywhere_alike() -> None:
     """The two numbers of a draw: their angle is uniform in every quadrant and knows nothing of their radius."""
-    drawn = normal_numbers(streams(seeds(seed=3)), 50_000)
+    drawn = normal_numbers(streams(seeds(seed=seed(3))), 50_000)
     x, y = drawn[::2].ravel(), drawn[1::2].ravel()
     angle, square = np.arctan2(y, x), x**2 + y**2
-    assert stats.kstest(angle, stats.uniform(-math.pi, 2 * math.pi).cdf).pvalue > 1e-3
-    assert stats.kstest(square, stats.chi2(2).cdf).pvalue > 1e-3
-    k, error = 4, 1 / math.sqrt(x.size)
+    assert stats.kstest(angle, stats.uniform(-math.pi, 2 * math.pi).cdf).pvalue > RARE
+    assert stats.kstest(square, stats.chi2(2).cdf).pvalue > RARE
+    k, error = 5, 1 / math.sqrt(x.size)
     for f in (np.cos, np.sin):
         for turns in (1, 2, 4, 8):
             assert abs(f(turns * angle).mean()) < k * error * math.sqrt(0.5)
             assert abs(np.corrcoef(f(turns * angle), square)[0, 1]) < k * error
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("freedom", FREEDOMS)
 def test_chi_has_its_law(freedom: float) -> None:
-    drawn = chi_numbers(streams(seeds(seed=4)), 25_000, freedom).ravel()
-    assert stats.kstest(drawn, stats.chi(freedom).cdf).pvalue > 1e-3
+    drawn = chi_numbers(streams(seeds(seed=seed(4))), 25_000, freedom).ravel()
+    assert stats.kstest(drawn, stats.chi(freedom).cdf).pvalue > RARE
     wrong = freedom + 0.05 * math.sqrt(2 * freedom)  # moves the square by a twentieth of its deviation
     assert stats.kstest(drawn, stats.chi(wrong).cdf).pvalue < 1e-6
-    k, deviation = 4, math.sqrt(2 * freedom)
+    k, deviation = 5, math.sqrt(2 * freedom)
     z = (drawn**2 - freedom) / deviation  # skewness sqrt(8 / freedom), kurtosis 3 + 12 / freedom
     assert abs(z.mean()) < k / math.sqrt(drawn.size)
     assert abs((z**2).mean() - 1) < k * math.sqrt((2 + 12 / freedom) / drawn.size)
     for tail in (1e-3, 1e-4):
         for outside in (drawn < stats.chi.ppf(tail, freedom), drawn > stats.chi.isf(tail, freedom)):
-            assert abs(outside.sum() - tail * drawn.size) < k * math.sqrt(tail * drawn.size)
+            assert not rare_count(outside.sum(), tail * drawn.size)
 
 
+@pytest.mark.statistical
 def test_chi_without_rejection_would_be_seen() -> None:
     """The proposal alone, for two degrees of freedom: what the test above would say about it."""
-    x, d = normal_numbers(streams(seeds(seed=4)), 25_000).ravel(), 2 / 3
+    x, d = normal_numbers(streams(seeds(seed=seed(4))), 25_000).ravel(), 2 / 3
     v = 1 + x[np.abs(x) < math.sqrt(9 * d)] / math.sqrt(9 * d)
     assert stats.kstest(np.sqrt(2 * d * v**3), stats.chi(2).cdf).pvalue < 1e-6
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("freedom", [2.0, 1e4])
 def test_chi_numbers_are_independent(freedom: float) -> None:
     """Of each other in time, of other lanes, and of the normal numbers drawn after them."""
-    stream = streams(seeds(seed=5))
+    stream = streams(seeds(seed=seed(5)))
     drawn = chi_numbers(stream, 20_000, freedom)
     after = normal_numbers(stream, 20_000)
-    k, error = 5, 1 / math.sqrt(20_000)
+    k, error = 5.5, 1 / math.sqrt(20_000)
     both = np.hstack([drawn[1:], drawn[:-1], after[1:]])
     assert np.abs(np.corrcoef(both.T) - np.eye(3 * WIDTH)).max() < k * error  # 276 pairs
 
 
+@pytest.mark.statistical
 def test_lanes_and_runs_are_independent() -> None:
     """Sixteen runs with neighbouring keys, and the same shifted in time: no correlation of numbers or of their squares."""
     count = 20_000
-    drawn = np.hstack([normal_numbers(streams(seeds(*range(8 * i, 8 * i + 8))), count) for i in range(2)])
-    k, error = 5, 1 / math.sqrt(count)
+    drawn = np.hstack([normal_numbers(streams(seeds(*range(8 * i, 8 * i + 8), seed=seed(0))), count) for i in range(2)])
+    k, error = 5.5, 1 / math.sqrt(count)
     for z in (drawn, drawn**2):
         for lag in (1, 2):
             both = np.hstack([z[lag:], z[:-lag]])

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from seeds import seed
 
 
-def plain_training(dim, steps, lr, seed, every):
+def plain_training(dim, steps, lr, number, every):
     """A network as most code has it: fields w.x, half the squared error, gradient by hand; no word of this library."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(number)
     teacher = np.linalg.qr(random.standard_normal((dim, 2)))[0].T
     first = random.standard_normal((3, dim)) / np.sqrt(dim) * 0.5 + 0.5 * teacher[[0, 1, 0]]
     weights, log = first.copy(), [first.copy()]
@@ -22,8 +23,9 @@ def plain_training(dim, steps, lr, seed, every):
     return np.array(log), teacher, np.arange(0, steps + 1, every)
 
 
+@pytest.mark.statistical
 def test_a_plain_loop_lies_on_the_theory() -> None:
-    """lr = rate / dim for fields w.x; mean of 12 runs within 4 standard errors + 3/dim of the deterministic limit."""
+    """lr = rate / dim for fields w.x; mean of 40 runs within 5.5 standard errors + 3/dim of the deterministic limit."""
     dim, rate = 600, 0.2
     problem = sv.Problem(
         teacher=sv.Teacher(width=2, overlap="sampled"),
@@ -31,34 +33,32 @@ def test_a_plain_loop_lies_on_the_theory() -> None:
         inputs=sv.Inputs(dim=dim),
         training=sv.Training(learning_rate=rate, loss_factor=0.5),
     )
-    _, teacher, _ = plain_training(dim, 10, rate / dim, 0, 10)
-    logs = []
-    for seed in range(12):  # the same start, other samples: replay the weights of seed 0, then train on
-        random = np.random.default_rng(100 + seed)
-        first = plain_training(dim, 0, 0.0, 0, 1)[0][0]
-        weights, log = first.copy(), [first.copy()]
-        for step in range(1, 5 * dim + 1):
-            x = random.standard_normal(dim)
-            hidden = weights @ x
-            error = np.mean(hidden**2) - np.mean((teacher @ x) ** 2)
-            weights -= rate / dim * error * (2 / 3) * hidden[:, None] * x
-            if step % dim == 0:
-                log.append(weights.copy())
-        logs.append(log)
-    measured = sv.Trajectory.from_weights(problem, np.array(logs), teacher, np.arange(6) * dim, plain=True)
+    _, teacher, _ = plain_training(dim, 10, rate / dim, seed(0), 10)
+    random, first = np.random.default_rng(seed(100)), plain_training(dim, 0, 0.0, seed(0), 1)[0][0]
+    weights = np.repeat(first[None], 40, axis=0)  # the same start, other samples
+    log = [weights.copy()]
+    for step in range(1, 5 * dim + 1):
+        x = random.standard_normal((40, dim))
+        hidden = np.einsum("rkn,rn->rk", weights, x)
+        error = np.mean(hidden**2, axis=1) - np.mean((x @ teacher.T) ** 2, axis=1)
+        weights -= rate / dim * (2 / 3) * (error[:, None] * hidden)[:, :, None] * x[:, None, :]
+        if step % dim == 0:
+            log.append(weights.copy())
+    measured = sv.Trajectory.from_weights(problem, np.stack(log, axis=1), teacher, np.arange(6) * dim, plain=True)
     assert measured.level == "weights"
     assert measured.time.tolist() == [k * dim for k in range(6)]
     theory = sv.run(problem, measured.at(0), sv.Macro(), times=measured.alpha)
     mean = measured.mean("cross_overlap")
-    assert (np.abs(mean.mean - theory.cross_overlap[0])[1:] < 4 * mean.standard_error[1:] + 3 / dim).all()
+    assert (np.abs(mean.mean - theory.cross_overlap[0])[1:] < 5.5 * mean.standard_error[1:] + 3 / dim).all()
     wrong = sv.run(
         problem.replace(training__learning_rate=1.3 * rate), measured.at(0), sv.Macro(), times=measured.alpha
     )
-    assert (np.abs(mean.mean - wrong.cross_overlap[0])[1:] > 4 * mean.standard_error[1:] + 3 / dim).any()
+    assert (np.abs(mean.mean - wrong.cross_overlap[0])[1:] > 5.5 * mean.standard_error[1:] + 3 / dim).any()
 
 
+@pytest.mark.statistical
 def test_risk_and_overlaps_of_a_log() -> None:
-    log, teacher, steps = plain_training(50, 100, 0.001, 3, 20)
+    log, teacher, steps = plain_training(50, 100, 0.001, seed(3), 20)
     problem = sv.Problem(
         teacher=sv.Teacher(width=2, overlap="sampled"),
         student=sv.Student(width=3),
@@ -67,10 +67,10 @@ def test_risk_and_overlaps_of_a_log() -> None:
     )
     one = sv.Trajectory.from_weights(problem, log, teacher, steps, plain=True)
     assert one.student_overlap[0, 2] == pytest.approx(log[2] @ log[2].T)
-    x = np.random.default_rng(0).standard_normal((400_000, 50))
+    x = np.random.default_rng(seed(0)).standard_normal((400_000, 50))
     errors = np.mean((x @ log[2].T) ** 2, axis=1) - np.mean((x @ teacher.T) ** 2, axis=1)
     samples = 0.5 * errors**2
-    assert abs(one.risk[0, 2] - samples.mean()) < 4 * samples.std() / np.sqrt(len(samples))
+    assert abs(one.risk[0, 2] - samples.mean()) < 5 * samples.std() / np.sqrt(len(samples))
     scaled = sv.Trajectory.from_weights(problem, np.sqrt(50) * log, np.sqrt(50) * teacher, steps / 50, clock="alpha")
     assert scaled.risk == pytest.approx(one.risk)
     assert sv.plot.compare(one, ax=sv.plot.figure()[1]) is not None

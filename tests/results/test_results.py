@@ -1,5 +1,7 @@
 """Trajectories, clocks, observables, files."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -371,3 +373,48 @@ def test_exponents_with_uncertainty(quadratic: sv.Problem) -> None:
     for begin, end in [(0, 10), (10, 5), (10, 11)]:
         with pytest.raises(ValueError, match="exponent"):
             run.exponent(begin, end)
+
+
+def broken_off(max_steps: int = 2000, level=sv.Macro, **changes) -> sv.Trajectory:
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2),
+        student=sv.Student(width=2),
+        inputs=sv.Inputs(dim=1000),
+        training=sv.Training(learning_rate=0.1),
+    ).replace(**changes)
+    options = {"max_steps": max_steps, "rtol": 1e-6} if level is sv.Macro else {}
+    return sv.run(problem, sv.start(problem, seed=1), level(**options), until=2000, progress=False)
+
+
+LABEL = {"training__label_noise": 1e6}
+SPHERE = {"student__norm": "sphere"}
+DECAY = {"training__weight_decay": 1e4}
+
+
+@pytest.mark.parametrize(
+    ("changes", "mended", "ending", "text"),
+    [
+        (LABEL, {}, "DIVERGED", r"label noise of variance 1e\+06, against a first mean squared error of 2"),
+        ({"training__learning_rate": 5.0, "training__label_noise": 1.0}, {}, "DIVERGED", "diverged: lower the learning rate"),
+        ({"training__learning_rate": 5.0, "training__weight_decay": 0.5}, {}, "DIVERGED", "diverged: lower the learning rate"),
+        (DECAY, {}, "STEP_LIMIT", r"weight decay moves the overlaps at 2e\+03 per unit of alpha, the gradient at 0.4"),
+        (DECAY | {"student__activation": "linear", "teacher__activation": "linear"}, {}, "STEP_LIMIT", "weight decay moves"),
+        (SPHERE | {"training__learning_rate": 5.0}, SPHERE, "STEP_LIMIT", "rate is above its stable limit: noise .* 1.1e\\+03"),
+        (SPHERE | LABEL, SPHERE, "STEP_LIMIT", "label noise is beyond what this learning rate bears"),
+        ({"training__learning_rate": 1e-3}, None, "STEP_LIMIT", "raise it, raise rtol, or ask for less time"),
+    ],
+)  # fmt: skip
+def test_what_broke_a_run_off_is_named(changes, mended, ending, text) -> None:
+    """Without what is named the run comes to its end within the same steps."""
+    run = broken_off(30 if mended is None else 2000, **changes)
+    assert run.ending[0].name == ending
+    assert re.search(text, run.message), run.message
+    if mended is not None:
+        assert broken_off(**mended).success
+
+
+def test_weight_decay_beyond_the_weights_is_named() -> None:
+    lost = broken_off(level=sv.Micro, training__weight_decay=1e5)
+    assert lost.ending[0].name == "DIVERGED"
+    assert "weight decay takes 10 times the weights off at each step" in lost.message
+    assert broken_off(level=sv.Micro, training__weight_decay=1e2).ending[0].name == "FINISHED"

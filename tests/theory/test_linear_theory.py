@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from seeds import seed
 
 PAPER = sv.convention("worschech2024")
 TIMES = np.array([0.0, 0.5, 2.0, 10.0, 40.0])
@@ -42,16 +43,17 @@ def test_modes() -> None:
         assert np.allclose(risk, risk[0] * parts)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("K", "M"), [(2, 2), (3, 2), (1, 3)])
 def test_mean_of_sgd_at_finite_dimension(K: int, M: int) -> None:
     """Exactly the mean of the process, where the limit of many dimensions is some percent off; K and M do matter."""
     problem = PAPER.problem(K=K, M=M, eta=0.5 * K / M, beta=1.0, L=16, N=32, activation="linear").replace(
         training__label_noise=0.05
     )
-    start, times = sv.start(problem, seed=1), np.array([0.5, 2.0, 10.0])
-    found = sv.run(problem, start, sv.Micro(runs=2000, seed=1), times=times).mean()
+    start, times = sv.start(problem, seed=seed(1)), np.array([0.5, 2.0, 10.0])
+    found = sv.run(problem, start, sv.Micro(runs=2000, seed=seed(1)), times=times).mean()
     exact = sv.theory.linear_mean_risk(problem, start, times).value
-    assert (np.abs(found.mean - exact) < 4 * found.standard_error).all()
+    assert (np.abs(found.mean - exact) < 5 * found.standard_error).all()
     assert (np.abs(exact / sv.theory.linear_risk(problem, start, times).value - 1) > 0.02).all()
 
 
@@ -127,6 +129,7 @@ def test_inputs_that_are_not_seen() -> None:
         sv.theory.hidden_feature_risk(full, basis, 6, 1.0, distance=-1.0)
 
 
+@pytest.mark.statistical
 def test_some_features_trained() -> None:
     """(10) at 1000, against full-weight SGD with the other coordinates held, and the inflation at finite rate."""
     problem, start = typical(256, 1.0, 0.05, 1e-4, N=256)
@@ -141,7 +144,7 @@ def test_some_features_trained() -> None:
     assert np.isclose(
         sv.theory.feature_risk(problem, start, 256, 3.0).value, sv.theory.linear_risk(problem, start, 3.0).value
     )
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed(0))
     values, eta, held = problem.inputs.eigenvalues, 0.05, 50
     J, B = np.zeros((200, 256)), random.standard_normal(256)
     for _ in range(256 * 5):
@@ -152,7 +155,7 @@ def test_some_features_trained() -> None:
     own = sv.start(problem.replace(teacher__overlap="sampled"), block_student_overlap=np.zeros((256, 1, 1)),
                    block_cross_overlap=np.zeros((256, 1, 1)), block_teacher_overlap=(B**2 / 256)[:, None, None])  # fmt: skip
     predicted = float(sv.theory.feature_risk(problem.replace(teacher__overlap="sampled"), own, held, 5.0).value)
-    assert abs(risks.mean() - predicted) < 4 * risks.std() / np.sqrt(200) + 0.005 * predicted
+    assert abs(risks.mean() - predicted) < 5 * risks.std() / np.sqrt(200) + 0.005 * predicted
 
 
 def test_features_outside_the_eigenbasis() -> None:

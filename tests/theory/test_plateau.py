@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import solvable as sv
+from seeds import seed
 
 
 def problem_of(p, q, eta, **changes):
@@ -159,9 +160,10 @@ def test_caveats(quadratic) -> None:
 
 
 def simulated(problem, start, runs, until, **options):
-    return sv.run(problem, start, sv.Micro(runs=runs, seed=11), until=until, progress=False, **options)
+    return sv.run(problem, start, sv.Micro(runs=runs, seed=seed(11)), until=until, progress=False, **options)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("eta", "dim", "until"), [(0.1, 50_000, 30), (0.5, 10**5, 9)])
 def test_simulated_students_wait_where_the_plateau_is_at_this_rate(eta, dim, until) -> None:
     """Norm and risk of runs of SGD without first cross overlaps, in standard errors of 24 runs; the plateau of small rates is
@@ -175,7 +177,7 @@ def test_simulated_students_wait_where_the_plateau_is_at_this_rate(eta, dim, unt
     )  # has begun to lower it
     for values, expected in [(norms, plateau.norm), (run.risk[:, -1], plateau.risk)]:
         error = values.std(ddof=1) / np.sqrt(24)
-        assert abs(values.mean() - expected) < 4 * error + spread
+        assert abs(values.mean() - expected) < 5.5 * error + spread
         assert error < 1e-3
     assert abs(norms.mean() - 6 / 8) > 20 * norms.std(ddof=1) / np.sqrt(24)
 
@@ -195,6 +197,7 @@ def test_the_noise_of_one_sample_without_overlaps(p, q, norm) -> None:
     assert stated == pytest.approx(exact, rel=1e-12)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("p", "q", "eta", "norm", "until"), [(6, 3, 0.2, 1.0, 28), (3, 3, 0.2, 2.0, 24), (4, 2, 0.3, 0.1, 9)]
 )
@@ -210,7 +213,7 @@ def test_noise_spreads_cross_overlaps_as_stated(p, q, eta, norm, until) -> None:
     left = np.exp(-2 * sv.theory.plateau(problem).value.growth * until)  # what is added later, less than so much
     stated = sv.theory.plateau_noise(problem, norm).value
     assert left < 0.02
-    assert v == pytest.approx(stated, rel=4 * np.sqrt(2 / found.size) + left)
+    assert v == pytest.approx(stated, rel=5 * np.sqrt(2 / found.size) + left)
 
 
 @pytest.mark.parametrize(("p", "q"), [(3, 3), (6, 3), (12, 3), (2, 6), (4, 1)])
@@ -223,38 +226,40 @@ def test_noise_up_to_the_limit_of_the_rate(p, q) -> None:
     assert values[0] < values[1] <= values[2] * (1 + 1e-6)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("eta", "dim"), [(0.1, 1000), pytest.param(0.1, 10**4, marks=pytest.mark.slow), (0.4, 10**4)])
 def test_sgd_ends_as_the_equations_from_a_noisy_start(eta, dim) -> None:
     """docs/ERRATA.md B13: which solution SGD ends at and when it escapes: means over 48 runs against the equations from randomised
     starts. The equations from the very start do not turn the frame at all."""
     problem = problem_of(6, 3, eta, inputs__dim=dim)
-    start = sv.start(problem, seed=4, students="orthogonal")
-    starts = sv.theory.noisy_starts(problem, start, 200, seed=2).value
+    start = sv.start(problem, seed=seed(4), students="orthogonal")
+    starts = sv.theory.noisy_starts(problem, start, 200, seed=seed(2)).value
     until = 4 * sv.theory.escape_time(problem, start).value
     times = np.linspace(0, until, 200)
-    found = sv.run(problem, start, sv.Micro(runs=48, seed=5), times=times, progress=False)
+    found = sv.run(problem, start, sv.Micro(runs=48, seed=seed(5)), times=times, progress=False)
     predicted = sv.run_batch(problem, starts, sv.Macro(rtol=1e-6), times=times)
     for measure in (lambda run: run.frame_drift(since=start)[:, -1], lambda run: run.exit_time()):
         mine, theirs = measure(found), measure(predicted)
         error = np.hypot(mine.std(ddof=1) / np.sqrt(48), theirs.std(ddof=1) / np.sqrt(200))
-        assert abs(mine.mean() - theirs.mean()) < 4 * error
+        assert abs(mine.mean() - theirs.mean()) < 5 * error
     assert found.frame_drift(since=start)[:, -1].mean() > 0.3
     alone = sv.run(problem, start, sv.Macro(), times=times)
     assert alone.frame_drift().max() < 1e-10
 
 
+@pytest.mark.statistical
 def test_the_rate_that_learns_soonest_is_that_of_sgd_too() -> None:
     """Half times of 40 runs of SGD (dim 10^4) below, at and above the optimum, against the equations from noisy starts."""
     problem = problem_of(3, 3, 0.1, inputs__dim=10**4)
-    start, stop = sv.start(problem, seed=0, students="orthogonal"), sv.when("risk", below=0.5, relative=True)
+    start, stop = sv.start(problem, seed=seed(0), students="orthogonal"), sv.when("risk", below=0.5, relative=True)
     means = []
     for rate in (0.1, 0.27, 0.4):
         here = problem.replace(training__learning_rate=rate)
         times = simulated(here, start, 40, 500, stop=stop).exit_time()
-        starts = sv.theory.noisy_starts(here, start, 200).value
+        starts = sv.theory.noisy_starts(here, start, 200, seed=seed(0)).value
         expected = sv.run_batch(here, starts, sv.Macro(rtol=1e-6), until=500, stop=stop).exit_time()
         error = np.hypot(times.std(ddof=1) / np.sqrt(40), expected.std(ddof=1) / np.sqrt(200))
-        assert abs(times.mean() - expected.mean()) < 4 * error + 0.02 * expected.mean()
+        assert abs(times.mean() - expected.mean()) < 5 * error + 0.02 * expected.mean()
         means.append(times.mean())
     assert means[1] == min(means)
 

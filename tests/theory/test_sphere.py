@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from seeds import seed
 
 
 def problem_of(p, gamma, dim=1000, noise=0.0, **options):
@@ -67,8 +68,7 @@ def test_bounds_on_the_rate() -> None:
     assert sv.theory.rate_limit(noisy).value == pytest.approx(2 / 14.5)
     run = sv.run(noisy, start_of(noisy, 0.3), sv.Macro(), until=3000)
     assert run.risk[0, -1] == pytest.approx(2.0, abs=0.01)
-    with pytest.raises(sv.theory.NotApplicable, match="do not grow"):
-        sv.theory.noise_floor(noisy)
+    assert sv.theory.noise_floor(noisy).value == pytest.approx(2.0, rel=1e-12)
     reached = {}
     for p in (1, 2, 5):
         best = sv.theory.optimal_rate(problem_of(p, 0.1))
@@ -94,22 +94,56 @@ def test_label_noise_sets_a_floor(p, gamma, noise) -> None:
     assert run.risk[0, -1] == pytest.approx(sv.theory.noise_floor(problem).value, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("gamma", "noise", "m"), [(0.14, 2.5, 0.3), (0.16, 2.0, 0.95), (0.2, 0.0, 0.9), (0.3, 1.0, 0.99)]
+)
+def test_without_growth_a_student_falls_back_to_its_plateau(gamma, noise, m) -> None:
+    """Below and above the rate 1/6, where the solution is unstable too: from any start, to the risk of no overlap."""
+    problem = problem_of(1, gamma, noise=noise).replace(training__loss_factor=0.8, training__learning_rate=gamma / 1.6)
+    floor, plateau = sv.theory.noise_floor(problem), sv.theory.plateau(problem).value
+    assert plateau.growth < 0
+    assert floor.value == pytest.approx(plateau.risk, rel=1e-12)
+    assert floor.value == pytest.approx(4 * 0.8, rel=1e-12)
+    run = sv.run(problem, start_of(problem, m), sv.Macro(), until=2e4)
+    assert run.risk[0, -1] == pytest.approx(floor.value, rel=1e-6)
+    with pytest.raises(sv.theory.NotApplicable, match="stay as they are"):
+        sv.theory.noise_floor(problem_of(1, 1 / 6))
+
+
+def test_the_printed_law_at_width_one_is_linear() -> None:
+    """arnaboldi2023, (46), at width one: overlaps that keep growing, escaping sooner than the exact ones do."""
+    problem, drop = problem_of(1, 0.05, dim=3000), 0.1
+    growth = sv.theory.plateau(problem).value.growth
+    printed, law = (sv.theory.quenched_escape_time(problem, drop, printed=one) for one in (True, False))
+    assert law.value.mean > printed.value.mean
+    assert (bool(law.caveats), bool(printed.caveats)) == (False, True)
+    from scipy.integrate import quad
+    from scipy.stats import norm
+
+    def slow(x):  # over a Gaussian overlap, which differs from one on the sphere by 1/dim
+        return 2 * norm.pdf(x) * np.log(1 - drop + drop * 3000 / x**2) / (2 * growth)
+
+    assert printed.value.mean == pytest.approx(quad(slow, 0, 12, limit=200)[0], rel=1e-3)
+    assert sv.theory.annealed_escape_time(problem, drop).caveats
+
+
+@pytest.mark.statistical
 def test_mean_escape_times() -> None:
     """Quenched: quadrature at width one against draws; sampling at width three against starts of the library. Annealed: below."""
     problem, stop = problem_of(1, 0.05, dim=3000), sv.when("risk", below=0.9, relative=True)
     exact = sv.theory.quenched_escape_time(problem).value
     assert exact.standard_error == 0
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed(0))
     normal = random.standard_normal(20_000) ** 2
     m2 = normal / (normal + random.chisquare(2999, 20_000))
     times = [sv.theory.escape_time(problem, start_of(problem, np.sqrt(u)), 0.1).value for u in m2[:3000]]
-    assert np.mean(times) == pytest.approx(exact.mean, abs=4 * np.std(times) / np.sqrt(3000))
+    assert np.mean(times) == pytest.approx(exact.mean, abs=5 * np.std(times) / np.sqrt(3000))
     assert sv.theory.annealed_escape_time(problem).value < exact.mean
     wide = problem_of(3, 0.15, dim=3000)
-    drawn = sv.theory.quenched_escape_time(wide, draws=20_000).value
-    starts = [sv.start(wide, seed=seed) for seed in range(300)]
+    drawn = sv.theory.quenched_escape_time(wide, draws=20_000, seed=seed(0)).value
+    starts = [sv.start(wide, seed=seed(i)) for i in range(300)]
     each = np.array([sv.theory.escape_time(wide, start, 0.1).value for start in starts])
-    assert abs(each.mean() - drawn.mean) < 4 * np.hypot(drawn.standard_error, each.std() / np.sqrt(300))
+    assert abs(each.mean() - drawn.mean) < 5 * np.hypot(drawn.standard_error, each.std() / np.sqrt(300))
     linear = sv.run_batch(wide, starts, sv.Macro(rtol=1e-6), until=1e4, stop=stop).exit_time()
     assert np.mean(each / linear) == pytest.approx(0.97, abs=0.03)  # growth slows down a little before
     gap = drawn.mean - sv.theory.annealed_escape_time(wide).value
@@ -117,19 +151,22 @@ def test_mean_escape_times() -> None:
 
     growth = sv.theory.plateau(wide).value.growth
     assert gap == pytest.approx(
-        (np.log(3) - digamma(1.5) - np.log(2)) / (2 * growth), abs=4 * drawn.standard_error + 0.02 * gap
+        (np.log(3) - digamma(1.5) - np.log(2)) / (2 * growth), abs=5 * drawn.standard_error + 0.02 * gap
     )
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("p", "gamma"), [(1, 1 / 12), (5, 0.5)])
 def test_sgd_escapes_earlier_by_its_noise(p, gamma) -> None:
     """docs/ERRATA.md A21: means of first passages of SGD and of the diffusion from random starts at dim 1000, against the equations
     from noisy starts; without noise they are later. At width one the closed form has it."""
     problem, stop = problem_of(p, gamma), sv.when("risk", below=0.9, relative=True)
-    starts = [sv.start(problem, seed=seed) for seed in range(600)]
+    starts = [sv.start(problem, seed=seed(i)) for i in range(600)]
     options = {"until": 60 * p / gamma, "stop": stop, "progress": False}
     plain = sv.run_batch(problem, starts, sv.Macro(rtol=1e-6), **options).exit_time()
-    noisy = [one for i, start in enumerate(starts) for one in sv.theory.noisy_starts(problem, start, 2, seed=i).value]
+    noisy = [
+        one for i, start in enumerate(starts) for one in sv.theory.noisy_starts(problem, start, 2, seed=seed(i)).value
+    ]
 
     def earlier(times):
         """Than the equations from the same start: mean and standard error."""
@@ -138,19 +175,20 @@ def test_sgd_escapes_earlier_by_its_noise(p, gamma) -> None:
 
     expected, error = earlier(sv.run_batch(problem, noisy, sv.Macro(rtol=1e-6), **options).exit_time())
     assert expected > 5 * error
-    for level in (sv.Micro(runs=2, seed=1), sv.Meso(runs=2, seed=2)):
+    for level in (sv.Micro(runs=2, seed=seed(1)), sv.Meso(runs=2, seed=seed(2))):
         found, other = earlier(sv.run_batch(problem, starts, level, **options).exit_time())
-        assert abs(found - expected) < 4 * np.hypot(error, other) + 0.1 * expected  # to first order in the noise
+        assert abs(found - expected) < 5 * np.hypot(error, other) + 0.1 * expected  # to first order in the noise
     growth, v = sv.theory.plateau(problem).value.growth, sv.theory.plateau_noise(problem).value
-    assert expected == pytest.approx(np.log1p(v) / (2 * growth), abs=4 * error)
+    assert expected == pytest.approx(np.log1p(v) / (2 * growth), abs=5 * error)
     if p == 1:
         stated = sv.theory.quenched_escape_time(problem).value.mean - sv.theory.noisy_escape_time(problem).value.mean
         assert stated == pytest.approx(np.log1p(v) / (2 * growth))
-        times = sv.run_batch(problem, starts, sv.Meso(runs=4, seed=5), **options).exit_time()
+        times = sv.run_batch(problem, starts, sv.Meso(runs=4, seed=seed(5)), **options).exit_time()
         error = np.std(times.reshape(len(starts), -1).mean(axis=1)) / np.sqrt(len(starts))
-        assert abs(times.mean() - sv.theory.noisy_escape_time(problem).value.mean) < 4 * error
+        assert abs(times.mean() - sv.theory.noisy_escape_time(problem).value.mean) < 5 * error
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("gamma", "noise", "dim"), [(1 / 12, 0.0, 1000), (0.05, 0.5, 10**6)])
 def test_escape_from_no_overlap_at_all(gamma, noise, dim) -> None:
     """First passages of m^2 = 0.02 by paths of the diffusion that begin at m = 0; the asymptotic form."""
@@ -159,14 +197,14 @@ def test_escape_from_no_overlap_at_all(gamma, noise, dim) -> None:
     run = sv.run(
         problem,
         start_of(problem, 0.0),
-        sv.Meso(runs=800, seed=1, rtol=1e-5),
+        sv.Meso(runs=800, seed=seed(1), rtol=1e-5),
         until=400 / gamma,
         stop=stop,
         progress=False,
     )
     times = run.exit_time()
     stated = sv.theory.zero_escape_time(problem, drop).value
-    assert times.mean() == pytest.approx(stated, abs=4 * times.std() / np.sqrt(800) + 0.03 * stated)
+    assert times.mean() == pytest.approx(stated, abs=5 * times.std() / np.sqrt(800) + 0.03 * stated)
     omega, sigma = 4 * (1 - 6 * gamma) - 2 * gamma * noise, np.sqrt(gamma * (48 + 4 * noise) / dim)
     if dim > 10**5:
         long = (np.log(4 * omega * drop / sigma**2) + np.euler_gamma) / (2 * omega) / gamma

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 import solvable as sv
+from seeds import seed
 from solvable.cli.main import main
 from solvable.web import work
 from solvable.web.presets import PRESETS
@@ -74,10 +75,11 @@ def test_curvature_is_the_librarys(client: TestClient) -> None:
     assert client.post("/api/curvature", json={"state": STATE, "at": True}).status_code == 422
 
 
+@pytest.mark.statistical
 def test_a_simulation_streams_in_and_has_the_law_of_sgd(client: TestClient) -> None:
     state = json.loads(json.dumps(STATE))
     state["inputs"]["dim"], state["run"]["until"] = 1000, 60.0
-    answer = client.post("/api/simulate", json={"state": state, "runs": 16, "seed": 3})
+    answer = client.post("/api/simulate", json={"state": state, "runs": 16, "seed": seed(3)})
     assert answer.status_code == 200
     pieces = [json.loads(line) for line in answer.text.splitlines()]
     assert len(pieces) == work.PIECES
@@ -89,12 +91,12 @@ def test_a_simulation_streams_in_and_has_the_law_of_sgd(client: TestClient) -> N
     assert times[-1] == pytest.approx(60.0)
     assert (np.diff(times) > 0).all()
     view = work.view(state)
-    whole = sv.run(view.problem, view.start, sv.Micro(runs=64, seed=1), times=[30.0, 60.0])
+    whole = sv.run(view.problem, view.start, sv.Micro(runs=64, seed=seed(1)), times=[30.0, 60.0])
     for at, column in [(30.0, 0), (60.0, 1)]:
         ours = risk[:, int(np.argmin(abs(times - at)))]
         theirs = whole.risk[:, column]
         error = np.hypot(ours.std(ddof=1) / 4, theirs.std(ddof=1) / 8)
-        assert abs(ours.mean() - theirs.mean()) < 4 * error
+        assert abs(ours.mean() - theirs.mean()) < 5.5 * error
 
 
 def test_what_diverges_is_told(client: TestClient) -> None:

@@ -154,6 +154,11 @@ def _independent(rows: np.ndarray) -> np.ndarray:
     return chosen
 
 
+def independent_count(rows: np.ndarray) -> int:
+    """How many symmetric matrices the samples see; dim (dim + 1)/2 where they see every one."""
+    return len(_independent(_normed(rows)[0]))
+
+
 def _normed(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rows of length one (or zero), and the lengths by which they were divided."""
     lengths = np.linalg.norm(rows, axis=1)

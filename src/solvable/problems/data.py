@@ -146,9 +146,10 @@ class Data:
         """Gaussian inputs of the same covariance: what theory and the deterministic limit take in place of the data."""
         return Inputs(dim=len(self.eigenvalues), spectrum=Spectrum(eigenvalues=tuple(self.eigenvalues.tolist())))
 
-    def power_law(self, first: int | None = None, last: int | None = None) -> PowerLawFit:
-        """The power law of the eigenvalues between the ranks `first` and `last` (`problems.powerlaw`)."""
-        return fit_power_law(self.eigenvalues, first, last)
+    def power_law(self, first: int | None = None, last: int | None = None, *, weighted: bool = True) -> PowerLawFit:
+        """The power law of the eigenvalues between the ranks `first` and `last`: every decade of ranks counts alike, or, not
+        `weighted`, every eigenvalue (`problems.powerlaw`)."""
+        return fit_power_law(self.eigenvalues, first, last, weighted=weighted)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from solvable.results.causes import explain
 from solvable.results.ending import Ending
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ def message(trajectory: Trajectory) -> str:
     endings, parts = trajectory.endings, []
     for code in np.unique(endings):
         chosen = endings == code
-        text = Ending(code).text if endings.size == 1 else f"{chosen.sum()} of {endings.size} runs: {Ending(code).text}"
+        text = explain(trajectory, int(np.flatnonzero(chosen)[0]))
+        if endings.size > 1:
+            text = f"{chosen.sum()} of {endings.size} runs: {text}"
         if code != Ending.FINISHED:
             ends = trajectory.end_time[chosen]
             span = f"{ends.min():.6g}" if chosen.sum() == 1 else f"{ends.min():.6g} to {ends.max():.6g}"

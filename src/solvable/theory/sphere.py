@@ -16,6 +16,7 @@ from solvable.problems import InvalidProblem, Problem, convention
 from solvable.theory.prediction import NotApplicable, Prediction
 
 _SMALL = ("students orthogonal", "cross overlaps small")
+_QUENCHED = "arnaboldi2023, (46)"
 
 
 class Estimate(NamedTuple):
@@ -106,9 +107,17 @@ def optimal_rate(problem: Problem) -> Prediction:
 
 
 def noise_floor(problem: Problem) -> Prediction:
-    """Risk at which label noise holds a single student in the end: 2 c gamma Delta/(1 - 6 gamma) (arnaboldi2023, (8))."""
+    """Risk at which a single student is held in the end. Where cross overlaps grow it is that of label noise,
+    2 c gamma Delta/(1 - 6 gamma) (arnaboldi2023, (8)). Where they do not (`rate_limit`), u = m^2 falls to zero from any first value
+    below one, and the risk is 4 c, that of the plateau (docs/ERRATA.md A7)."""
     check_one_student(problem)
-    _, gamma, label, _, b, _ = _growing(problem)
+    _, gamma, label, omega, b, _ = _constants(problem)
+    if omega == b == 0:
+        raise NotApplicable(
+            "training.learning_rate: 1/6 (in arnaboldi2023's units), at which overlaps stay as they are"
+        )
+    if omega <= 0:
+        return Prediction(4 * problem.training.loss_factor, ("late times", "dim infinite"), "fall to the plateau")
     return Prediction(
         8 * problem.training.loss_factor * gamma * label / b, ("late times", "dim infinite"), "arnaboldi2023, (8)"
     )
@@ -144,17 +153,18 @@ def escape_time(problem: Problem, start: Overlaps, drop: float) -> Prediction:
         raise NotApplicable("cross_overlap: is zero at the start; see zero_escape_time")
     if p == 1 and size >= 1:
         raise NotApplicable("cross_overlap: is one at the start, so nothing is left to learn")
-    time = float(_times(problem, np.array([size]), np.array([between]), drop)[0])
+    time = float(_times(problem, np.array([size]), np.array([between]), drop, linear=p > 1)[0])
     if not np.isfinite(time):
         raise NotApplicable("training.label_noise: holds the risk above so large a drop")
-    source = "closed form of arnaboldi2023, (7)" if p == 1 else "arnaboldi2023, (45)"
-    return Prediction(time, ("dim infinite",) if p == 1 else (*_SMALL, "dim infinite"), source, _early(p, drop))
+    if p > 1:
+        return Prediction(time, (*_SMALL, "dim infinite"), "arnaboldi2023, (45)", _early(drop))
+    return Prediction(time, ("dim infinite",), "closed form of arnaboldi2023, (7)")
 
 
-def _early(p: int, drop: float) -> tuple[str, ...]:
+def _early(drop: float) -> tuple[str, ...]:
     """What the linear law leaves out."""
     late = "growth slows down before: the risk falls later, by more the larger drop, width and rate are and the smaller dim"
-    return (late,) if p > 1 and drop > 0.02 else ()
+    return (late,) if drop > 0.02 else ()
 
 
 def _check_drop(drop: float) -> None:
@@ -162,10 +172,10 @@ def _check_drop(drop: float) -> None:
         raise ValueError(f"drop: {drop!r} given, must be between 0 and 1")
 
 
-def _times(problem: Problem, size: np.ndarray, between: np.ndarray, drop: float) -> np.ndarray:
-    """Escape times alpha from sums of squares of m and of the overlaps between students."""
+def _times(problem: Problem, size: np.ndarray, between: np.ndarray, drop: float, linear: bool) -> np.ndarray:
+    """Escape times alpha from sums of squares of m and of the overlaps between students; `linear`, or exact at width one."""
     p, _, _, omega, b, pace = _constants(problem)
-    if p == 1:
+    if not linear:
         goal = drop + (1 - drop) * size
         with np.errstate(invalid="ignore", divide="ignore"):
             t = np.log(goal * (omega - b * size) / (size * (omega - b * goal))) / (2 * omega)
@@ -180,12 +190,18 @@ def annealed_escape_time(problem: Problem, drop: float = 0.1) -> Prediction:
     _check_drop(drop)
     dim = _dim(problem)
     time = math.log((p + 1) * (drop * dim + 1 - drop) / (2 * p)) / (2 * omega) / pace
-    return Prediction(time, (*_SMALL, "dim large"), "arnaboldi2023, (47)", _early(p, drop))
+    return Prediction(time, (*_SMALL, "dim large"), "arnaboldi2023, (47)", _early(drop))
 
 
-def quenched_escape_time(problem: Problem, drop: float = 0.1, draws: int = 10_000, seed: Seed = 0) -> Prediction:
-    """Mean `escape_time` over random starts on the sphere (arnaboldi2023, (46)): by quadrature at width one, else over `draws`
-    starts, whose overlaps follow from a triangle of p + 1 rows (Bartlett)."""
+def quenched_escape_time(
+    problem: Problem, drop: float = 0.1, draws: int = 10_000, seed: Seed = 0, *, printed: bool = False
+) -> Prediction:
+    """Mean `escape_time` over random starts on the sphere: by quadrature at width one, else over `draws` starts, whose overlaps
+    follow from a triangle of p + 1 rows (Bartlett).
+
+    arnaboldi2023, (46), averages the linear law (45) at every width. Here width one has the exact law, which is later; `printed`
+    gives the print's, the one to set beside `annealed_escape_time`, which is linear at every width.
+    """
     p = _growing(problem).p
     _check_drop(drop)
     dim = _dim(problem)
@@ -198,21 +214,24 @@ def quenched_escape_time(problem: Problem, drop: float = 0.1, draws: int = 10_00
         law = beta(0.5, 0.5 * (dim - 1))
 
         def mean(x: float) -> float:  # x is the share of random starts with a smaller overlap
-            return float(_times(problem, np.array([law.ppf(x)]), np.zeros(1), drop)[0])
+            return float(_times(problem, np.array([law.ppf(x)]), np.zeros(1), drop, printed)[0])
 
         time = quad(mean, 0, 1, limit=400, epsabs=0, epsrel=1e-9)[0]
         if not np.isfinite(time):
             raise NotApplicable("training.label_noise: holds the risk above so large a drop")
-        return Prediction(Estimate(time, 0.0), ("dim infinite in the dynamics",), "arnaboldi2023, (46), exact")
+        if printed:
+            return Prediction(Estimate(time, 0.0), (*_SMALL, "dim infinite in the dynamics"), _QUENCHED, _early(drop))
+        source = "mean of the closed form of arnaboldi2023, (7)"
+        return Prediction(Estimate(time, 0.0), ("dim infinite in the dynamics",), source)
     random = np.random.default_rng(seed)
     rows = np.tril(random.standard_normal((draws, p + 1, p + 1)), -1)
     rows[:, np.arange(p + 1), np.arange(p + 1)] = np.sqrt(random.chisquare(dim - np.arange(p + 1), (draws, p + 1)))
     rows /= np.linalg.norm(rows, axis=2, keepdims=True)
     gram = rows @ rows.transpose(0, 2, 1)
     size, between = np.sum(gram[:, 0, 1:] ** 2, axis=1), np.sum(gram[:, 1:, 1:] ** 2, axis=(1, 2)) - p
-    times = _times(problem, size, between, drop)
+    times = _times(problem, size, between, drop, linear=True)
     found = Estimate(float(times.mean()), float(times.std(ddof=1) / math.sqrt(draws)))
-    return Prediction(found, (*_SMALL, "dim infinite in the dynamics"), "arnaboldi2023, (46)", _early(p, drop))
+    return Prediction(found, (*_SMALL, "dim infinite in the dynamics"), _QUENCHED, _early(drop))
 
 
 def noisy_escape_time(problem: Problem, drop: float = 0.1, draws: int = 10_000, seed: Seed = 0) -> Prediction:
