@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 RUN_ARRAYS = (
-    "risk", "risk_error", "start_risk", "student_overlap", "cross_overlap", "readout",
+    "risk", "risk_error", "overlap_error", "start_risk", "student_overlap", "cross_overlap", "readout",
     "block_teacher_overlap", "end_readout", "start_hash", "endings",
     "end_alpha", "nfev",
 )  # fmt: skip
@@ -50,6 +50,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     variables: dict[str, Any] = {
         "risk": (("run", "time"), t.risk),
         "risk_error": (("run", "time"), t.risk_error),
+        "overlap_error": (("run", "time"), t.overlap_error),
         "student_overlap": (("run", "time", *_STUDENT), t.student_overlap),
         "cross_overlap": (("run", "time", *_CROSS), t.cross_overlap),
         "readout": (("run", "time", "student"), t.readout),
@@ -125,6 +126,8 @@ def read(path: str | Path, problem: Problem | None = None) -> dict[str, Any]:
         raise ValueError(f"{path}: not a NetCDF file ({error})") from None
     if data.attrs.get("format") != FORMAT:
         raise ValueError(f"{path}: not a trajectory of format {FORMAT}")
+    if "overlap_error" not in data:  # files of before do not tell: zero where nothing came from nodes, else unknown
+        data["overlap_error"] = data["risk_error"].where(data["risk_error"].fillna(0) == 0, np.inf)
     stop = json.loads(data.attrs["stop"])
     blocks = None
     if "block_student_overlap" in data:

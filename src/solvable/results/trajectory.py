@@ -57,7 +57,8 @@ class Blocks(NamedTuple):
 class Trajectory:
     """Arrays have a leading run axis, then time: risk (run, time), student_overlap (run, time, p, p),
     cross_overlap (run, time, p, p*), readout (run, time, p); block_teacher_overlap (run, block, p*, p*) does not move.
-    `risk_error` (run, time) is the error of the risk from averages over nodes, zero where all are closed; `start_risk`
+    `risk_error` (run, time) is the error of the risk from averages over nodes, zero where all are exact; `overlap_error` (run,
+    time) that of the overlaps and readouts, the largest over all their entries; infinite where it is not known. `start_risk`
     (run,) is the risk at time zero, also where the outputs begin later; `start_hash` (run,) tells which start it was.
 
     Runs on a finite data set have `training_loss` (run, time), and the students and the teachers as quadratic forms on the inputs:
@@ -73,6 +74,7 @@ class Trajectory:
     alpha: np.ndarray
     risk: np.ndarray
     risk_error: np.ndarray
+    overlap_error: np.ndarray
     start_risk: np.ndarray
     student_overlap: np.ndarray
     cross_overlap: np.ndarray
