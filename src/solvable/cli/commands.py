@@ -119,7 +119,7 @@ def _summary(trajectory: Any, output: str | None) -> dict[str, Any]:
         "overlap_error": float(np.nanmax(trajectory.overlap_error, initial=0.0)),
         "half_risk_time": _median(half),
         "half_risk_runs": int(np.isfinite(half).sum()),
-        "plateaus": [plateau._asdict() | {"length": plateau.length} for plateau in trajectory.plateaus()],
+        "plateaus": [plateau._asdict() | {"length": plateau.length} for plateau in trajectory.plateaus(0)],
         "nfev": int(trajectory.nfev.sum()),
         "output": output,
     }

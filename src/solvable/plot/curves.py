@@ -43,7 +43,7 @@ def _mark(ax: "Axes", source: Any) -> None:
     if not hasattr(source, "phases"):
         raise TypeError("phases: only a Trajectory knows its phases")
     place = ax.get_xaxis_transform()
-    for one in source.phases():
+    for one in source.phases(0):
         if one.name == "plateau":
             ax.axvspan(one.start, one.end, color="0.5", alpha=0.15, lw=0)
         elif one.name == "descent":
