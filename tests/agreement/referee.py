@@ -21,6 +21,7 @@ UNITS = {
     "relu": (lambda z: np.maximum(z, 0), lambda z: (z > 0) * 1.0),
     "tanh": (np.tanh, lambda z: np.cosh(z) ** -2.0),
     "erf": (lambda z: erf(z / np.sqrt(2)), lambda z: np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2)),
+    "softplus": (lambda z: np.log(1 + np.exp(z)), lambda z: 1 / (1 + np.exp(-z))),
 }
 
 
@@ -52,9 +53,24 @@ def readout_of(network):
     return np.full(network.width, named.get(network.readout) if isinstance(network.readout, str) else network.readout)
 
 
-def name_of(network):
-    """Built-in units by name; the one other unit that tests give by its functions or coefficients is the cubic."""
-    return network.activation if isinstance(network.activation, str) else "cubic"
+def unit_of(network):
+    """Value and slope: by name, or from the coefficients in Hermite polynomials up to the third, 1, z, z^2 - 1, z^3 - 3 z."""
+    if hasattr(network.activation, "coefficients"):
+        a, b, c, d = (*network.activation.coefficients, 0, 0, 0, 0)[:4]
+        return (
+            lambda z: a + b * z + c * (z**2 - 1) + d * (z**3 - 3 * z),
+            lambda z: b + 2 * c * z + d * (3 * z**2 - 3),
+        )
+    return UNITS[network.activation if isinstance(network.activation, str) else network.activation.name]
+
+
+def labels_of(teacher, fields):
+    """Labels without noise, from fields (..., p*)."""
+    if teacher.target == "product":
+        return fields.prod(axis=-1)
+    if teacher.target != "additive":
+        return teacher.target.function(fields.reshape(-1, fields.shape[-1])).reshape(fields.shape[:-1])
+    return unit_of(teacher)[0](fields) @ readout_of(teacher)
 
 
 def rate_at(rate, alpha):
@@ -69,15 +85,13 @@ def rate_at(rate, alpha):
 def sgd(problem, weights, teacher_weights, times, runs, seed, rate_factor=1.0):
     """Follow `runs` independent runs from the same weights (p, N); record at `times` (steps/N, increasing)."""
     random, training, N = np.random.default_rng(seed), problem.training, problem.inputs.dim
-    g, slope = UNITS[name_of(problem.student)]
-    g_star, _ = UNITS[name_of(problem.teacher)]
+    g, slope = unit_of(problem.student)
     eigenvalues, sizes = blocks_of(problem.inputs)
     scale, edges = np.sqrt(np.repeat(eigenvalues, sizes)), np.cumsum(sizes)[:-1]
     B, c, sphere = training.batch, training.loss_factor, problem.student.norm == "sphere"
     readout_rate = training.learning_rate if training.readout_rate is None else training.readout_rate
 
     W, a = np.tile(weights, (runs, 1, 1)), np.tile(readout_of(problem.student), (runs, 1))
-    a_star = readout_of(problem.teacher)
     steps = np.rint(np.array(times) * N).astype(int)
     kept = []
     for step in range(steps[-1] + 1):
@@ -90,8 +104,7 @@ def sgd(problem, weights, teacher_weights, times, runs, seed, rate_factor=1.0):
         x *= scale
         z = x @ W.transpose(0, 2, 1) / np.sqrt(N)  # (run, batch, p)
         fields = x @ teacher_weights.T / np.sqrt(N)
-        label = fields.prod(axis=-1) if problem.teacher.target == "product" else g_star(fields) @ a_star
-        label = label + np.sqrt(training.label_noise) * random.standard_normal((runs, B))
+        label = labels_of(problem.teacher, fields) + np.sqrt(training.label_noise) * random.standard_normal((runs, B))
         error = (label - np.einsum("rk,rbk->rb", a, g(z)))[..., None]
         error = np.tanh(error) if training.loss == "log-cosh" else error
         F = 2 * c * a[:, None] * slope(z) * error
@@ -108,12 +121,12 @@ def sgd(problem, weights, teacher_weights, times, runs, seed, rate_factor=1.0):
 def risk(problem, weights, teacher_weights, readout, samples, seed):
     """(run,) c times the mean squared error without noise, over `samples` fresh inputs for each run."""
     random, N = np.random.default_rng(seed), problem.inputs.dim
-    g, _ = UNITS[problem.student.activation]
+    g, _ = unit_of(problem.student)
     scale = np.sqrt(np.repeat(*blocks_of(problem.inputs)))
     risks = []
     for W, a in zip(weights, readout, strict=True):
         x = random.standard_normal((samples, N)) * scale / np.sqrt(N)
-        error = g(x @ teacher_weights.T) @ readout_of(problem.teacher) - g(x @ W.T) @ a
+        error = labels_of(problem.teacher, x @ teacher_weights.T) - g(x @ W.T) @ a
         risks.append(problem.training.loss_factor * np.mean(error**2))
     return np.array(risks)
 

@@ -131,7 +131,7 @@ def test_every_level_keeps_the_protocol(level, tmp_path):
     again = sv.Trajectory.load(tmp_path / "run.nc")
     assert same(result, again)
     assert again.settings == result.settings
-    assert sv.run(problem, result.last(), level, until=1).success
+    assert sv.run(problem, result.last(0), level, until=1).success
     later = sv.run(problem, start, level, times=[0, 1, 3], stop=sv.when("risk", below=0.5, relative=True))
     assert later.ending[0] in (sv.Ending.FINISHED, sv.Ending.STOPPED)
 

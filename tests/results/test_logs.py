@@ -47,11 +47,11 @@ def test_a_plain_loop_lies_on_the_theory() -> None:
     measured = sv.Trajectory.from_weights(problem, np.stack(log, axis=1), teacher, np.arange(6) * dim, plain=True)
     assert measured.level == "weights"
     assert measured.time.tolist() == [k * dim for k in range(6)]
-    theory = sv.run(problem, measured.at(0), sv.Macro(), times=measured.alpha)
+    theory = sv.run(problem, measured.at(0, run=0), sv.Macro(), times=measured.alpha)
     mean = measured.mean("cross_overlap")
     assert (np.abs(mean.mean - theory.cross_overlap[0])[1:] < 5.5 * mean.standard_error[1:] + 3 / dim).all()
     wrong = sv.run(
-        problem.replace(training__learning_rate=1.3 * rate), measured.at(0), sv.Macro(), times=measured.alpha
+        problem.replace(training__learning_rate=1.3 * rate), measured.at(0, run=0), sv.Macro(), times=measured.alpha
     )
     assert (np.abs(mean.mean - wrong.cross_overlap[0])[1:] > 5.5 * mean.standard_error[1:] + 3 / dim).any()
 

@@ -34,6 +34,24 @@ def test_the_risk_is_that_of_the_overlaps(trajectory: sv.Trajectory) -> None:
     assert risk == pytest.approx(trajectory.risk[1, 100])
 
 
+def test_states_of_many_runs_are_asked_for_by_number_or_all(trajectory: sv.Trajectory) -> None:
+    """Not silently those of the first run."""
+    for ask in (trajectory.last, trajectory.plateaus, trajectory.phases, lambda: trajectory.at(750.0)):
+        with pytest.raises(ValueError, match="there are 3 runs; say which, from run=0 on"):
+            ask()
+    for function in (sv.landscape.visits, sv.landscape.curvature_along):
+        with pytest.raises(ValueError, match="there are 3 runs"):
+            function(trajectory)
+    assert trajectory.states() == [trajectory.last(run) for run in range(3)]
+    halfway = trajectory.states(750.0)
+    assert halfway == [trajectory.at(750.0, run=run) for run in range(3)]
+    again = sv.run_batch(trajectory.problem, halfway, sv.Macro(), times=[750.0])
+    assert again.risk[:, -1] == pytest.approx(trajectory.risk[:, -1], rel=1e-4)
+    one = trajectory.select(run=[1])
+    assert one.last() == trajectory.last(1)
+    assert one.at(750.0) == halfway[1]
+
+
 @pytest.mark.parametrize("keep_blocks", [False, True])
 def test_files_hold_everything(power_law: sv.Problem, tmp_path, keep_blocks) -> None:
     start = sv.start(power_law, seed=0, scale=0.1)

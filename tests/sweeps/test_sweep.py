@@ -528,7 +528,7 @@ def test_defaults_are_part_of_the_name_of_a_result() -> None:
     from solvable.descriptions import RunTable, StartTable
     from solvable.dynamics import VERSION
 
-    assert VERSION == 1
+    assert VERSION == 2
     assert StartTable().model_dump() == {
         "seed": None, "scale": 1.0, "students": "gaussian", "cross": None, "student_overlap": None, "cross_overlap": None,
         "teacher_overlap": None, "readout": None,

@@ -119,3 +119,26 @@ def test_every_prediction_is_listed() -> None:
     listed = {one.name for one in sv.theory.available(setting(3, 2, 10))}
     functions = {name for name in sv.theory.__all__ if name[0].islower()} - {"available", "forecast"}
     assert listed == functions
+
+
+ORTHONORMAL = {
+    "quadratic": setting(6, 3, 100),
+    "as many students": setting(3, 3, 100),
+    "fewer students": setting(2, 3, 100),
+    "spanning": setting(5, 2, 5),
+    "sphere": sv.convention("arnaboldi2023").problem(p=2, gamma=0.1, d=1000),
+    "erf": sv.convention("worschech2024").problem(K=2, M=2, eta=0.5, beta=0.0, L=1),
+}
+
+
+@pytest.mark.parametrize("name", ORTHONORMAL)
+def test_an_identity_given_as_a_matrix_is_orthonormal(name) -> None:
+    """Every prediction applies, or does not, as for the same teacher by name; not so for teachers twice as long."""
+    problem = ORTHONORMAL[name].replace(teacher__overlap="orthonormal")
+    told = problem.replace(teacher__overlap=np.eye(problem.teacher.width).tolist())
+    assert told.teacher.is_orthonormal
+    assert sv.theory.available(told) == sv.theory.available(problem)
+    longer = problem.replace(teacher__overlap=(4 * np.eye(problem.teacher.width)).tolist())
+    assert not longer.teacher.is_orthonormal
+    assert sv.theory.available(longer) != sv.theory.available(problem)
+    assert not problem.replace(teacher__overlap="sampled").teacher.is_orthonormal

@@ -117,9 +117,10 @@ def _summary(trajectory: Any, output: str | None) -> dict[str, Any]:
         "risk": {"first": float(trajectory.start_risk[0]), "last": _median(last)},
         **_training(trajectory, begun),
         "risk_error": float(np.nanmax(trajectory.risk_error, initial=0.0)),
+        "overlap_error": float(np.nanmax(trajectory.overlap_error, initial=0.0)),
         "half_risk_time": _median(half),
         "half_risk_runs": int(np.isfinite(half).sum()),
-        "plateaus": [plateau._asdict() | {"length": plateau.length} for plateau in trajectory.plateaus()],
+        "plateaus": [plateau._asdict() | {"length": plateau.length} for plateau in trajectory.plateaus(0)],
         "nfev": int(trajectory.nfev.sum()),
         "output": output,
     }
@@ -156,6 +157,9 @@ def _print_summary(trajectory: Any, summary: dict[str, Any]) -> None:
         )
     if summary["risk_error"] > 0:
         print(f"error of the risk, of averages over nodes or rows: up to {summary['risk_error']:.2g}")
+    if summary["overlap_error"] > 0:
+        size = f"up to {summary['overlap_error']:.2g}" if summary["overlap_error"] < np.inf else "not known"
+        print(f"error of the overlaps, of averages over nodes: {size}")
     if summary["half_risk_time"] is not None:
         of = f" (median of {summary['half_risk_runs']} of {summary['runs']} runs)" if many else ""
         print(f"half the first risk at {summary['half_risk_time']:.6g}{of}")

@@ -3,14 +3,15 @@
 With z = C^(1/2) g, g standard normal, D = <F g^T> (C^(1/2))^+ (Stein's lemma for the map g -> F, with the pseudo-inverse of the
 symmetric root): no second derivative is needed and singular covariances are harmless. With squared loss and an additive
 teacher, risk, D and readout drift need averages over two fields only: closed for ReLU and Hermite polynomials, else by
-one-dimensional rules; then only the noise S comes from the nodes. Nodes stay fixed within a run, else the step control would
-chase their error.
+one-dimensional rules; then only the noise S comes from the nodes, and for polynomial units not even that. Nodes stay fixed within a
+run, else the step control would chase their error.
 """
 
 import numpy as np
 
 from solvable.dynamics.closed import Moments, clipped
 from solvable.gaussian.all_pairs import Pairs, hermite_pairs, quadrature_pairs, relu_pairs
+from solvable.gaussian.polynomial_squares import polynomial_squares
 from solvable.gaussian.rules import Rule, sobol, tensor
 from solvable.problems import Problem
 
@@ -32,6 +33,14 @@ def is_additive(problem: Problem) -> bool:
     return problem.teacher.target == "additive" and problem.training.loss == "squared"
 
 
+def _polynomials(problem: Problem) -> list[np.ndarray] | None:
+    """Hermite coefficients of every unit, students first, where all are polynomials."""
+    student, teacher = problem.student.hermite_coefficients, problem.teacher.hermite_coefficients
+    if student is None or teacher is None:
+        return None
+    return [student] * problem.student.width + [teacher] * problem.teacher.width
+
+
 def _degree(problem: Problem) -> int | None:
     """Degree of the integrand of the noise where everything is a polynomial."""
     student, teacher = problem.student.hermite_coefficients, problem.teacher.hermite_coefficients
@@ -44,9 +53,12 @@ def _degree(problem: Problem) -> int | None:
 
 
 def rule_for(problem: Problem, nodes: int, seed: int) -> Rule:
-    """Nodes for all fields, and for the label noise where it does not enter by its variance alone."""
+    """Nodes for all fields, and for the label noise where it does not enter by its variance alone; for the fields of two students
+    where that is enough (polynomial units)."""
     n = problem.student.width + problem.teacher.width
     degree = _degree(problem)
+    if degree is not None and is_additive(problem):
+        return tensor(2, degree // 2 + 1)
     if degree is not None and (degree // 2 + 1) ** n <= EXACT_NODES:
         return tensor(n, degree // 2 + 1)
     noisy = problem.training.label_noise > 0 and problem.training.loss != "squared"
@@ -61,9 +73,8 @@ def is_exact(problem: Problem, nodes: int, *, noise: bool) -> bool:
     """Whether no average has a quadrature error: all closed, all polynomial, or the noise (not closed) not asked for."""
     if is_closed(problem) or rule_for(problem, nodes, 0).exact:
         return True
-    polynomial = problem.student.hermite_coefficients is not None and problem.teacher.hermite_coefficients is not None
     relu = problem.student.activation == problem.teacher.activation == "relu"
-    return not noise and is_additive(problem) and (polynomial or relu)
+    return not noise and is_additive(problem) and relu
 
 
 def pairs_of(problem: Problem, C: np.ndarray, nodes: int) -> Pairs | None:
@@ -73,9 +84,9 @@ def pairs_of(problem: Problem, C: np.ndarray, nodes: int) -> Pairs | None:
         return None
     if student.activation == teacher.activation == "relu":
         return relu_pairs(C)
-    first, second = student.hermite_coefficients, teacher.hermite_coefficients
-    if first is not None and second is not None:
-        return hermite_pairs([first] * student.width + [second] * teacher.width, C)
+    coefficients = _polynomials(problem)
+    if coefficients is not None:
+        return hermite_pairs(coefficients, C)
     return quadrature_pairs([student.unit] * student.width + [teacher.unit] * teacher.width, C, nodes)
 
 
@@ -102,7 +113,12 @@ def general_moments(C: np.ndarray, problem: Problem, readout: np.ndarray, rule: 
             clipped(c * float(s @ pairs.product @ s), c * float(np.abs(s) @ np.abs(pairs.product) @ np.abs(s))),
             2 * c * pairs.product[:p] @ s,
         )
-        if not noise:
+        coefficients = _polynomials(problem)
+        if noise and coefficients is not None:
+            squares = polynomial_squares(coefficients, p, C, s, rule)
+            squares += problem.training.label_noise * pairs.slopes[:p, :p]
+            S = 4 * c**2 * np.outer(readout, readout) * squares
+        if not noise or coefficients is not None:
             return Moments(risk, D, S, drift)
     values, vectors = np.linalg.eigh(C)
     values = np.maximum(values, 0.0)

@@ -196,6 +196,7 @@ class _Kept:
             alpha=self.plan.times,
             risk=risks * self.population,
             risk_error=np.zeros_like(self.population),
+            overlap_error=np.zeros_like(self.population),
             start_risk=self.start_risk,
             student_overlap=self.student,
             cross_overlap=self.cross,

@@ -38,14 +38,14 @@ class Visit(NamedTuple):
         return self.end - self.start
 
 
-def visits(trajectory: Trajectory, run: int = 0, *, within: float = 0.01) -> list[Visit]:
+def visits(trajectory: Trajectory, run: int | None = None, *, within: float = 0.01) -> list[Visit]:
     """The critical points that a run of quadratic students comes near to, in order: where the loss between its output and that of
     the nearest one is less than `within` times the loss of a student that says nothing. Times are outputs of the run; ask for
     many. They are critical points of the risk: at a finite rate students wait beside them, the further the larger the rate
     (`theory.plateau`), and may need a larger `within`. How long a stay is depends on `within` too."""
     if not isinstance(within, int | float) or not within > 0:
         raise ValueError(f"within: {within!r} given, must be a positive number")
-    problem = _problem_of(trajectory, run)
+    problem, run = _problem_and_run("visits", trajectory, run)
     c, teachers = problem.training.loss_factor, trajectory.teacher_overlap[run]
     kappa, directions = teacher_directions(problem, teachers)
     found = families(problem.student.width, problem.inputs.dim, kappa)
@@ -81,13 +81,14 @@ def nearest(problem: Problem, state: Overlaps, count: int | None = None) -> list
     return [(points[i], float(apart[i])) for i in np.argsort(apart, kind="stable")[:count]]
 
 
-def _problem_of(trajectory: Trajectory, run: int) -> Problem:
+def _problem_and_run(who: str, trajectory: Trajectory, run: int | None) -> tuple[Problem, int]:
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"landscape: the first argument must be a Trajectory, not {type(trajectory).__name__}")
     require(trajectory.problem)
+    run = trajectory.only(who, run)
     if not 0 <= run < len(trajectory.risk):
         raise ValueError(f"run: {run} given, must be between 0 and {len(trajectory.risk) - 1}")
-    return trajectory.problem
+    return trajectory.problem, run
 
 
 def _distances(found: list[tuple[int, tuple[int, ...]]], kappa: np.ndarray, Q: np.ndarray, X: np.ndarray) -> np.ndarray:
@@ -168,9 +169,9 @@ def _tangents(rows: np.ndarray) -> np.ndarray:
     return basis.reshape(p * m, p * (m - 1))
 
 
-def curvature_along(trajectory: Trajectory, run: int = 0) -> Curvature:
+def curvature_along(trajectory: Trajectory, run: int | None = None) -> Curvature:
     """`curvature` at every output that the run reached, with a leading time axis."""
-    _problem_of(trajectory, run)
+    _, run = _problem_and_run("curvature_along", trajectory, run)
     times = trajectory.time[np.isfinite(trajectory.risk[run])]
     found = [curvature(trajectory.problem, trajectory.at(time, run)) for time in times]
     return Curvature(np.array([one.inside for one in found]), np.array([one.outside for one in found]), found[0].room)

@@ -33,6 +33,7 @@ class Solved(NamedTuple):
     blocks: Blocks | None
     risk: np.ndarray
     risk_error: np.ndarray
+    overlap_error: np.ndarray
     start_risk: float
     last: np.ndarray
 
@@ -48,9 +49,9 @@ class Macro:
     same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
     (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of the first three is
     estimated to need the least work. Where the moments have no closed form they are averages over
-    `nodes` points drawn by `node_seed`; the run is then repeated with other points, and `risk_error` tells how far the
-    two are apart (rtol is then at least 1e-5 where the noise comes from nodes). A batch uses `threads` (None: all cores). After
-    `seconds` a run ends as interrupted (None: never), for those who cannot wait.
+    `nodes` points drawn by `node_seed`; the run is then repeated with other points, and `risk_error` and `overlap_error` tell
+    how far the two are apart (rtol is then at least 1e-5 where the noise comes from nodes). A batch uses `threads` (None: all
+    cores). After `seconds` a run ends as interrupted (None: never), for those who cannot wait.
     """
 
     rtol: float = 1e-8
@@ -122,6 +123,7 @@ class Macro:
             alpha=plan.times,
             risk=np.stack([one.risk for one in solved]),
             risk_error=np.stack([one.risk_error for one in solved]),
+            overlap_error=np.stack([one.overlap_error for one in solved]),
             start_risk=np.array([one.start_risk for one in solved]),
             student_overlap=np.stack([one.student for one in solved]),
             cross_overlap=np.stack([one.cross for one in solved]),
@@ -149,9 +151,15 @@ class Macro:
             return solved
         other = self._integrate(lane, plan, again, self.node_seed + 1, rtol if scattered else 0.1 * rtol)
         report[2] += again[2]
-        error = np.abs(solved.risk - other.risk) + (rtol * solved.start_risk if scattered else 0.0)
-        error[np.isfinite(solved.risk) & ~np.isfinite(other.risk)] = np.inf  # the repetition ended before: unknown
-        return solved._replace(risk_error=np.fmax.accumulate(error))  # the two may cross: never less than before
+        floor = rtol if scattered else 0.0
+        of_risk = np.abs(solved.risk - other.risk) + floor * solved.start_risk
+        one, two = _moving(solved), _moving(other)
+        of_overlaps = np.abs(one - two).max(axis=1) + floor * np.abs(one).max(axis=1)
+        ended = np.isfinite(solved.risk) & ~np.isfinite(other.risk)
+        for error in (of_risk, of_overlaps):
+            error[ended] = np.inf  # the repetition ended before: unknown
+            np.fmax.accumulate(error, out=error)  # the two may cross: never less than before
+        return solved._replace(risk_error=of_risk, overlap_error=of_overlaps)
 
     def _integrate(self, lane: Lane, plan: Plan, report: np.ndarray, node_seed: int, rtol: float) -> Solved:
         method = self._method(lane, plan) if is_closed(lane.problem) else "explicit"
@@ -186,7 +194,8 @@ class Macro:
             doubling.solve(advance, observe, tolerate, *rest)
         else:
             tsit5.solve(rhs, observe, *rest)
-        risks = observed[:, RISK], np.zeros(plan.times.size), float(first[RISK])
+        exact = np.zeros(plan.times.size)
+        risks = observed[:, RISK], exact, exact, float(first[RISK])
         if block is None:
             return Solved(*_overlaps(lane.problem, states, plan), *risks, last)
         return Solved(
@@ -244,11 +253,18 @@ def _follow_closed_form(lane: Lane, plan: Plan, report: np.ndarray) -> Solved:
     readouts = np.broadcast_to(lane.start.readout, (len(rows), lane.start.readout.size))
     states = np.concatenate([rows, readouts], axis=1)[skip:]
     report[:2] = tsit5.FINISHED, plan.times[-1]
-    risks = flow.risk[skip:], np.zeros(plan.times.size), float(flow.risk[0])
+    exact = np.zeros(plan.times.size)
+    risks = flow.risk[skip:], exact, exact, float(flow.risk[0])
     return Solved(*_overlaps(lane.problem, states, plan), *risks, states[-1])
 
 
 Outputs = tuple[np.ndarray, np.ndarray, np.ndarray, Blocks | None]
+
+
+def _moving(solved: Solved) -> np.ndarray:
+    """(time, everything that moves) overlaps and readouts."""
+    parts = solved.student, solved.cross, solved.readout
+    return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
 
 
 def _overlaps(problem: Problem, states: np.ndarray, plan: Plan) -> Outputs:

@@ -38,9 +38,9 @@ from solvable.dynamics.packing import (
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, store
+from solvable.numerics.tsit5 import NODES, ORDER, combine, scaled_error
 from solvable.numerics.vectors import copy
 
-ORDER = 3  # of the equations' steps
 WEAK_ORDER = 2  # of means and covariances in the leap, to first order in 1/dim
 STRONG_ORDER = 0.5
 CRUDE = 0.1  # relative error of a fixed leap beyond which it says nothing any more
@@ -241,26 +241,14 @@ def rebuild(y, ints, frame, V, norms):
 
 @compiled(strict=True)
 def step(h, alpha, segment, y, ints, floats, work, rtol, atol, k, trial):
-    """One step of Bogacki and Shampine's pair of orders 3 and 2 (1989) from y to `trial`, and its error in units of the
-    tolerance."""
-    size = y.size
+    """One step of Tsitouras' pair of orders 5 and 4 (`numerics/tsit5.py`) from y to `trial`, and its error in units of the
+    tolerance. Kicks come between steps, so no stage serves twice."""
     rhs(segment, alpha, y, ints, floats, work, k[0])
-    for i in range(size):
-        trial[i] = y[i] + 0.5 * h * k[0, i]
-    rhs(segment, alpha + 0.5 * h, trial, ints, floats, work, k[1])
-    for i in range(size):
-        trial[i] = y[i] + 0.75 * h * k[1, i]
-    rhs(segment, alpha + 0.75 * h, trial, ints, floats, work, k[2])
-    for i in range(size):
-        trial[i] = y[i] + h * (2.0 * k[0, i] + 3.0 * k[1, i] + 4.0 * k[2, i]) / 9.0
-    rhs(segment, alpha + h, trial, ints, floats, work, k[3])
-    worst = 0.0
-    for i in range(size):
-        error = h * (-5.0 * k[0, i] / 72.0 + k[1, i] / 12.0 + k[2, i] / 9.0 - k[3, i] / 8.0)
-        ratio = abs(error) / (atol + rtol * max(abs(y[i]), abs(trial[i])))
-        if not ratio <= worst:  # also where it is not a number
-            worst = ratio
-    return worst
+    for stage in range(1, 7):
+        combine(stage, h, y, k, trial)
+        rhs(segment, alpha + NODES[stage] * h, trial, ints, floats, work, k[stage])
+    error, _ = scaled_error(h, y, trial, k, rtol, atol, k[7])
+    return error
 
 
 @compiled(
@@ -329,7 +317,7 @@ def follow(
         taken += 1
         if fixed <= 0.0 and not error <= TOO_LONG:
             copy(before, y)
-            h_next = h * (0.2 if not np.isfinite(error) else max(0.2, 0.9 * error ** (-1.0 / 3.0)))
+            h_next = h * (0.2 if not np.isfinite(error) else max(0.2, 0.9 * error ** (-1.0 / ORDER)))
             continue
         if fixed > 0.0 and not error * rtol <= CRUDE:
             fate = OVERLONG
@@ -341,7 +329,7 @@ def follow(
         )  # fmt: skip
         if factor(y, ints[STUDENTS], ints[TEACHERS], ints[BLOCKS], inverse, V):
             rebuild(y, ints, frame, V, drift)
-        grown = h * min(5.0, max(0.2, 0.9 * max(error, 1e-6) ** (-1.0 / 3.0)))
+        grown = h * min(5.0, max(0.2, 0.9 * max(error, 1e-6) ** (-1.0 / ORDER)))
         h_next = max(grown, h_next) if lands else grown
         t = end if lands else t + h
         size = 0.0

@@ -10,7 +10,7 @@ import numpy as np
 from solvable.dynamics import layout
 from solvable.dynamics.equations import OBSERVED, rhs
 from solvable.dynamics.equations import fields as covariance
-from solvable.dynamics.general import general_moments, is_closed, rule_for
+from solvable.dynamics.general import general_moments, is_closed, is_exact, rule_for
 from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.own import in_python, own_amplitudes
 from solvable.dynamics.packing import FRACTIONS, Packed, pack
@@ -40,18 +40,19 @@ class Meso:
     """The stochastic equations of the overlaps, `runs` paths from each start: the mean of SGD at large finite dim and its noise, in
     leaps over as many samples as the state allows. A path costs the same for 10^4 and 10^13 samples.
 
-    `rtol` bounds the error that a leap makes in the mean (order 3), relative to overlaps larger than a tenth of 1/sqrt(dim), and
-    so chooses the leap; or give a fixed `leap` in units of alpha (leaps also end at outputs). Noise comes from `samples` sampled
-    steps at either end of a leap, and has the mean and covariance of the steps leapt over whatever their number (but the tails of
-    so few: raise `samples` for quantiles after a few leaps). The error in the means is of second order in the leap (weak order
-    2), of one path of order 1/2, and falls as 1/dim. Rare large samples, by which SGD at a small dim and a large rate may diverge,
-    it does not have. A path follows from the seed, the problem, the start, its number and the output times, whatever runs beside
+    `rtol` bounds the error that a leap makes in the mean (order 5), relative to overlaps larger than a tenth of 1/sqrt(dim), and
+    so chooses the leap; None: 1e-6, or less where the noise is so small that this would be seen (see `tolerance`). Or give a fixed
+    `leap` in units of alpha (leaps also end at outputs). Noise comes from `samples` sampled steps at either end of a leap, and has
+    the mean and covariance of the steps leapt over whatever their number (but the tails of so few: raise `samples` for quantiles
+    after a few leaps). The error of the splitting in the means is of second order in the leap (weak order 2), of one path of
+    order 1/2, and falls as 1/dim. Rare large samples, by which SGD at a small dim and a large rate may diverge, it does not have.
+    A path follows from the seed, the problem, the start, its number and the output times, whatever runs beside
     it, on any number of `threads` (None: all cores). Thresholds are met on the straight line between the ends of a leap.
     """
 
     runs: int = 1
     seed: int | np.random.SeedSequence = 0
-    rtol: float = 1e-4
+    rtol: float | None = None
     leap: float | None = None
     samples: int = 16
     max_steps: int = 1_000_000
@@ -65,8 +66,8 @@ class Meso:
         check_whole(self, runs=1, samples=WIDTH, max_steps=1, threads=1, seed=0)
         if self.samples % WIDTH:
             raise ValueError(f"samples: {self.samples} given, must be a multiple of {WIDTH}")
-        if not isinstance(self.rtol, int | float) or not 1e-8 <= self.rtol <= 1e-2:
-            raise ValueError(f"rtol: {self.rtol!r} given, must be between 1e-08 and 0.01")
+        if self.rtol is not None and (not isinstance(self.rtol, int | float) or not 1e-10 <= self.rtol <= 1e-2):
+            raise ValueError(f"rtol: {self.rtol!r} given, must be between 1e-10 and 0.01")
         if self.leap is not None and (not isinstance(self.leap, int | float | np.number) or not 0 < self.leap < np.inf):
             raise ValueError(f"leap: {self.leap!r} given, must be a positive time in units of alpha")
 
@@ -80,6 +81,11 @@ class Meso:
             "samples": self.samples,
             "max_steps": self.max_steps,
         }
+
+    def tolerance(self, dim: int) -> float:
+        """`rtol`, or without one what keeps the bias of a whole path below its noise: a tenth of 1/sqrt(dim), at most 1e-6 (which
+        at any dim keeps leaps short enough for the noise) and at least 1e-10. A leap's error is then far below the tolerance."""
+        return max(1e-10, min(1e-6, 0.1 / dim**0.5)) if self.rtol is None else self.rtol
 
     def check(self, lanes: list[Lane]) -> None:
         """Refuse what this level cannot do, before anything runs."""
@@ -98,6 +104,8 @@ class Meso:
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
         records = Records(lanes, plan, self.runs)
         records.evaluations = np.zeros(len(lanes) * self.runs)
+        if not is_exact(lanes[0].problem, NODES, noise=True):
+            records.overlap_error = np.inf
         settings = [_Setting(self, lane, records) for lane in lanes]
         paths = [
             _Path(setting, run, i * self.runs + run) for i, setting in enumerate(settings) for run in range(self.runs)
@@ -126,7 +134,8 @@ class _Setting:
         slope(0, 0.0, packed.state, packed.ints, packed.floats, self.eye.scratch, speed)
         C, rate = field_covariance(problem, lane.start), problem.training.schedule(0.0)
         fastest = rate * problem.inputs.eigenvalues.max() * np.abs(moments(C, problem, lane.start.readout).drift).sum()
-        begin = first_step(packed.state, speed, float(records.steps[-1]) / records.dim, level.rtol)
+        self.rtol = level.tolerance(records.dim)
+        begin = first_step(packed.state, speed, float(records.steps[-1]) / records.dim, self.rtol)
         self.leap = min(begin, 0.1 / max(fastest, 1e-12))  # the state may be at rest, but noise moves it
 
 
@@ -146,12 +155,12 @@ class _Path:
         stream = child(one.seed, self.run).generate_state(STREAM * WIDTH, np.uint64)
         with np.errstate(all="ignore"), _breakdown(times, states, course) as broken:
             fate = one.follow(
-                times, one.packed.breaks, course, level.leap or 0.0, level.rtol, 0.1 * level.rtol / np.sqrt(records.dim),
+                times, one.packed.breaks, course, level.leap or 0.0, one.rtol, 0.1 * one.rtol / np.sqrt(records.dim),
                 eye.bound, eye.watched, eye.falls, eye.level,
                 y, one.packed.ints, one.packed.floats, np.zeros_like(eye.scratch),
                 one.form.ints, one.form.floats, state, slots(one.form.work), stream,
                 slots(blocks * p * (p + q) + p * (p + 1) // 2 + p), level.samples // WIDTH,
-                one.frame, one.inverse, np.zeros((blocks, p, p + q)), np.empty((4, y.size)),
+                one.frame, one.inverse, np.zeros((blocks, p, p + q)), np.empty((8, y.size)),
                 states, observed, control.halt,
             )  # fmt: skip
         if broken:

@@ -43,7 +43,7 @@ def _mark(ax: "Axes", source: Any) -> None:
     if not hasattr(source, "phases"):
         raise TypeError("phases: only a Trajectory knows its phases")
     place = ax.get_xaxis_transform()
-    for one in source.phases():
+    for one in source.phases(0):
         if one.name == "plateau":
             ax.axvspan(one.start, one.end, color="0.5", alpha=0.15, lw=0)
         elif one.name == "descent":
@@ -78,7 +78,8 @@ def _groups(data: Any) -> list[tuple[str, Any]]:
 def _entries(
     source: Any, name: str, ax: "Axes | None", run: int, style: dict[str, Any], kind: Callable[..., str] | None = None
 ) -> "Axes":
-    """Every entry of a quantity against time; with `kind(*indices)` those of a kind have a colour and a name in the legend."""
+    """Every entry of a quantity against time, in a band of its error where that is known and not zero; with `kind(*indices)` those
+    of a kind have a colour and a name in the legend."""
     data, ax = dataset(source), axes(ax)
     values = data[name].isel(run=run)
     lines = ax.plot(data["time"], values.values.reshape(values.sizes["time"], -1), **style)
@@ -90,9 +91,26 @@ def _entries(
         for one in order:
             lines[kinds.index(one)].set_label(one)
         ax.legend()
+    _shade_errors(ax, data.isel(run=run), lines)
     _label_time(ax, data)
     ax.set_ylabel(data[name].attrs.get("long_name", name))
     return ax
+
+
+def _shade_errors(ax: "Axes", data: Any, lines: list[Any]) -> None:
+    """A band around each line that moves, as wide as the error of the overlaps at its times."""
+    if "overlap_error" not in data:  # of a dataset made elsewhere
+        return
+    error = data["overlap_error"].values
+    known = np.isfinite(error)
+    if not error[known].any():
+        return
+    for line in lines:
+        time, value = line.get_data()
+        if not np.nanmax(np.abs(value - value[0])) > 1e-9:  # norms on the sphere, a readout that is not trained
+            continue
+        low, high = (value + sign * np.where(known, error, np.nan) for sign in (-1, 1))
+        ax.fill_between(time, low, high, alpha=0.25, color=line.get_color(), linewidth=0)
 
 
 def cross_overlaps(

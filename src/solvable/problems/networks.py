@@ -121,6 +121,13 @@ class Teacher(Network):
     target: AnyTarget = "additive"
     overlap: Literal["orthonormal", "sampled"] | Matrix = "orthonormal"
 
+    @property
+    def is_orthonormal(self) -> bool:
+        """Whether teachers are orthogonal and of length one, by name or by a Gram matrix that is the identity."""
+        return self.overlap == "orthonormal" or (
+            isinstance(self.overlap, tuple) and np.allclose(self.overlap, np.eye(self.width), rtol=0, atol=1e-12)
+        )
+
     def labels(self, fields: np.ndarray) -> np.ndarray:
         """Labels without noise, (samples,), from the teachers' fields (samples, width)."""
         if isinstance(self.target, Target):

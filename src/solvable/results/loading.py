@@ -100,6 +100,11 @@ def _fields(content: netcdf.Content, problem: Problem) -> dict[str, Any]:
     if not all(isinstance(name, str) for name in names):
         raise ValueError("labels: must be names")
     labels = {name: _found(arrays, name) for name in names}
+    if (
+        "overlap_error" not in arrays and attributes["format"] == 1
+    ):  # those do not tell: zero where nothing came from nodes
+        known = np.nan_to_num(_found(arrays, "risk_error")) == 0
+        arrays["overlap_error"] = np.where(known, 0.0, np.inf)
     _check_shapes(arrays, problem, labels)
     blocks = None
     if "block_student_overlap" in arrays:

@@ -73,6 +73,7 @@ def from_weights(
         "alpha": alpha,
         "risk": risk,
         "risk_error": np.abs(risk - other),
+        "overlap_error": np.zeros_like(risk),
         "start_risk": risk[:, 0],
         "student_overlap": student.sum(axis=2),
         "cross_overlap": cross.sum(axis=2),

@@ -73,6 +73,7 @@ class Records:
         self.start_risk = np.repeat([eye.see(eye.packed.state)[0][RISK] for eye in eyes], each)
         self.endings = np.full(runs, Ending.INTERRUPTED)
         self.end_steps = np.zeros(runs)
+        self.overlap_error = 0.0  # infinite, which is unknown, where averages over nodes move the states
         self.evaluations: np.ndarray | None = None  # of each run; None: one for each sample
 
     def write(self, run: int, output: int, y: np.ndarray, seen: np.ndarray, error: float) -> None:
@@ -102,6 +103,7 @@ class Records:
             alpha=self.steps / self.dim,
             risk=self.risk,
             risk_error=self.risk_error,
+            overlap_error=np.where(np.isfinite(self.risk), self.overlap_error, np.nan),
             start_risk=self.start_risk,
             student_overlap=rows[..., :p],
             cross_overlap=rows[..., p:],

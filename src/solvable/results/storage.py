@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FORMAT = 2  # files of format 1 had no checksum
 RUN_ARRAYS = (
-    "risk", "risk_error", "start_risk", "student_overlap", "cross_overlap", "readout",
+    "risk", "risk_error", "overlap_error", "start_risk", "student_overlap", "cross_overlap", "readout",
     "block_teacher_overlap", "end_readout", "start_hash", "endings",
     "end_alpha", "nfev",
 )  # fmt: skip
@@ -29,6 +29,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "alpha": ("time",),
     "risk": ("run", "time"),
     "risk_error": ("run", "time"),
+    "overlap_error": ("run", "time"),
     "student_overlap": ("run", "time", *_STUDENT),
     "cross_overlap": ("run", "time", *_CROSS),
     "readout": ("run", "time", "student"),
@@ -71,6 +72,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     arrays: dict[str, Any] = {
         "risk": t.risk,
         "risk_error": t.risk_error,
+        "overlap_error": t.overlap_error,
         "student_overlap": t.student_overlap,
         "cross_overlap": t.cross_overlap,
         "readout": t.readout,

@@ -57,7 +57,8 @@ class Blocks(NamedTuple):
 class Trajectory:
     """Arrays have a leading run axis, then time: risk (run, time), student_overlap (run, time, p, p),
     cross_overlap (run, time, p, p*), readout (run, time, p); block_teacher_overlap (run, block, p*, p*) does not move.
-    `risk_error` (run, time) is the error of the risk from averages over nodes, zero where all are closed; `start_risk`
+    `risk_error` (run, time) is the error of the risk from averages over nodes, zero where all are exact; `overlap_error` (run,
+    time) that of the overlaps and readouts, the largest over all their entries; infinite where it is not known. `start_risk`
     (run,) is the risk at time zero, also where the outputs begin later; `start_hash` (run,) tells which start it was.
 
     Runs on a finite data set have `training_loss` (run, time), and the students and the teachers as quadratic forms on the inputs:
@@ -73,6 +74,7 @@ class Trajectory:
     alpha: np.ndarray
     risk: np.ndarray
     risk_error: np.ndarray
+    overlap_error: np.ndarray
     start_risk: np.ndarray
     student_overlap: np.ndarray
     cross_overlap: np.ndarray
@@ -149,8 +151,9 @@ class Trajectory:
     def to_xarray(self) -> "xarray.Dataset":
         return self.data
 
-    def at(self, time: float, run: int = 0) -> Overlaps:
-        """The state at an output time, to restart from or to change the task."""
+    def at(self, time: float, run: int | None = None) -> Overlaps:
+        """The state at an output time, to restart from or to change the task; of several runs say which, or see `states`."""
+        run = self.only("at", run, "; `states(time)` gives those of all")
         i = int(np.argmin(np.abs(self.time - time)))
         if abs(self.time[i] - time) > 1e-9 * max(1.0, abs(time)):
             raise ValueError(f"at: {time} is not an output time, the nearest is {self.time[i]}; ask for it by `times`")
@@ -166,8 +169,9 @@ class Trajectory:
             sphere=self.problem.student.norm == "sphere",
         )  # fmt: skip
 
-    def last(self, run: int = 0) -> Overlaps:
-        """The state in which a run ended."""
+    def last(self, run: int | None = None) -> Overlaps:
+        """The state in which the run ended; of several runs say which, or see `states`."""
+        run = self.only("last", run, "; `states()` gives those of all")
         if not np.isfinite(self.end_blocks.student[run]).all():
             raise ValueError(f"last: run {run} has no finite last state ({self.ending[run].text})")
         return repaired(
@@ -177,6 +181,16 @@ class Trajectory:
             self.end_readout[run],
             sphere=self.problem.student.norm == "sphere",
         )
+
+    def states(self, time: float | None = None) -> list[Overlaps]:
+        """Of every run the state at an output time, or without one that in which it ended: starts for `run_batch`."""
+        return [self.last(run) if time is None else self.at(time, run) for run in range(len(self.risk))]
+
+    def only(self, who: str, run: int | None, hint: str = "") -> int:
+        """The number `run`, where None is the only run there is: `who` raises ValueError if there are several."""
+        if run is None and len(self.risk) > 1:
+            raise ValueError(f"{who}: there are {len(self.risk)} runs; say which, from run=0 on{hint}")
+        return 0 if run is None else run
 
     def select(self, **labels: Any) -> Self:
         """The runs of a batch with the given labels, e.g. select(learning_rate=0.1); also run=[0, 3] by number."""
@@ -263,15 +277,17 @@ class Trajectory:
         half = float(t.ppf(0.5 + 0.5 * confidence, n - 1) * times[passed].std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
         return MeanTime(mean, mean - half, mean + half, n, never, int(broken.sum()))
 
-    def plateaus(self, run: int = 0, *, flatness: float = 0.2) -> list[observables.Plateau]:
+    def plateaus(self, run: int | None = None, *, flatness: float = 0.2) -> list[observables.Plateau]:
         """Where the risk waits, as `observables.plateaus` has it; what is below the accuracy of the equations does not count."""
+        run = self.only("plateaus", run)
         floor = max(1e-9, float(self.settings["rtol"])) if self.level == "macro" else 1e-9
         return observables.plateaus(self.time, self.risk[run], flatness=flatness, floor=floor)
 
-    def phases(self, run: int = 0, *, flatness: float = 0.2) -> list[observables.Phase]:
+    def phases(self, run: int | None = None, *, flatness: float = 0.2) -> list[observables.Phase]:
         """Spans of time: plateau, escape until the risk is half the plateau's height, descent; and what leads to a plateau, which
         is norm learning where the students' norms change outside the teachers' span more than within it, else the approach. Empty
         where no plateau has been left."""
+        run = self.only("phases", run)
         Q, R, T = self.student_overlap[run], self.cross_overlap[run], self.teacher_overlap[run]
         within = np.einsum("tkl,lm,tkm->t", R, np.linalg.pinv(T, hermitian=True), R)
         outside = np.einsum("tkk->t", Q) - within

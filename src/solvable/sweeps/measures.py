@@ -16,7 +16,7 @@ from solvable.results import Ending, Level, Trajectory, run_batch
 from solvable.results.trajectory import AVERAGED
 from solvable.sweeps.records import Labelled
 
-KEPT = (*AVERAGED, "risk_error")
+KEPT = (*AVERAGED, "risk_error", "overlap_error")
 
 
 class Measure(Protocol):

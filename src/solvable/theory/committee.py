@@ -320,7 +320,7 @@ def rate_limit(problem: Problem) -> Prediction:
     M = problem.teacher.width
     a, b = problem.student.readout_values[0], problem.teacher.readout_values[0]
     mean = float(problem.inputs.fractions @ problem.inputs.eigenvalues)
-    if problem.teacher.overlap != "orthonormal" or abs(mean - 1) > 1e-9:
+    if not problem.teacher.is_orthonormal or abs(mean - 1) > 1e-9:
         raise NotApplicable("teacher.overlap: is not 'orthonormal' on inputs of mean variance one")
     own, other = C / math.sqrt(3), C / 2
     falls = 2 * np.array([[own, (M - 1) * other], [other, own + (M - 2) * other]])

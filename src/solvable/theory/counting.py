@@ -40,7 +40,7 @@ def check_solution_dimension(problem: Problem) -> None:
     if problem.training.weight_decay > 0:
         raise NotApplicable("training.weight_decay: is not 0, so zero error is not where learning ends")
     if problem.student.width < problem.teacher.width:
-        if problem.teacher.overlap != "orthonormal":
+        if not problem.teacher.is_orthonormal:
             raise NotApplicable("teacher.overlap: is not 'orthonormal', and there are fewer students than teachers")
         if np.ptp(problem.teacher.readout_values) > 0:
             raise NotApplicable(

@@ -12,6 +12,7 @@ from solvable.dynamics.moments import field_covariance, moments
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import InvalidProblem, Problem, convention
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times
+from solvable.theory.requirements import require_orthonormal
 
 PAPER = "saraomannelli2020"
 COMMUTES = "students span all inputs equally at the start: A(0) is a multiple of the identity"
@@ -82,8 +83,7 @@ def flow_jump(problem: Problem) -> Prediction:
     """When the eigenvalues along an orthonormal teacher come up from the plateau: log(d) / (4 l), l = 1/m*.
     saraomannelli2020 has log(2 d) / (2 m* + 4)."""
     d, r = _spanning(problem)
-    if problem.teacher.overlap != "orthonormal":
-        raise NotApplicable("teacher.overlap: is not 'orthonormal'")
+    require_orthonormal(problem)
     if r == d:
         raise NotApplicable("teacher.width: is not below dim, so there is no plateau")
     caveats = () if d >= 100 * r else ("dim is not much larger than the teacher's width",)
@@ -123,7 +123,7 @@ def flow_approximation(problem: Problem, time: Any) -> Prediction:
     L = E/2 (as E it is twice as far off) it leaves out how the teacher's directions respond, and is too low: by 1.13 to
     2.0 at d = 8, m* = 1."""
     d, r = _spanning(problem)
-    if problem.teacher.overlap != "orthonormal" or r == d:
+    if not problem.teacher.is_orthonormal or r == d:
         raise NotApplicable("teacher.overlap: is not 'orthonormal' with fewer units than inputs")
     k = d - r
     value = 0.25 * (k / (1 + 2 * (2 + k) * checked_times("time", time))) ** 2

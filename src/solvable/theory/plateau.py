@@ -18,6 +18,7 @@ from solvable.overlaps import InvalidStart, Overlaps, Seed, check_start
 from solvable.problems import InvalidProblem, Problem, convention
 from solvable.theory import sphere
 from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.requirements import require_orthonormal
 
 _SMALL = ("teacher orthonormal", "students orthogonal, of equal norm", "cross overlaps small")
 _START = (*_SMALL, "dim infinite")
@@ -50,8 +51,7 @@ def _constants(problem: Problem) -> _Constants:
         convention("bocchi2026").require(problem)
     except InvalidProblem as error:
         raise NotApplicable(str(error)) from None
-    if problem.teacher.overlap != "orthonormal":
-        raise NotApplicable("teacher.overlap: is not 'orthonormal'")
+    require_orthonormal(problem)
     rate, (p, q) = problem.training.learning_rate, (problem.student.width, problem.teacher.width)
     if not isinstance(rate, float):
         raise NotApplicable("training.learning_rate: is a schedule, not constant")

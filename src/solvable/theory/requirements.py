@@ -23,3 +23,9 @@ def require_plain(problem: Problem, activation: str, **training: object) -> None
             raise NotApplicable(f"training.{name}: is {getattr(problem.training, name)!r}, not {value!r}")
     if not isinstance(problem.training.learning_rate, float):
         raise NotApplicable("training.learning_rate: is a schedule, not constant")
+
+
+def require_orthonormal(problem: Problem) -> None:
+    """Raise NotApplicable unless the teachers are orthogonal and of length one."""
+    if not problem.teacher.is_orthonormal:
+        raise NotApplicable("teacher.overlap: is not 'orthonormal'")

@@ -8,6 +8,7 @@ from solvable.overlaps import Overlaps, check_start, nearest_frame
 from solvable.problems import InvalidProblem, Problem, convention
 from solvable.theory import committee, linear, sphere
 from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.requirements import require_orthonormal
 
 
 def _widths(problem: Problem) -> tuple[int, int]:
@@ -85,8 +86,7 @@ def rate_limit(problem: Problem) -> Prediction:
     if isinstance(problem, Problem) and problem.student.norm == "sphere":
         return sphere.rate_limit(problem)
     p, q = _widths(problem)
-    if problem.teacher.overlap != "orthonormal":
-        raise NotApplicable("teacher.overlap: is not 'orthonormal'")
+    require_orthonormal(problem)
     return Prediction(
         p * q / (4 * (q + 2)) / problem.training.loss_factor,
         ("teacher orthonormal",),
@@ -115,8 +115,7 @@ def late_rate(problem: Problem) -> Prediction:
     """Rate, per unit of alpha, at which the risk falls in the end with as many students as teachers: as exp(-rate alpha) with
     16 c eta/p^2 (1 - u), u = eta / rate_limit, by what students have outside the teachers' span."""
     p, q = _widths(problem)
-    if problem.teacher.overlap != "orthonormal":
-        raise NotApplicable("teacher.overlap: is not 'orthonormal'")
+    require_orthonormal(problem)
     if p > q:
         raise NotApplicable("student.width: exceeds the teacher's, so the end is algebraic; see late_risk")
     rate = _constant_rate(problem)
@@ -145,8 +144,7 @@ _LATE = (
 
 def _surplus(problem: Problem) -> tuple[int, int]:
     p, q = _widths(problem)
-    if problem.teacher.overlap != "orthonormal":
-        raise NotApplicable("teacher.overlap: is not 'orthonormal'")
+    require_orthonormal(problem)
     if p == q:
         raise NotApplicable("student.width: equals the teacher's, so the end is exponential; see late_rate")
     return p, q

@@ -14,6 +14,7 @@ import numpy as np
 from solvable.overlaps import Overlaps, Seed, check_start
 from solvable.problems import InvalidProblem, Problem, convention
 from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.requirements import require_orthonormal
 
 _SMALL = ("students orthogonal", "cross overlaps small")
 _QUENCHED = "arnaboldi2023, (46)"
@@ -44,6 +45,8 @@ def _constants(problem: Problem, *, trained: bool = False) -> _Constants:
         raise NotApplicable(str(error)) from None
     if problem.student.norm != "sphere":
         raise NotApplicable("student.norm: is not 'sphere'")
+    if problem.teacher.overlap != "sampled":  # whose norm is one up to the order of 1/sqrt(dim)
+        require_orthonormal(problem)
     if problem.training.train_readout and not trained:
         raise NotApplicable("training.train_readout: is true")
     rate, p, noise = problem.training.learning_rate, problem.student.width, problem.training.label_noise

@@ -210,7 +210,7 @@ def critical(problem: Problem, state: Overlaps) -> tuple[list[dict[str, Any]], s
     """The nearest critical points of the risk, or why there is no list."""
     from solvable.landscape import nearest
 
-    if problem.teacher.overlap != "orthonormal" and problem.teacher.width > DIRECTIONS:
+    if not problem.teacher.is_orthonormal and problem.teacher.width > DIRECTIONS:
         return [], "too many critical points to list them here"
     try:
         found = nearest(problem, state, NEAREST)
@@ -281,7 +281,7 @@ def simulate(asked: View, runs: int, seed: int) -> Iterator[tuple[np.ndarray, np
             raise ValueError(
                 f"simulate: ended at {end:.3g} after {SIMULATION_SECONDS:g} s; the library takes longer ones"
             )
-        states = [found.last(i) for i in range(runs)]
+        states = found.states()
 
 
 def _number(value: Any) -> float | None:
