@@ -18,6 +18,7 @@ from solvable.gaussian import pairs
 from solvable.numerics import interpreting, kernels_on_disk
 from solvable.numerics.compiled import compiled
 from solvable.numerics.kernels_on_disk import identity, kind_of, remove_unused
+from solvable.sweeps.engines import work
 
 CURVE = """
 import json
@@ -97,9 +98,9 @@ def test_patience_ends_in_the_middle_of_a_curve_and_only_what_it_needs_is_compil
     assert not list(package.rglob("*.nb[ic]"))
 
 
-def test_machine_code_only_ends_interpreting(monkeypatch) -> None:
+def test_sweeps_interpret_nothing(monkeypatch) -> None:
     monkeypatch.setattr(interpreting.PATIENCE, "left", 5.0)
-    interpreting.machine_code_only()
+    work([])
     assert interpreting.PATIENCE.left == 0.0
 
 

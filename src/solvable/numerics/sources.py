@@ -9,7 +9,9 @@ ROOMS = (
     "numerics", "gaussian", "problems", "overlaps", "dynamics", "results", "micro", "meso", "macro", "empirical", "descriptions",
 )  # fmt: skip
 FURTHER = ("sweeps/measures.py",)  # what a sweep takes from a run
-SILENT = ("results/files.py", "results/logs.py", "results/progress.py", "results/storage.py")  # they write and show
+SILENT = tuple(
+    f"results/{name}.py" for name in ("files", "loading", "logs", "netcdf", "progress", "storage")
+)  # write and show
 
 
 def digest_of(package: Path) -> str:

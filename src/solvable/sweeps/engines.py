@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
+from solvable.numerics.interpreting import machine_code_only
 from solvable.numerics.threads import cores, limit_cores, one_blas_thread
 from solvable.problems import Problem
 from solvable.sweeps.makers import making
@@ -73,6 +74,7 @@ def work(chunk: Chunk) -> tuple[list[bytes], float]:
     that cannot be computed gives a record that says why."""
     began = time.perf_counter()
     records = []
+    machine_code_only()  # interpreted kernels round otherwise
     with one_blas_thread():  # bits depend on how many there are
         for task in chunk:
             records.append(_record(task))
