@@ -38,7 +38,7 @@ from solvable.dynamics.packing import (
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, store
-from solvable.numerics.tsit5 import NODES, ORDER, combine, scaled_error
+from solvable.numerics.tsit5 import NODES, ORDER, combine, interpolate, scaled_error
 from solvable.numerics.vectors import copy
 
 WEAK_ORDER = 2  # of means and covariances in the leap, to first order in 1/dim
@@ -251,6 +251,26 @@ def step(h, alpha, segment, y, ints, floats, work, rtol, atol, k, trial):
     return error
 
 
+@compiled(strict=True)
+def crossing(h, before, base, trial, k, watched, falls, level, y, ints, floats, work, seen):
+    """The share of a leap after which the watched quantity passes its level, and that state into y, which comes as the leap's end.
+    Within the leap the mean follows the dense output of its step, from `base` to `trial`, and what the two kicks added grows
+    in proportion to time."""
+    weights, first, last = np.empty(7), base - before, y - trial
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        interpolate(middle, h, base, k, weights, y)
+        for i in range(y.size):
+            y[i] += middle * last[i] - (1.0 - middle) * first[i]
+        observe(y, ints, floats, work, seen)
+        if seen[watched] <= level if falls else seen[watched] >= level:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
 @compiled(
     int64(
         float64[::1], float64[::1], float64[::1], float64, float64, float64,
@@ -271,12 +291,13 @@ def follow(
     states, observed, halt,
 ):  # fmt: skip
     """Leap from time zero to the last of `times`, landing on all of them and on the `breaks` of the rates; return what became of
-    the run. `course` = [leap to try, leaps allowed], and afterwards [time, leaps taken]. Where the run passes its threshold, time
-    and state lie on the straight line between the ends of the leap. y becomes the last state; `states` and `observed` are rows for
-    the times that were reached. `halt` is set by others to break off."""
+    the run. `course` = [leap to try, leaps allowed], and afterwards [time, leaps taken]. A threshold is met within a leap, where
+    `crossing` finds it. y becomes the last state; `states` and `observed` are rows for the times that were reached. `halt` is set
+    by others to break off."""
     t, h_next, taken, segment, output = 0.0, course[0], 0, 0, 0
-    drift, before, trial, seen = (
+    drift, before, base, trial, seen = (
         np.empty(ints[STUDENTS]),
+        np.empty_like(y),
         np.empty_like(y),
         np.empty_like(y),
         np.empty(observed.shape[1]),
@@ -308,7 +329,6 @@ def follow(
         if lands:
             h = end - t
         copy(y, before)
-        kept = seen[watched] if watched >= 0 else 0.0
         kick(
             0.5 * h, t, segment, y, ints, floats, work,
             slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, drift,
@@ -322,6 +342,7 @@ def follow(
         if fixed > 0.0 and not error * rtol <= CRUDE:
             fate = OVERLONG
             break
+        copy(y, base)
         copy(trial, y)
         kick(
             0.5 * h, t + h, segment, y, ints, floats, work,
@@ -340,10 +361,11 @@ def follow(
             break
         observe(y, ints, floats, work, seen)
         if watched >= 0 and (seen[watched] <= level if falls else seen[watched] >= level):
-            share = (kept - level) / (kept - seen[watched]) if kept != seen[watched] else 1.0
-            for i in range(y.size):
-                y[i] = before[i] + share * (y[i] - before[i])
-            t -= (1.0 - share) * h
+            t -= (
+                1.0 - crossing(h, before, base, trial, stages, watched, falls, level, y, ints, floats, work, seen)
+            ) * h
+            if factor(y, ints[STUDENTS], ints[TEACHERS], ints[BLOCKS], inverse, V):
+                rebuild(y, ints, frame, V, drift)
             fate = PASSED
             break
     course[0], course[1] = t, taken

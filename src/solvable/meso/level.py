@@ -46,8 +46,9 @@ class Meso:
     the mean and covariance of the steps leapt over whatever their number (but the tails of so few: raise `samples` for quantiles
     after a few leaps). The error of the splitting in the means is of second order in the leap (weak order 2), of one path of
     order 1/2, and falls as 1/dim. Rare large samples, by which SGD at a small dim and a large rate may diverge, it does not have.
-    A path follows from the seed, the problem, the start, its number and the output times, whatever runs beside
-    it, on any number of `threads` (None: all cores). Thresholds are met on the straight line between the ends of a leap.
+    A path follows from the seed, the problem, the start, its number and the output times, whatever runs beside it, on any number
+    of `threads` (None: all cores). Thresholds are met within a leap, where the mean follows the equations and the noise of the
+    leap grows evenly.
     """
 
     runs: int = 1
@@ -220,5 +221,6 @@ def _kernels(problem: Problem) -> tuple[Callable[..., int], Callable[..., None]]
         others["moments"] = moments
     if own:
         others["gather"] = in_python(leap.gather, amplitudes=own_amplitudes(problem))
-    others |= {"kick": in_python(leap.kick, **others), "step": in_python(leap.step, rhs=slope)}
+    crossing = in_python(leap.crossing, **others)
+    others |= {"kick": in_python(leap.kick, **others), "step": in_python(leap.step, rhs=slope), "crossing": crossing}
     return in_python(leap.follow, **others), slope
