@@ -286,3 +286,39 @@ def test_every_name_of_a_file_has_its_dimensions(saved: Path) -> None:
     with xarray.open_dataset(saved, engine="h5netcdf") as data:
         for name in data.data_vars:
             assert data[name].dims == storage.DIMENSIONS[str(name)]
+
+
+def heaps(content: bytes) -> list[tuple[int, int]]:
+    """Begin and end of all heaps of text."""
+    found, at = [], content.find(b"GCOL\x01")
+    while at >= 0:
+        found.append((at, at + int.from_bytes(content[at + 8 : at + 16], "little")))
+        at = content.find(b"GCOL\x01", at + 1)
+    return found
+
+
+@pytest.mark.parametrize("head", [bytes(16), b"\x01" + bytes(7) + b"\xff" * 8, bytes(8) + b"\xf0" + b"\xff" * 7])
+def test_heaps_of_text_that_have_no_end(head: bytes, saved: Path, copy: Path) -> None:
+    """HDF5 alone would never come back from reading some of these."""
+    whole = saved.read_bytes()
+    found = heaps(whole)
+    assert found
+    for begin, end in found:
+        at = begin + 16
+        while at + 16 <= end:  # every text, and what is free behind the last
+            copy.write_bytes(whole[:at] + head + whole[at + 16 :])
+            refused(copy, "its text is damaged")
+            index, size = (
+                int.from_bytes(whole[at : at + 2], "little"),
+                int.from_bytes(whole[at + 8 : at + 16], "little"),
+            )
+            at += 16 + (size + 7) // 8 * 8 if index else size
+
+
+def test_heaps_are_found_across_blocks(saved: Path, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = saved.read_bytes()
+    expected = [begin for begin, _ in heaps(whole)]
+    for block in (1, 2, 5, 7, 4096):
+        monkeypatch.setattr(netcdf, "BLOCK", block)
+        with copy.open("rb") as file:
+            assert list(netcdf._places(file, netcdf.HEAP)) == expected

@@ -9,9 +9,10 @@ import hashlib
 import json
 import math
 import os
+import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,8 @@ BOOKKEEPING = {
     "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties",
     "_nc3_strict", CHECKSUM,
 }  # fmt: skip
+HEAP = b"GCOL\x01"
+BLOCK = 1 << 20  # bytes that are searched at once
 FILTERS = {1: "deflate", 2: "shuffle", 3: "fletcher32", 4: "szip"}
 
 
@@ -52,7 +55,10 @@ def read(path: str | Path) -> Content:
     if not Path(path).is_file():
         raise FileNotFoundError(2, "No such file", str(path))
     try:
+        _check_heaps(Path(path))
         with h5py.File(path, "r") as file:
+            if file.id.get_create_plist().get_sizes() != (8, 8):
+                raise Refused("counts in other than 64 bits")
             arrays = _arrays(file, os.path.getsize(path))
             attributes = dict(_attributes(file))
             sealed = CHECKSUM in file.attrs
@@ -64,6 +70,39 @@ def read(path: str | Path) -> Content:
         cause = one_line(error.args[0] if error.args else type(error).__name__)
         raise ValueError(f"{path}: not a readable NetCDF file ({cause})") from None
     return Content(arrays, attributes, sealed)
+
+
+def _check_heaps(path: Path) -> None:
+    """Text lies in heaps, through which HDF5 steps by the sizes that it finds there. They have no checksum of their own, and where
+    a size is zero or leads out of the heap it would step forever."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        for begin in list(_places(file, HEAP)):
+            file.seek(begin + 8)
+            end = begin + int.from_bytes(file.read(8), "little")
+            if end > size:
+                continue  # which HDF5 finds out
+            file.seek(begin)
+            heap, at = file.read(end - begin), 16
+            while at + 16 <= len(heap):
+                index, length = struct.unpack_from("<H6xQ", heap, at)
+                step = 16 + (length + 7) // 8 * 8 if index else length  # what is free counts its own head
+                if step == 0 or at + step > len(heap):
+                    raise Refused("its text is damaged")
+                at += step
+
+
+def _places(file: BinaryIO, pattern: bytes) -> Iterator[int]:
+    """Where a few bytes are in a file."""
+    before, begin = b"", 0
+    while part := file.read(BLOCK):
+        block = before + part
+        found = block.find(pattern)
+        while found >= 0:
+            yield begin + found
+            found = block.find(pattern, found + 1)
+        before = block[1 - len(pattern) :]
+        begin += len(block) - len(before)
 
 
 def _arrays(file: "h5py.File", size: int) -> dict[str, np.ndarray]:
