@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from solvable.empirical.certificates import check_rows, decide, turned
+from solvable.empirical.certificates import check_rows, decide, room, turned
 from solvable.empirical.sample import Sample
+from solvable.numerics.memory import FLOAT, check_memory, counted
 from solvable.numerics.random import child
-from solvable.numerics.threads import one_blas_thread
+from solvable.numerics.threads import breathe, cores, interruptible, one_blas_thread
 from solvable.numerics.tsit5 import FINISHED
 from solvable.problems import Problem, convention
 from solvable.results import Ending
@@ -24,6 +25,7 @@ def recovered(rows: Any, teacher: Any) -> bool:
     return decide(rows, teacher).unique
 
 
+@interruptible
 def fewest_samples(rows: Any, teacher: Any, enough: Callable[[Any, Any], bool] = recovered) -> int:
     """How many of `rows`, from the first on, it takes to determine the teacher (more samples never hurt). Needs as many rows as
     symmetric matrices have entries, dim (dim + 1)/2, where it is always determined.
@@ -38,6 +40,7 @@ def fewest_samples(rows: Any, teacher: Any, enough: Callable[[Any, Any], bool] =
     guess = dim * rank - rank * (rank - 1) // 2 + dim - rank if rank < dim else high - 1  # near it for Gaussian rows
     stride = max(1, (dim - rank) // 2)
     while high - low > 1:  # spread out from the guess until it is between, then halve
+        breathe()
         at = min(max(guess, low + 1), high - 1)
         if enough(X[:at], W):
             high, guess = at, at - stride
@@ -104,6 +107,10 @@ def recovery(
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise ValueError(f"{name}: {value!r} given, must be a whole number, at least {least}")
+    rows, at_once = dim * (dim + 1) // 2, min(instances, threads or cores())
+    needed = at_once * (room(rows, dim) if by == "certificate" else FLOAT * 4 * rows * dim)
+    check_memory("instances", f"numbers of samples of {counted(instances)} data sets", FLOAT * instances)
+    check_memory("inputs.dim", f"{at_once} data set(s) of {rows} samples of {dim} numbers", needed)
     fewest = np.full(instances, -1, dtype=np.int64)
 
     def job(control: Control, i: int) -> None:
@@ -126,6 +133,7 @@ def recovery(
     return Recovery(problem, fewest)
 
 
+@interruptible
 def recovered_by_flow(rows: Any, teacher: Any, until: float = 1e6) -> bool:
     """Whether gradient flow from A(0) = 1 comes to the teacher: its population loss still falls by half over the last decade, and
     the training loss has not vanished before (where a teacher of full rank is found, both vanish)."""
@@ -133,6 +141,7 @@ def recovered_by_flow(rows: Any, teacher: Any, until: float = 1e6) -> bool:
     A, dim = W.T @ W / len(W), X.shape[1]
     sample = Sample.from_teacher(X, A)
     found = sample.follow(np.eye(dim), np.array([0.1 * until, until]))
+    breathe()  # the flow may have been told to stop
     if found.ending != FINISHED:
         raise ArithmeticError(f"recovered_by_flow: {Ending(found.ending).text}")
     first, (early, late) = float(sample.losses(np.eye(dim))[0]), found.population

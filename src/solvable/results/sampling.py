@@ -5,8 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from solvable.numerics.memory import counted
 from solvable.numerics.random import child, seed_sequence
 from solvable.results.plan import Lane
+
+MOST = 10**18  # that compiled code counts to
 
 
 def check_whole(level: Any, **least: int) -> None:
@@ -17,6 +20,8 @@ def check_whole(level: Any, **least: int) -> None:
             continue
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < low:
             raise ValueError(f"{name}: {value!r} given, must be a whole number, at least {low}")
+        if name not in ("seed", "runs") and value > MOST:
+            raise ValueError(f"{name}: {counted(int(value))} given, must be at most 10^18")
         object.__setattr__(level, name, int(value))
 
 
