@@ -13,7 +13,7 @@ from solvable.numerics.threads import abandon, bell, breathe, gather, halt, heed
 from solvable.results.ensemble import run_jobs
 from solvable.results.progress import silent
 
-SOON = 2.0  # seconds from the signal to the end of the process, on a machine that others use too
+SOON = 3.0  # seconds from the signal to the end of the process, on a machine that others use too
 READY = "signal.signal(signal.SIGINT, signal.default_int_handler)\nprint('ready', flush=True)\n"
 BEGIN = (
     "import signal, numpy as np, solvable as sv\n"

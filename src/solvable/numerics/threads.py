@@ -105,7 +105,7 @@ _abandoned: "weakref.WeakSet[Job]" = weakref.WeakSet()
 @atexit.register
 def _take_leave() -> None:
     """Kernels that were told to stop should not be on their way when the interpreter takes them down."""
-    wait(list(_abandoned), timeout=GRACE)
+    wait(list(_abandoned), timeout=2 * PULSE)
 
 
 def gather(jobs: Iterable[Future[Any]]) -> list[Any]:

@@ -16,7 +16,7 @@ class Schedule(Model):
     """
 
     times: Annotated[Array, Field(min_length=1)]
-    rates: Annotated[Array, Field(min_length=1)]
+    rates: Annotated[tuple[float, ...], Unbounded, Field(min_length=1)]
     shape: Literal["steps", "linear"] = "steps"
 
     @model_validator(mode="after")
