@@ -62,7 +62,9 @@ def page(browser: Any, address: str) -> Iterator[Any]:
     made.on("pageerror", lambda error: complaints.append(str(error)))
     made.on(
         "console",
-        lambda said: complaints.append(said.text) if said.type == "error" and "422" not in said.text else None,
+        lambda said: (
+            complaints.append(said.text) if said.type == "error" and not re.search("422|429", said.text) else None
+        ),
     )
     made.on("request", lambda asked: complaints.append(asked.url) if not is_own(asked.url, address) else None)
     made.goto(address)
@@ -494,6 +496,28 @@ def test_many_clients_at_once(address: str) -> None:
         time.sleep(0.1)
     else:
         pytest.fail("the places of closed simulations are not given back")
+
+
+def test_a_busy_server_is_asked_again_for_the_newest(page: Any) -> None:
+    refusals: list[Any] = []
+
+    def refuse_twice(route: Any) -> None:
+        refusals.append(route.request.post_data_json)
+        if len(refusals) > 2:
+            route.continue_()
+            return
+        body = json.dumps({"problems": ["curve: as many as this server takes are waiting"]})
+        route.fulfill(status=429, headers={"Retry-After": "1", "Content-Type": "application/json"}, body=body)
+
+    page.route("**/api/curve", refuse_twice)
+    page.evaluate("() => { state['run.until'] = 50; changed(); }")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('busy')")
+    assert "as many as this server takes" in page.text_content("#problems")
+    page.evaluate("() => { state['run.until'] = 60; changed(); }")
+    drawn(page)
+    assert refusals[-1]["run"]["until"] == 60
+    assert page.text_content("#problems") == ""
+    page.unroute("**/api/curve")
 
 
 def test_the_latest_request_wins(page: Any) -> None:

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from solvable.overlaps import Overlaps, start
 from solvable.problems import Data, InvalidProblem, Problem
-from solvable.problems.model import Array, Matrix, Model, Plain
+from solvable.problems.model import Array, Matrix, Model, Plain, Unbounded
 from solvable.problems.problem import RUN_TABLES, read_tables
 from solvable.results import Level, Threshold, when
 
@@ -17,9 +17,9 @@ class StartTable(Model):
     """The arguments of `start`."""
 
     seed: Annotated[int, Plain, Field(ge=0)] | None = None
-    scale: Annotated[float, Plain, Field(ge=0)] = 1.0
+    scale: Annotated[float, Unbounded, Field(ge=0)] = 1.0
     students: Literal["gaussian", "orthogonal", "spanning"] = "gaussian"
-    cross: Annotated[float, Plain, Field(ge=0)] | None = None
+    cross: Annotated[float, Unbounded, Field(ge=0)] | None = None
     student_overlap: Matrix | None = None
     cross_overlap: Matrix | None = None
     teacher_overlap: Matrix | None = None

@@ -26,12 +26,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from solvable.numerics.threads import one_blas_thread
+from solvable.numerics.threads import breathe, interruptible, one_blas_thread
 from solvable.overlaps import Overlaps, as_array, check_start
 from solvable.problems import Problem, convention
 
 RTOL = 1e-13
 TURN_RTOL = 1e-10  # the scalars between steps are no smoother, and errors of a rotation do not grow
+MOST_STEPS = 20_000  # of SciPy's integrators, about a minute
 ZERO = 1e-14  # relative to the largest: rounding, not a direction
 EQUAL = 1e-10  # singular values this close, relatively, are one
 
@@ -95,6 +96,7 @@ def flow_matrix(start_matrix: Any, teacher_matrix: Any, times: Any) -> np.ndarra
     return factor.transpose(0, 2, 1) @ factor
 
 
+@interruptible
 def flow_factor(factor: np.ndarray, eigenvalues: np.ndarray, times: np.ndarray, turn: bool = False) -> FactorFlow:
     """The core: F(t) of A(t) = F^T F from `factor` (rows, n), in coordinates where A* is the diagonal `eigenvalues` (n,).
 
@@ -253,9 +255,16 @@ def integrate(
     from scipy import integrate as scipy_integrate  # slow to load, and few come here
 
     solver = getattr(scipy_integrate, method)(rhs, begin, start, end, rtol=rtol, atol=atol)
-    times, pieces = [begin], []
+    times: list[float] = [begin]
+    pieces: list[Any] = []
     with np.errstate(over="ignore", invalid="ignore"):  # trial steps beyond the bound
         while solver.status == "running":
+            breathe()
+            if len(pieces) >= MOST_STEPS:
+                raise ValueError(
+                    f"times: more than {MOST_STEPS} steps of the closed form, which came to {solver.t:.3g} of {end:.3g}; ask for "
+                    f"less, or use Macro with another method"
+                )
             message = solver.step()
             if message is not None or not np.abs(solver.y).max() < bound:
                 why = "diverge: lower the learning rate" if message is None else f"are lost: {message}"

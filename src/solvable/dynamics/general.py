@@ -13,6 +13,7 @@ from solvable.dynamics.closed import Moments, clipped
 from solvable.gaussian.all_pairs import Pairs, hermite_pairs, quadrature_pairs, relu_pairs
 from solvable.gaussian.polynomial_squares import polynomial_squares
 from solvable.gaussian.rules import Rule, sobol, tensor
+from solvable.numerics.memory import FLOAT, check_memory, counted
 from solvable.problems import Problem
 
 CLOSED = ("linear", "quadratic", "erf")
@@ -66,6 +67,7 @@ def rule_for(problem: Problem, nodes: int, seed: int) -> Rule:
         raise ValueError(
             f"nodes: {nodes} given, must be at least {2 ** int(np.ceil(np.log2(16 * (n + 1))))} for {n} fields"
         )
+    check_memory("nodes", f"{counted(nodes)} nodes for {n} fields", 8 * FLOAT * nodes * n)
     return sobol(n + noisy, nodes, seed)
 
 

@@ -18,7 +18,9 @@ import numpy as np
 from scipy.linalg import qr
 
 from solvable.empirical.definite import definite_member
+from solvable.numerics.memory import FLOAT, check_memory
 from solvable.numerics.symmetric import squares, to_matrix, to_vector
+from solvable.numerics.threads import interruptible
 from solvable.overlaps import as_array
 
 SURE = 10.0  # by how much a certificate must exceed what rounding could change
@@ -35,11 +37,13 @@ class Decision(NamedTuple):
     margin: float
 
 
+@interruptible
 def decide(rows: Any, teacher: Any) -> Decision:
     """Whether the samples `rows` (n, d), labelled by the teachers `teacher` (units, d), determine the teachers' matrix. The
     certificate is verified; ArithmeticError where the data are too near the border to tell."""
     X, W = check_rows(rows, teacher)
     dim = X.shape[1]
+    check_memory("rows", f"decisions on {len(X)} samples of {dim} numbers", room(len(X), dim))
     turn, rank, _ = turned(W)
     unit, lengths = _normed(X)  # how long a sample is does not matter
     chosen = _independent(unit)
@@ -58,6 +62,7 @@ def decide(rows: Any, teacher: Any) -> Decision:
     return Decision(unique, certificate, margin)
 
 
+@interruptible
 def verify(unique: bool, certificate: Any, rows: Any, teacher: Any) -> float:
     """Check a certificate against the data alone. Returns its margin: the smallest eigenvalue that must be positive, over the
     change in it that making all equalities exact could need, with all rounding on the way; above one, what it certifies is true."""
@@ -77,6 +82,12 @@ def verify(unique: bool, certificate: Any, rows: Any, teacher: Any) -> float:
         if unique
         else _other_margin(turn @ given @ turn.T, x, rank, tilt)
     )
+
+
+def room(samples: int, dim: int) -> int:
+    """Bytes that a decision takes: matrices with a row for each sample and a column for each entry of a symmetric matrix."""
+    entries = dim * (dim + 1) // 2
+    return 6 * FLOAT * (samples * entries + min(samples, entries) ** 2)
 
 
 def _full_rank_margin(x: np.ndarray) -> float:

@@ -10,15 +10,17 @@ import numpy as np
 from solvable.dynamics.closed_flow import flow_factor
 from solvable.dynamics.moments import field_covariance, moments
 from solvable.empirical.kernels import POPULATION, TRAINING
-from solvable.empirical.sample import Followed, Sample
+from solvable.empirical.sample import Followed, Sample, room
+from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
-from solvable.numerics.threads import one_blas_thread
+from solvable.numerics.threads import cores, interruptible, one_blas_thread
 from solvable.numerics.tsit5 import FALLS, FINISHED, RISES
 from solvable.overlaps import Weights, embed
 from solvable.problems import Data, Problem, convention
 from solvable.results import Blocks, Clock, Ending, Lane, Plan, Trajectory
 from solvable.results.ensemble import Control, run_jobs
 from solvable.results.sampling import check_whole, lane_seed, seed_settings
+from solvable.results.sizes import check_outputs
 
 PAPER = "saraomannelli2020"
 METHODS = ("auto", "stabilised", "implicit")
@@ -113,6 +115,11 @@ class Empirical:
             )
         if dim * max(samples or 0, dim) > MOST_NUMBERS:
             raise ValueError(f"inputs.dim: {dim} with {samples} samples takes more than {MOST_NUMBERS:.0e} numbers")
+        threads = min(self.runs * len(lanes), self.threads or cores())
+        needed = room(samples or 0, dim, problem.student.width + problem.teacher.width)
+        check_memory(
+            "inputs.dim", f"{samples or 'no'} samples of {dim} numbers in {threads} thread(s)", threads * needed
+        )
         for lane in lanes:
             if lane.weights is None:
                 embed(lane.problem, lane.start, 0)  # refuses overlaps that no weights have
@@ -149,20 +156,25 @@ class Empirical:
             raise ValueError(
                 "stop: given, but the closed form of the population's flow does not watch thresholds; use Macro"
             )
+        kept, jobs = self._jobs(lanes, plan)
+        with one_blas_thread():  # each of our threads has a product of its own to compute
+            run_jobs(jobs, [1.0] * len(jobs), self.threads, plan.report)
+        return kept.trajectory(self)
+
+    @interruptible
+    def _jobs(self, lanes: list[Lane], plan: Plan) -> "tuple[_Kept, list[_Flow]]":
         kept = _Kept(lanes, plan, self.runs)
-        jobs = [
+        return kept, [
             _Flow(self, lane, i * self.runs + run, run, kept)
             for i, lane in enumerate(lanes)
             for run in range(self.runs)
         ]
-        with one_blas_thread():  # each of our threads has a product of its own to compute
-            run_jobs(jobs, [1.0] * len(jobs), self.threads, plan.report)
-        return kept.trajectory(self)
 
 
 class _Kept:
     """What is kept of all runs; NaN where a run did not come to."""
 
+    @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def __init__(self, lanes: list[Lane], plan: Plan, each: int) -> None:
         problem = lanes[0].problem
         self.lanes, self.plan, self.each = lanes, plan, each
@@ -174,6 +186,7 @@ class _Kept:
                 f"times: {runs} runs with {times} outputs take {numbers:.3g} numbers, must be at most {MOST_NUMBERS:.0e}; "
                 f"ask for fewer times or runs"
             )
+        check_outputs(lanes, plan, each, beside=dim**2, copies=2)
         self.training, self.population = np.full((2, runs, times), np.nan)
         self.student = np.full((runs, times, p, p), np.nan)
         self.cross = np.full((runs, times, p, q), np.nan)
@@ -241,7 +254,7 @@ class _Flow:
             level = self.level
             found = sample.follow(
                 first, times, method=level.method, rtol=level.rtol, max_steps=level.max_steps,
-                watch=self._watch(sample, first), halt=control.halt,
+                watch=self._watch(sample, first),
             )  # fmt: skip
         else:
             found = _population(sample, first, times, problem.training.label_noise)

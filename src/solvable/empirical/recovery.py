@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from solvable.empirical.certificates import check_rows, decide, independent_count, turned
+from solvable.empirical.certificates import check_rows, decide, independent_count, room, turned
 from solvable.empirical.sample import Sample
+from solvable.numerics.memory import FLOAT, check_memory, counted
 from solvable.numerics.random import child
-from solvable.numerics.threads import one_blas_thread
+from solvable.numerics.threads import breathe, cores, interruptible, one_blas_thread
 from solvable.numerics.tsit5 import FINISHED
 from solvable.problems import Problem, convention
 from solvable.results import Ending
@@ -25,6 +26,7 @@ def recovered(rows: Any, teacher: Any) -> bool:
     return decide(rows, teacher).unique
 
 
+@interruptible
 def fewest_samples(rows: Any, teacher: Any, enough: Callable[[Any, Any], bool] = recovered) -> int:
     """How many of `rows`, from the first on, it takes to determine the teacher (more samples never hurt). Needs as many rows as
     symmetric matrices have entries, dim (dim + 1)/2, where it is always determined.
@@ -39,6 +41,7 @@ def fewest_samples(rows: Any, teacher: Any, enough: Callable[[Any, Any], bool] =
     guess = dim * rank - rank * (rank - 1) // 2 + dim - rank if rank < dim else high - 1  # near it for Gaussian rows
     stride = max(1, (dim - rank) // 2)
     while high - low > 1:  # spread out from the guess until it is between, then halve
+        breathe()
         at = min(max(guess, low + 1), high - 1)
         if enough(X[:at], W):
             high, guess = at, at - stride
@@ -107,6 +110,10 @@ def recovery(
             continue
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise ValueError(f"{name}: {value!r} given, must be a whole number, at least {least}")
+    rows, at_once = dim * (dim + 1) // 2, min(instances, threads or cores())
+    needed = at_once * (room(rows, dim) if by == "certificate" else FLOAT * 4 * rows * dim)
+    check_memory("instances", f"numbers of samples of {counted(instances)} data sets", FLOAT * instances)
+    check_memory("inputs.dim", f"{at_once} data set(s) of {rows} samples of {dim} numbers", needed)
     fewest = np.full(instances, -1, dtype=np.int64)
 
     def job(control: Control, i: int) -> None:
@@ -129,6 +136,7 @@ def recovery(
     return Recovery(problem, fewest)
 
 
+@interruptible
 def recovered_by_flow(rows: Any, teacher: Any, until: float = 1e6) -> bool:
     """Whether gradient flow from A(0) = 1 comes to the teacher. Samples that see every symmetric matrix determine it by linear
     equations and need no flow.
@@ -146,6 +154,7 @@ def recovered_by_flow(rows: Any, teacher: Any, until: float = 1e6) -> bool:
     factor, now, first = np.eye(dim), 0.0, float(sample.losses(np.eye(dim))[0])
     for end in until * 10.0 ** np.arange(1 + PATIENCE):
         found = sample.follow(factor, np.array([0.1 * end, end]) - now, method="implicit")
+        breathe()  # the flow may have been told to stop
         if found.ending != FINISHED:
             raise ArithmeticError(f"recovered_by_flow: {Ending(found.ending).text}")
         (early, late), vanished = found.population, found.training[-1] <= 1e-20 * first

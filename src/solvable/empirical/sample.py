@@ -7,9 +7,18 @@ import numpy as np
 
 from solvable.empirical import kernels
 from solvable.numerics import stiff
+from solvable.numerics.memory import FLOAT
+from solvable.numerics.threads import halt
 
 BOUND = 1e4  # factors beyond this multiple of what may be expected have diverged
 MOST_IMPLICIT = 300  # unknowns up to which a matrix of their number is factored at every step
+
+
+def room(samples: int, dim: int, units: int) -> int:
+    """Bytes that one run takes: samples and labels, twice, weights of all units with what embeds them, implicit steps."""
+    k = min(units, dim)
+    implicit = kernels.room(samples, dim, k) if min(samples, k * dim) <= MOST_IMPLICIT else 0
+    return FLOAT * (3 * samples * (dim + 1) + 6 * units * dim + 4 * dim**2 + implicit)
 
 
 class Followed(NamedTuple):
@@ -67,7 +76,6 @@ class Sample:
         rtol: float = 1e-6,
         max_steps: int = 10**6,
         watch: tuple[int, int, float] = (-1, 1, 0.0),
-        halt: np.ndarray | None = None,
     ) -> Followed:
         """The flow of the factor `first` (k, d) through `times`, by `method` "stabilised" or "implicit", or by which of the two
         is cheaper ("auto"). `watch` is which of the losses to stop at, in which direction, and the level."""
@@ -81,7 +89,7 @@ class Sample:
             np.ascontiguousarray(first).ravel(), times,
             rtol, max_steps, BOUND * self._size(first), *watch,
             ints, floats, np.empty(kernels.room(n, d, k) if implicit else 0),
-            states, losses, last, report, np.zeros(1) if halt is None else halt,
+            states, losses, last, report, halt(),
         )  # fmt: skip
         return Followed(
             states.reshape(-1, k, d),

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable.landscape.quadratic import require
+from solvable.numerics.memory import FLOAT, check_memory
+from solvable.numerics.threads import interruptible
 from solvable.overlaps import Weights
 from solvable.problems import Problem
 
@@ -139,12 +141,14 @@ def _merged(values: list[tuple[float, int]], c: float) -> tuple[tuple[float, int
     return tuple(result)
 
 
+@interruptible
 def weights_at(problem: Problem, point: CriticalPoint, seed: int) -> Weights:
     """Weights at a critical point, in random directions."""
     p, dim = problem.student.width, problem.inputs.dim
     assert dim is not None  # the point was listed for it
     kappa, directions = teacher_directions(problem)
     q, r, chosen = len(kappa), point.outside, list(point.chosen)
+    check_memory("inputs.dim", f"random directions in {dim} dimensions", 4 * FLOAT * dim**2)
     random = np.random.default_rng(seed)
     frame = np.linalg.qr(random.standard_normal((dim, dim)))[0].T
     teachers = q * kappa * directions @ frame[:q]

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from solvable.numerics.memory import FLOAT, check_memory
+from solvable.numerics.threads import interruptible
 from solvable.overlaps import Weights, as_array
 from solvable.problems import Problem
 
@@ -94,12 +96,14 @@ def _product(point: _Point, V: np.ndarray) -> np.ndarray:
     return point.c * a[:, None] * curved
 
 
+@interruptible
 def hessian(problem: Problem, weights: Weights) -> np.ndarray:
     """(p N, p N) dense second derivative by U, rows and columns as U.ravel(); for up to a few thousand weights."""
     point = _point(problem, weights)
     size = point.U.size
     if size > MOST:
         raise ValueError(f"hessian: {size} weights give a matrix too large to form; use hessian_product")
+    check_memory("hessian", f"second derivatives by {size} weights", 4 * FLOAT * size**2)
     U, a = point.U, point.a
     p, dim = U.shape
     pairs = np.einsum("ki,jl->kijl", U, U)
@@ -119,6 +123,7 @@ def sphere_gradient(problem: Problem, weights: Weights) -> np.ndarray:
     return g - np.sum(g * U, axis=1, keepdims=True) * U
 
 
+@interruptible
 def sphere_hessian(problem: Problem, weights: Weights) -> np.ndarray:
     """(p N, p N) second derivative along the spheres |u_k| = 1: P H P - (u_k . grad_k) P, P = 1 - u_k u_k^T for each student; the p
     directions off the spheres are zero."""

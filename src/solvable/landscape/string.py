@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from solvable.numerics.threads import breathe, interruptible
+
 LONGEST = 1e4  # of a step in time, over the size of the Jacobian, where the flow has almost come to rest
 
 
@@ -88,6 +90,7 @@ class String:
         return float(np.linalg.norm(np.diff(self.points, axis=0), axis=1).sum())
 
 
+@interruptible
 def string(
     landscape: Landscape,
     start: Any,
@@ -116,6 +119,7 @@ def string(
     points = first + np.linspace(0, 1, images)[:, None] * (last - first)
     moved, done = np.inf, 0
     while done < iterations and not moved <= tolerance:
+        breathe()
         length = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
         new = points.copy()
         new[1:-1] = landscape.project(points[1:-1] + _step(landscape, points[1:-1], length / (images - 1)))

@@ -1,6 +1,7 @@
 """The deterministic limit as a level: pack the problem, integrate, label."""
 
-import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
@@ -15,10 +16,11 @@ from solvable.dynamics.packing import Packed, pack, unpack
 from solvable.dynamics.rows import advance_rows, columns, observe_rows, pack_rows, tolerate_rows
 from solvable.dynamics.system import system
 from solvable.numerics import doubling, tsit5
-from solvable.numerics.threads import cores, one_blas_thread, pool
+from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
 from solvable.problems import Problem
 from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
 from solvable.results.sampling import check_whole
+from solvable.results.sizes import check_outputs
 
 METHODS = ("auto", "explicit", "exponential", "weights", "closed")
 BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
@@ -86,27 +88,14 @@ class Macro:
         }
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
+        check_outputs(lanes, plan, copies=2)
         reports = np.zeros((len(lanes), 2, tsit5.REPORT))  # of a run and of its repetition with other nodes
         workers = pool(min(len(lanes), self.threads or cores()))
-        bell = None if self.seconds is None else threading.Timer(self.seconds, _interrupt, [reports])
-        if bell is not None:
-            bell.daemon = True
-            bell.start()
-        jobs = []
-        try:
-            jobs += [
+        with bell(lambda: _interrupt(reports), self.seconds):
+            solved = gather(
                 workers.submit(self._solve_lane, *each)
                 for each in zip(lanes, [plan] * len(lanes), reports, strict=True)
-            ]
-            solved = [job.result() for job in jobs]
-        except BaseException:
-            for job in jobs:
-                job.cancel()
-            _interrupt(reports)
-            raise
-        finally:
-            if bell is not None:
-                bell.cancel()
+            )
         return self._label(lanes, plan, solved, reports[:, 0])
 
     def _label(self, lanes: list[Lane], plan: Plan, solved: list[Solved], reports: np.ndarray) -> Trajectory:
@@ -139,6 +128,7 @@ class Macro:
             stop=plan.stop,
         )
 
+    @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def _solve_lane(self, lane: Lane, plan: Plan, reports: np.ndarray) -> Solved:
         report, again = reports
         if self.method == "closed":
@@ -169,14 +159,18 @@ class Macro:
         else:
             packed = pack(lane.problem, lane.start, noise=not self.small_rate)
         work = workspace(lane.problem.student.width, lane.problem.teacher.width)
-        states, observed = np.empty((plan.times.size, packed.state.size)), np.empty((plan.times.size, OBSERVED))
-        last, first = np.empty_like(packed.state), np.empty(OBSERVED)
+        states, observed = (
+            np.full((plan.times.size, packed.state.size), np.nan),
+            np.full((plan.times.size, OBSERVED), np.nan),
+        )
+        last, first = packed.state.copy(), np.full(OBSERVED, np.nan)
         closed = is_closed(lane.problem)
         slope, look = rhs, observe if block is None else observe_rows
         if not closed:
             rule = rule_for(lane.problem, self.nodes, node_seed)
             slope, look = system(lane.problem, rule, noise=not self.small_rate)
-        look(packed.state, packed.ints, packed.floats, work, first)
+        with suppress(np.linalg.LinAlgError):  # too large for averages: the run finds it diverged
+            look(packed.state, packed.ints, packed.floats, work, first)
         rest = (
             packed.state, 0.0, plan.times, packed.breaks,
             rtol, self.atol, self.max_steps, BOUND * _size(lane), _floor(lane, first),
@@ -184,16 +178,16 @@ class Macro:
             packed.ints, packed.floats, work,
             states, observed, last, report,
         )  # fmt: skip
-        if not closed:
-            with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped
+        with _breakdown(plan.times, states, last, report):
+            if not closed:
                 tsit5.solve.py_func(slope, look, *rest)
-        elif method == "weights":
-            with one_blas_thread():
-                doubling.solve(advance_rows, observe_rows, tolerate_rows, *rest)
-        elif method == "exponential":
-            doubling.solve(advance, observe, tolerate, *rest)
-        else:
-            tsit5.solve(rhs, observe, *rest)
+            elif method == "weights":
+                with one_blas_thread():
+                    doubling.solve(advance_rows, observe_rows, tolerate_rows, *rest)
+            elif method == "exponential":
+                doubling.solve(advance, observe, tolerate, *rest)
+            else:
+                tsit5.solve(rhs, observe, *rest)
         exact = np.zeros(plan.times.size)
         risks = observed[:, RISK], exact, exact, float(first[RISK])
         if block is None:
@@ -211,6 +205,8 @@ class Macro:
         if problem.inputs.blocks == 1 or problem.student.norm == "sphere":
             return "explicit"
         drift = moments(field_covariance(lane.problem, lane.start), lane.problem, lane.start.readout).drift
+        if not np.isfinite(drift).all():
+            return "explicit"  # which finds that it diverges
         p = lane.problem.student.width
         speed = lane.problem.inputs.eigenvalues.max() * np.abs(np.linalg.eigvalsh(drift[:, :p])).max()
         stretches = 2 * speed * lane.problem.training.schedule.integral(plan.times[-1])
@@ -242,6 +238,19 @@ class Macro:
                     )
                 if not is_closed(lane.problem):
                     raise ValueError("method: 'exponential' given, but the moments have no closed form; must be 'auto'")
+
+
+@contextmanager
+def _breakdown(times: np.ndarray, states: np.ndarray, last: np.ndarray, report: np.ndarray) -> Iterator[None]:
+    """Eigenvalues of what has overflowed raise, in Python and in compiled code: the run diverged after the last output that it
+    came to."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        reached = np.flatnonzero(np.isfinite(states).all(axis=1))
+        report[:2] = tsit5.DIVERGED, times[reached[-1]] if reached.size else 0.0
+        if reached.size:
+            last[:] = states[reached[-1]]
 
 
 def _follow_closed_form(lane: Lane, plan: Plan, report: np.ndarray) -> Solved:

@@ -18,6 +18,7 @@ from solvable.dynamics.system import observers, system
 from solvable.meso import leap
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import STREAM, child
+from solvable.numerics.threads import interruptible
 from solvable.numerics.tsit5 import first_step
 from solvable.problems import Problem
 from solvable.results import Ending, Lane, Plan, Trajectory
@@ -103,21 +104,26 @@ class Meso:
             rule_for(problem, NODES, 0)
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
+        records, paths = self._paths(lanes, plan)
+        run_jobs(paths, [1.0] * len(paths), self.threads, plan.report)
+        return records.trajectory(self.name, self.settings())
+
+    @interruptible
+    def _paths(self, lanes: list[Lane], plan: Plan) -> "tuple[Records, list[_Path]]":
         records = Records(lanes, plan, self.runs)
         records.evaluations = np.zeros(len(lanes) * self.runs)
         if not is_exact(lanes[0].problem, NODES, noise=True):
             records.overlap_error = np.inf
         settings = [_Setting(self, lane, records) for lane in lanes]
-        paths = [
+        return records, [
             _Path(setting, run, i * self.runs + run) for i, setting in enumerate(settings) for run in range(self.runs)
         ]
-        run_jobs(paths, [1.0] * len(paths), self.threads, plan.report)
-        return records.trajectory(self.name, self.settings())
 
 
 class _Setting:
     """What all paths of a lane share."""
 
+    @np.errstate(all="ignore")  # a path that diverges overflows before it is stopped
     def __init__(self, level: Meso, lane: Lane, records: Records) -> None:
         problem = lane.problem
         self.level, self.lane, self.records = level, lane, records

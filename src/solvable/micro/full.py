@@ -18,6 +18,7 @@ from solvable.micro import process
 from solvable.micro.ahead import fill_rows, look_ahead
 from solvable.micro.reduced import CHUNK
 from solvable.numerics.lanes import WIDTH
+from solvable.numerics.memory import FLOAT
 from solvable.numerics.random import child, streams
 from solvable.overlaps import Weights, embed
 from solvable.problems import Data, Problem
@@ -28,6 +29,12 @@ from solvable.results.records import Eye, Records
 AHEAD = 32  # samples in a block
 SAMPLE = 4096  # rows on which the risk is measured, at most
 LOOK = 16, 20  # steps between looks at least, and looks per unit of alpha at most
+
+
+def room(problem: Problem) -> int:
+    """Bytes that one run takes: weights, factors they are embedded by, and rows of inputs."""
+    n, rows = problem.student.width + problem.teacher.width, 8 * AHEAD if problem.training.batch > AHEAD else AHEAD
+    return FLOAT * (problem.inputs.dim or 0) * (6 * n + 2 * rows)
 
 
 class Rows(Protocol):

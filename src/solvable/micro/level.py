@@ -1,5 +1,6 @@
 """Finite-size SGD as a level."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -7,8 +8,9 @@ import numpy as np
 
 from solvable.dynamics import layout
 from solvable.micro import full, reduced
+from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
-from solvable.numerics.threads import one_blas_thread
+from solvable.numerics.threads import breathe, cores, interruptible, one_blas_thread
 from solvable.overlaps import embed
 from solvable.problems import Data
 from solvable.results import Lane, Plan, Trajectory
@@ -83,6 +85,10 @@ class Micro:
             return
         if dim * (problem.student.width + problem.teacher.width) > MOST_WEIGHTS:
             raise ValueError(f"inputs.dim: {dim} given, too many for full weights; the form 'reduced' takes any dim")
+        threads = min(self.runs * len(lanes), self.threads or cores())
+        check_memory(
+            "inputs.dim", f"full weights of {dim} dimensions in {threads} thread(s)", threads * full.room(problem)
+        )
         for lane in lanes:
             if lane.weights is None:
                 embed(lane.problem, lane.start, 0)  # refuses them too
@@ -101,21 +107,27 @@ class Micro:
             )
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
+        records, jobs, totals = self._jobs(lanes, plan)
+        with one_blas_thread() if self._is_full else nullcontext():  # each thread has a product of its own to compute
+            run_jobs(jobs, totals, self.threads, plan.report)
+        return records.trajectory(self.name, self.settings())
+
+    @interruptible
+    def _jobs(self, lanes: list[Lane], plan: Plan) -> tuple[Records, list[Any], list[float]]:
+        """What is kept of the runs, what runs, and how many steps each of these takes."""
         records = Records(lanes, plan, self.runs)
         self._check_rows(records)
         flat = [lane for lane in lanes for _ in range(self.runs)]
         roots = [lane_seed(self.seed, int(self._is_full), lane) for lane in lanes]
         seeds = [child(root, run) for root in roots for run in range(self.runs)]
+        breathe()
         steps = float(records.steps[-1])
         if not self._is_full:
             groups = reduced.groups(flat, seeds, records)
-            run_jobs(groups, [steps * len(group.runs) for group in groups], self.threads, plan.report)
-            return records.trajectory(self.name, self.settings())
+            return records, groups, [steps * len(group.runs) for group in groups]
         sample = self._sample()
         walks = [full.Walk(lane, i, seeds[i], records, self.data, sample) for i, lane in enumerate(flat)]
-        with one_blas_thread():  # each of our threads has a product of its own to compute
-            run_jobs(walks, [steps] * len(walks), self.threads, plan.report)
-        return records.trajectory(self.name, self.settings())
+        return records, walks, [steps] * len(walks)
 
     def _sample(self) -> full.Sample | None:
         """Rows to measure the risk on. An iterator has none to spare: then the risk is that of Gaussian inputs."""

@@ -1,12 +1,28 @@
-"""Threads that stay: kernels free the interpreter lock, and Ctrl-C reaches the thread that waits for them."""
+"""Threads that stay, and that the main thread waits for: what computes frees the interpreter lock, so Ctrl-C is heard at once.
 
+A job that nobody waits for any more is told by its `halt`, which kernels and loops look at. What cannot look (one call of LAPACK,
+the compiler) computes on for nobody: threads are daemons, so that the interpreter can end without them.
+"""
+
+import atexit
 import os
 import threading
-from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from functools import lru_cache
-from typing import Any
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, wait
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import copy_context
+from functools import lru_cache, partial, wraps
+from queue import SimpleQueue
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+PULSE = 0.1  # seconds between looks at whether to go on
+GRACE = 0.5  # seconds in which a job that is told to stop should have stopped
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
@@ -30,6 +46,124 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class Job(Future[Any]):
+    """What a thread works on. `halt` (1,) is not zero when nobody waits for it any more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.halt = np.zeros(1)
+
+    def run(self, call: Callable[[], Any]) -> None:
+        if not self.set_running_or_notify_cancel():
+            return
+        try:
+            with heeding(self.halt):
+                self.set_result(call())
+        except BaseException as error:
+            self.set_exception(error)
+
+
+_own = threading.local()
+
+
+@contextmanager
+def heeding(flag: np.ndarray) -> Iterator[None]:
+    """Within it, what this thread computes is wanted as long as `flag` (1,) is zero."""
+    outer, _own.halt = getattr(_own, "halt", None), flag
+    try:
+        yield
+    finally:
+        _own.halt = outer
+
+
+def halt() -> np.ndarray:
+    """(1,) for compiled code to look at: not zero when nobody waits any more for what this thread computes."""
+    flag: np.ndarray | None = getattr(_own, "halt", None)
+    return np.zeros(1) if flag is None else flag
+
+
+def breathe() -> None:
+    """End a job that nobody waits for any more; loops that take long call it now and then."""
+    if halt()[0]:
+        raise KeyboardInterrupt
+
+
+def abandon(jobs: Iterable[Future[Any]]) -> None:
+    """Nobody waits for these any more: those not begun never begin, the others are told. Later jobs do not queue behind them."""
+    left = [job for job in jobs if not job.done() and not job.cancel()]
+    for job in left:
+        assert isinstance(job, Job)
+        job.halt[0] = 1.0
+        _abandoned.add(job)
+    if left:
+        _pool.cache_clear()
+
+
+_abandoned: "weakref.WeakSet[Job]" = weakref.WeakSet()
+
+
+@atexit.register
+def _take_leave() -> None:
+    """Kernels that were told to stop should not be on their way when the interpreter takes them down."""
+    wait(list(_abandoned), timeout=2 * PULSE)
+
+
+def gather(jobs: Iterable[Future[Any]]) -> list[Any]:
+    """The results of all; if this thread is interrupted, or nobody waits for it any more, the jobs are abandoned."""
+    begun: list[Future[Any]] = []
+    try:
+        for job in jobs:
+            begun.append(job)
+        for job in begun:
+            while not job.done():
+                wait([job], timeout=PULSE)
+                breathe()
+        return [job.result() for job in begun]
+    except BaseException:
+        abandon(begun)
+        raise
+
+
+@contextmanager
+def bell(ring: Callable[[], None], seconds: float | None) -> Iterator[None]:
+    """Call `ring` if what stands within it takes longer than so many seconds (None: any), if it fails, and as soon as nobody waits
+    any more for what this thread computes."""
+    over, flag = threading.Event(), halt()
+    end = np.inf if seconds is None else time.monotonic() + seconds
+
+    def watch() -> None:
+        while not over.wait(max(0.0, min(PULSE, end - time.monotonic()))):
+            if flag[0] or time.monotonic() >= end:
+                ring()
+                return
+
+    if seconds is not None or getattr(_own, "halt", None) is not None:
+        threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    except BaseException:
+        ring()
+        raise
+    finally:
+        over.set()
+
+
+def interruptible(function: Callable[P, R]) -> Callable[P, R]:
+    """In the main thread, let another one compute while this one waits and hears Ctrl-C; for what may spend seconds in one call."""
+
+    @wraps(function)
+    def heard(*args: P.args, **kwargs: P.kwargs) -> R:
+        call = partial(function, *args, **kwargs)
+        if threading.current_thread() is not threading.main_thread():
+            return call()
+        job = Job()
+        threading.Thread(target=job.run, args=[partial(copy_context().run, call)], daemon=True).start()
+        found: R = gather([job])[0]
+        return found
+
+    return heard
+
+
 def pool(threads: int) -> Executor:
     """Threads that stay. One alone is for the main thread, which must hear Ctrl-C while it waits; another thread that asks for one
     may as well do the work itself, beside others that do the same."""
@@ -51,9 +185,36 @@ class _Here(Executor):
 _here = _Here()
 
 
+class _Workers(Executor):
+    """As many daemon threads, which end when nobody can give them work any more."""
+
+    def __init__(self, threads: int) -> None:
+        self._calls: SimpleQueue[tuple[Job, Callable[[], Any]] | None] = SimpleQueue()
+        for _ in range(threads):
+            threading.Thread(target=_work, args=[self._calls], daemon=True).start()
+        weakref.finalize(self, _dismiss, self._calls, threads).atexit = False
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        job = Job()
+        self._calls.put((job, partial(fn, *args, **kwargs)))
+        return job
+
+
+def _work(calls: SimpleQueue[Any]) -> None:
+    while (item := calls.get()) is not None:
+        job, call = item
+        job.run(call)
+        del item, job, call  # what was computed is not kept while there is nothing to do
+
+
+def _dismiss(calls: SimpleQueue[Any], threads: int) -> None:
+    for _ in range(threads):
+        calls.put(None)
+
+
 @lru_cache(maxsize=4)
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads)
+def _pool(threads: int) -> _Workers:
+    return _Workers(threads)
 
 
 if hasattr(os, "register_at_fork"):

@@ -2,6 +2,7 @@
 
 from solvable.overlaps.frames import nearest_frame
 from solvable.overlaps.measuring import as_array, measure
+from solvable.overlaps.sizes import check_overlaps, hearing
 from solvable.overlaps.starts import Seed, check_start, start
 from solvable.overlaps.state import InvalidStart, Overlaps, repaired
 from solvable.overlaps.weights import Weights, embed, gram_factor
@@ -12,9 +13,11 @@ __all__ = [
     "Seed",
     "Weights",
     "as_array",
+    "check_overlaps",
     "check_start",
     "embed",
     "gram_factor",
+    "hearing",
     "measure",
     "nearest_frame",
     "repaired",

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from solvable.overlaps.measuring import as_array
+from solvable.overlaps.sizes import check_overlaps, hearing
 from solvable.overlaps.state import InvalidStart, Overlaps
 from solvable.problems import Problem
 
@@ -40,6 +41,7 @@ def start(
 
     `readout` (p,) overrides the problem's. Seeds are ints or SeedSequences.
     """
+    check_overlaps(problem)
     prescribed = any(
         x is not None for x in (student_overlap, cross_overlap, block_student_overlap, block_cross_overlap)
     )
@@ -61,7 +63,7 @@ def start(
     random = None if seed is None else np.random.default_rng(_checked_seed(seed))
 
     given = _spread(problem, "teacher_overlap", teacher_overlap, block_teacher_overlap, problem.teacher.width)
-    T = _teacher(problem, random) if given is None else given
+    T = hearing(problem, _teacher)(problem, random) if given is None else given
     if prescribed:
         p, q = problem.student.width, problem.teacher.width
         Q = _spread(problem, "student_overlap", student_overlap, block_student_overlap, p)
@@ -72,13 +74,13 @@ def start(
         assert random is not None
         _check_scale(problem, scale, cross)
         if students == "orthogonal":
-            Q, R = _orthogonal(problem, random, scale, cross, T)
+            Q, R = hearing(problem, _orthogonal)(problem, random, scale, cross, T)
         elif students == "gaussian":
             if cross is not None:
                 raise InvalidStart(
                     'cross: given with Gaussian students, whose overlaps follow; say students="orthogonal"'
                 )
-            Q, R = _gaussian(problem, random, scale, T)
+            Q, R = hearing(problem, _gaussian)(problem, random, scale, T)
         elif students == "spanning":
             if cross is not None:
                 raise InvalidStart(
@@ -87,7 +89,7 @@ def start(
             Q, R = _spanning(problem, scale, T)
         else:
             raise InvalidStart(f"students: {students!r} given, must be 'gaussian', 'orthogonal' or 'spanning'")
-    result = Overlaps(Q, R, T, values)
+    result = hearing(problem, Overlaps)(Q, R, T, values)
     check_start(problem, result)
     return result
 

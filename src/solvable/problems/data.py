@@ -10,8 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from solvable.numerics.memory import FLOAT, check_memory
+from solvable.numerics.threads import breathe, interruptible
 from solvable.problems.foreign import check_inflation, one_line
-from solvable.problems.inputs import Inputs, Spectrum
+from solvable.problems.inputs import SMALLEST, Inputs, Spectrum
 from solvable.problems.powerlaw import PowerLawFit, fit_power_law
 
 ORDERS = ("given", "shuffled", "drawn")
@@ -79,15 +81,19 @@ class Data:
         return None if self.like is None else self.like.dim
 
     @cached_property
+    @interruptible
     def measured(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean (dim,) and covariance (dim, dim) of the rows as they are, in one pass."""
         if self.rows is None:
             raise ValueError("data: an iterator is seen only once; measure other data and say like=...")
+        dim = int(self.rows.shape[1])
+        check_memory("data", f"the covariance of {dim} numbers in a row and its eigenvectors", 6 * FLOAT * dim**2)
         shift = np.nan_to_num(np.asarray(self.rows[0], dtype=float))  # any point near the rows: sums then cancel less
         total, square = np.zeros(shift.size), np.zeros((shift.size, shift.size))
         step = max(1, CHUNK // shift.size)
         with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are told at the end
             for i in range(0, len(self.rows), step):
+                breathe()
                 part = np.asarray(self.rows[i : i + step], dtype=float)
                 if not np.isfinite(part).all():
                     raise ValueError(f"data: not finite between rows {i} and {i + len(part)}")
@@ -125,6 +131,7 @@ class Data:
         return part
 
     @cached_property
+    @interruptible
     def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
         if self.like is not None:
             return self.like._eigen
@@ -144,7 +151,8 @@ class Data:
     @property
     def inputs(self) -> Inputs:
         """Gaussian inputs of the same covariance: what theory and the deterministic limit take in place of the data."""
-        return Inputs(dim=len(self.eigenvalues), spectrum=Spectrum(eigenvalues=tuple(self.eigenvalues.tolist())))
+        seen = np.where(self.eigenvalues < SMALLEST, 0.0, self.eigenvalues)
+        return Inputs(dim=len(seen), spectrum=Spectrum(eigenvalues=tuple(seen.tolist())))
 
     def power_law(self, first: int | None = None, last: int | None = None, *, weighted: bool = True) -> PowerLawFit:
         """The power law of the eigenvalues between the ranks `first` and `last`: every decade of ranks counts alike, or, not

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from solvable.problems.model import Array, Model, Plain
 
 Dim = Annotated[int, Plain, Field(gt=0, le=10**15)]
+SMALLEST = 1e-150  # eigenvalue but zero
 Distinct = Annotated[int, Plain, Field(gt=0, le=10**7)]
 
 
@@ -42,6 +43,11 @@ class Spectrum(Model):
     def _check(self) -> "Spectrum":
         if min(self.eigenvalues) < 0 or max(self.eigenvalues) <= 0:
             raise ValueError(f"eigenvalues: must not be negative and not all zero, got {self.eigenvalues}")
+        least = min(value for value in self.eigenvalues if value > 0)
+        if least < SMALLEST:
+            raise ValueError(
+                f"eigenvalues: {least:g} given, must be 0 or at least {SMALLEST:g}, so that its square is one too"
+            )
         if self.weights is not None:
             if len(self.weights) != len(self.eigenvalues):
                 raise ValueError(

@@ -1,7 +1,7 @@
 """The gate through which every description passes: strict types, no unknown fields, no NaN, all mistakes named at once."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Self, get_args
 
 import numpy as np
@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from solvable.problems.foreign import one_line
 
 MOST = 100  # mistakes that are told
+LARGEST = 1e150  # number in a description
 
 
 class InvalidProblem(ValueError):
@@ -121,7 +122,25 @@ def _plain(value: Any) -> Any:
     return value
 
 
-Plain = BeforeValidator(_plain)
+def _bounded(value: Any) -> Any:
+    """The same, of numbers whose squares are numbers."""
+    plain = _plain(value)
+    largest = max(_sizes(plain), default=0.0)
+    if largest > LARGEST:
+        raise ValueError(f"{largest:g} given, must be at most {LARGEST:g} in size, so that its square is a number")
+    return plain
+
+
+def _sizes(value: Any) -> Iterator[float]:
+    if isinstance(value, float) and np.isfinite(value):
+        yield abs(value)
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _sizes(part)
+
+
+Unbounded = BeforeValidator(_plain)
+Plain = BeforeValidator(_bounded)
 
 
 class Model(BaseModel):

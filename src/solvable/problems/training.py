@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from solvable.problems.model import Array, Model, Plain
+from solvable.problems.model import Array, Model, Plain, Unbounded
 
 
 class Schedule(Model):
@@ -16,7 +16,7 @@ class Schedule(Model):
     """
 
     times: Annotated[Array, Field(min_length=1)]
-    rates: Annotated[Array, Field(min_length=1)]
+    rates: Annotated[tuple[float, ...], Unbounded, Field(min_length=1)]
     shape: Literal["steps", "linear"] = "steps"
 
     @model_validator(mode="after")
@@ -56,9 +56,10 @@ class Schedule(Model):
         index = np.searchsorted(self._accumulated, value, side="right") - 1
         start, rate, slope = self._rows(index)
         left = value - self._accumulated[index]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # 2 left / (rate + sqrt(rate^2 + 2 slope left)) is the stable root; it covers slope = 0 as well
-            passed = np.where(left == 0, 0.0, 2 * left / (rate + np.sqrt(np.maximum(rate**2 + 2 * slope * left, 0.0))))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            # 2 left / (rate + sqrt(rate^2 + 2 slope left)) is the stable root; at slope 0 squares may overflow
+            root = np.where(slope == 0, rate, np.sqrt(np.maximum(rate**2 + 2 * slope * left, 0.0)))
+            passed = np.where(left == 0, 0.0, 2 * left / (rate + root))
         return start + passed
 
     @cached_property
@@ -73,7 +74,7 @@ class Schedule(Model):
 
 
 Positive = Annotated[float, Plain, Field(gt=0)]
-Rate = Positive | Schedule
+Rate = Annotated[float, Unbounded, Field(gt=0)] | Schedule  # runs at any rate have an ending: they diverge
 NotNegative = Annotated[float, Plain, Field(ge=0)]
 
 

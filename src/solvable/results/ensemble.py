@@ -1,14 +1,15 @@
 """Many independent jobs on all cores, with a report of progress and a clean end on Ctrl-C."""
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 
 import numpy as np
 
-from solvable.numerics.threads import cores, pool
+from solvable.numerics.threads import GRACE, PULSE, abandon, breathe, cores, heeding, pool
 from solvable.results.progress import Report
 
-PULSE = 0.1  # seconds between reports
 Job = Callable[["Control", int], None]
 
 
@@ -25,10 +26,21 @@ class Control:
 
 
 def run_jobs(jobs: Sequence[Job], totals: Sequence[float], threads: int | None, report: Report) -> None:
-    """Run all; on Ctrl-C tell them to stop, wait until they have, and return: what they wrote by then is good."""
+    """Run all; on Ctrl-C tell them to stop, wait until they have, and return: what they wrote by then is good. Where one does not
+    stop in time it may still be writing: then KeyboardInterrupt."""
     control, total = Control(len(jobs)), float(sum(totals))
-    workers = pool(min(len(jobs), threads or cores()))
-    pending = {workers.submit(job, control, i) for i, job in enumerate(jobs)}
+    many = min(len(jobs), threads or cores())
+    workers, numbered = pool(many), iter(enumerate(jobs))  # threads share it: each job is taken once
+
+    def work() -> None:
+        with heeding(control.halt):
+            for i, job in numbered:
+                if control.stopped:  # those not begun never begin
+                    return
+                job(control, i)
+
+    pending = {workers.submit(work) for _ in range(many)}
+    latest = math.inf
     try:
         while pending:
             try:
@@ -36,12 +48,13 @@ def run_jobs(jobs: Sequence[Job], totals: Sequence[float], threads: int | None, 
                 for one in finished:
                     one.result()
                 report(float(control.done.sum()), total)
+                breathe()
+                if pending and time.monotonic() > latest:
+                    raise KeyboardInterrupt
             except KeyboardInterrupt:
                 if control.stopped:
                     raise
-                control.halt[0] = 1.0
-                pending = {one for one in pending if not one.cancel()}  # those not begun never begin
+                control.halt[0], latest = 1.0, time.monotonic() + GRACE
     finally:
         control.halt[0] = 1.0
-        for one in pending:
-            one.cancel()
+        abandon(pending)

@@ -1,5 +1,6 @@
 """What is kept of the runs of a level: outputs, ends, and how they were judged."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from solvable.dynamics.equations import OBSERVED, RISK, WATCHED, observe, worksp
 from solvable.dynamics.packing import pack, unpack
 from solvable.dynamics.system import observers
 from solvable.results import Blocks, Ending, Lane, Plan, Trajectory
+from solvable.results.sizes import check_outputs
 
 BOUND = 1e4  # squared norms beyond this multiple of the first ones have diverged
 NODES = 2**12  # for risks without closed form: their error is far below that of sampling runs
@@ -33,6 +35,7 @@ class Eye:
             self.watched, self.falls = WATCHED[plan.stop.quantity], plan.stop.falls
             self.level = plan.stop.level_for(self.see(self.packed.state)[0][self.watched])
 
+    @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def see(self, y: np.ndarray) -> tuple[np.ndarray, float]:
         """Risk and largest cross overlap, and the error of the risk."""
         found = np.empty((len(self._observers), OBSERVED))
@@ -62,6 +65,7 @@ class Records:
             )
         self.steps = np.unique(np.rint(plan.times * dim).astype(np.int64))
         self.dim = dim
+        check_outputs(lanes, replace(plan, times=self.steps), each)
         p, n, blocks = problem.student.width, problem.student.width + problem.teacher.width, problem.inputs.blocks
         runs, times = len(lanes) * each, self.steps.size
         self.risk, self.risk_error = np.full((2, runs, times), np.nan)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, Weights, check_start
+from solvable.overlaps import Overlaps, Weights, check_start, hearing
 from solvable.problems import Problem, Schedule
 from solvable.results.clock import Clock
 from solvable.results.plan import Lane, Level, Plan, Threshold
@@ -86,13 +86,17 @@ def run_batch(
 
 
 def _lane(problem: Problem, start: Overlaps | Weights) -> Lane:
+    return hearing(problem, _checked_lane)(problem, start)
+
+
+def _checked_lane(problem: Problem, start: Overlaps | Weights) -> Lane:
     measured, weights = (start, None) if isinstance(start, Overlaps) else (start.overlaps(problem), start)
     check_start(problem, measured)
     return Lane(problem, measured, weights)
 
 
 def _solve(level: Level, lanes: list[Lane], plan: Plan, progress: bool | None) -> Trajectory:
-    level.check(lanes)
+    hearing(lanes[0].problem, level.check)(lanes)
     with meter(progress) as report:
         solved: Trajectory = level.solve(lanes, replace(plan, report=report))
     return solved

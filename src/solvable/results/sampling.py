@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from solvable.numerics.memory import counted
 from solvable.numerics.random import child, seed_sequence
 from solvable.results.plan import Lane
 
-LARGEST = 2**63
+MOST = 10**18  # that compiled code counts to
 
 
 def check_whole(level: Any, **least: int) -> None:
@@ -20,8 +21,8 @@ def check_whole(level: Any, **least: int) -> None:
             continue
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < low:
             raise ValueError(f"{name}: {value!r} given, must be a whole number, at least {low}")
-        if value >= LARGEST and "seed" not in name:
-            raise ValueError(f"{name}: {value!r} given, must be less than {LARGEST}")
+        if "seed" not in name and name != "runs" and value > MOST:
+            raise ValueError(f"{name}: {counted(int(value))} given, must be at most 10^18")
         object.__setattr__(level, name, int(value))
 
 

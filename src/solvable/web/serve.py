@@ -40,9 +40,12 @@ def serve(host: str, port: int, browser: bool) -> int:
     threading.Thread(target=_warm_up, daemon=True).start()
     if browser:
         threading.Timer(0.3, webbrowser.open, [address]).start()
+    from solvable.web.connection import Connection
+
     settings = uvicorn.Config(
-        make_app(_names(host)), log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1
-    )
+        make_app(_names(host)), http=Connection, log_level="warning", access_log=False, lifespan="off",
+        timeout_graceful_shutdown=1, timeout_keep_alive=5, ws="none",
+    )  # fmt: skip
     status = 0
     try:
         uvicorn.Server(settings).run(sockets=[listening])

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import struct
+import threading
 import weakref
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,14 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from solvable.numerics.threads import cores
+from solvable.numerics.threads import cores, heeding
 from solvable.problems import InvalidProblem
 from solvable.web.presets import PRESETS
 
@@ -35,7 +38,9 @@ STATIC = Path(__file__).with_name("static")
 OURS = {f"{name}.js": "text/javascript" for name in ("problem", "controls", "draw", "page")} | {"page.css": "text/css"}
 THEIRS = {"uPlot.iife.js": "text/javascript", "uPlot.min.css": "text/css"}
 LONGEST, LONGEST_EXPORT = 20_000, 2_000_000  # bytes of a request; with simulated runs
-SIMULATIONS = 4  # at once
+SIMULATIONS, CURVES, DRAWINGS = 4, 16, 8  # at once: running; running or waiting
+PATIENCE = 10.0  # seconds in which a request must have come, and in which a part of an answer must be taken
+RETRY = 2  # seconds after which to ask again
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -44,7 +49,7 @@ HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff
 
 
 class Refused(Exception):
-    """A request that is not answered, with what is wrong about it."""
+    """A request that is not answered, with what is wrong about it. Status 429: later it may be."""
 
     def __init__(self, status: int, lines: list[str]) -> None:
         self.status, self.lines = status, lines
@@ -67,18 +72,54 @@ class SameOrigin:
         await self.app(scope, receive, send)
 
 
+class Guard:
+    """The outermost layer: every answer carries the headers, whoever gives it, and a reader that takes nothing is cut off."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            try:
+                await asyncio.wait_for(send(message), PATIENCE)
+            except TimeoutError:
+                raise ClientDisconnect from None
+
+        try:
+            await self.app(scope, receive, guarded)
+        except ClientDisconnect:
+            log.info("%s was not taken", scope.get("path"))
+
+
 def refuse(status: int, lines: list[str]) -> Response:
     lines = [line.encode("utf-8", "replace").decode() for line in lines]
-    return JSONResponse({"problems": lines}, status, HEADERS)
+    return JSONResponse({"problems": lines}, status, {"Retry-After": str(RETRY)} if status == 429 else None)
+
+
+async def no_such_page(request: Request, error: Exception) -> Response:
+    """What no route answers, in our words."""
+    status = getattr(error, "status_code", 500)
+    words = {404: "there is no such page", 405: f"{request.method} is not for it"}
+    found = refuse(status, [f"{request.url.path[:100]}: {words.get(status, 'was not answered')}"])
+    found.headers.update(getattr(error, "headers", None) or {})
+    return found
 
 
 async def asked(request: Request, longest: int = LONGEST) -> Any:
-    """The JSON of a request, not too long and not too deep."""
+    """The JSON of a request, not too long, not too deep and not too slow."""
     content = bytearray()
-    async for part in request.stream():
-        content += part
-        if len(content) > longest:
-            raise Refused(413, [f"request: longer than {longest} bytes"])
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for part in request.stream():
+                content += part
+                if len(content) > longest:
+                    raise Refused(413, [f"request: longer than {longest} bytes"])
+    except TimeoutError:
+        raise Refused(408, [f"request: has not come within {PATIENCE:g} s"]) from None
     try:
         return json.loads(content, parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -106,8 +147,6 @@ def answer(handler: Callable[[Request], Any]) -> Callable[[Request], Any]:
         except Exception:  # a defect of ours
             log.exception("%s could not be answered", request.url.path)
             return refuse(500, ["the server made a mistake; what it was stands in its terminal"])
-        for name, value in HEADERS.items():
-            response.headers.setdefault(name, value)
         return response
 
     return guarded
@@ -123,10 +162,52 @@ def packed(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
     return b"".join([struct.pack("<I", len(text)), text, *body])
 
 
-def make_app(hosts: list[str]) -> Starlette:
-    curves = ThreadPoolExecutor(max(2, cores()), "curve")
+class Queue:
+    """Work in turn, on so many threads; so many at most run or wait. Whoever goes away leaves the queue, and what runs for them is
+    told to stop."""
+
+    def __init__(self, what: str, threads: int, most: int) -> None:
+        self.what, self.most, self.left = what, most, 0
+        self._workers, self._lock = ThreadPoolExecutor(threads, what), threading.Lock()
+
+    async def do(self, request: Request, work: Callable[..., Any], *args: Any) -> Any:
+        if self.left >= self.most:
+            raise Refused(429, [f"{self.what}: as many as this server takes are waiting; try again in {RETRY} seconds"])
+        self._change(1)
+        flag = np.zeros(1)
+        job = self._workers.submit(_heeding, flag, work, *args)
+        job.add_done_callback(lambda _: self._change(-1))
+        found, gone = asyncio.wrap_future(job), asyncio.ensure_future(_gone(request))
+        try:
+            await asyncio.wait({found, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if found.done():
+                return found.result()
+            raise ClientDisconnect
+        finally:
+            flag[0] = 1.0
+            gone.cancel()
+            found.cancel()
+
+    def _change(self, by: int) -> None:
+        with self._lock:  # jobs end in threads of their own
+            self.left += by
+
+
+def _heeding(flag: np.ndarray, work: Callable[..., Any], *args: Any) -> Any:
+    with heeding(flag):
+        return work(*args)
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client has closed the connection; the request has been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def make_app(hosts: list[str]) -> ASGIApp:
+    curves = Queue("curve", max(2, cores()), CURVES)
     slots = Slots(SIMULATIONS)
-    drawing = asyncio.Semaphore(1)  # pictures and files, one at a time
+    drawing = Queue("export", 1, DRAWINGS)  # pictures and files, one at a time
 
     async def page(request: Request) -> Response:  # noqa: ARG001
         return FileResponse(STATIC / "page.html", media_type="text/html")
@@ -144,7 +225,7 @@ def make_app(hosts: list[str]) -> Starlette:
 
     async def curve(request: Request) -> Response:
         state = await asked(request)
-        content = await asyncio.get_running_loop().run_in_executor(curves, _curve, state)
+        content = await curves.do(request, _curve, state)
         return Response(content, media_type="application/octet-stream")
 
     async def simulate(request: Request) -> Response:
@@ -161,7 +242,7 @@ def make_app(hosts: list[str]) -> Starlette:
 
     async def curvature(request: Request) -> Response:
         content = _parts(await asked(request), "state", "at")
-        return JSONResponse(await asyncio.get_running_loop().run_in_executor(curves, _curvature, content))
+        return JSONResponse(await curves.do(request, _curvature, content))
 
     async def export(request: Request) -> Response:
         from solvable.web import exports
@@ -170,9 +251,7 @@ def make_app(hosts: list[str]) -> Starlette:
         if kind not in exports.KINDS:
             raise Refused(404, [f"{kind}: must be one of {', '.join(exports.KINDS)}"])
         parts = _parts(await asked(request, LONGEST_EXPORT), "state", "view", "sgd")
-        taken = await run_in_threadpool(exports.Taken.read, parts)
-        async with drawing:
-            content, media = await run_in_threadpool(exports.KINDS[kind], taken)
+        content, media = await drawing.do(request, lambda: exports.KINDS[kind](exports.Taken.read(parts)))
         return Response(content, media_type=media)
 
     routes = [
@@ -185,7 +264,8 @@ def make_app(hosts: list[str]) -> Starlette:
         Route("/api/export/{kind}", answer(export), methods=["POST"]),
     ]
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False), Middleware(SameOrigin)]
-    return Starlette(routes=routes, middleware=middleware)
+    handlers: dict[Any, Any] = {HTTPException: no_such_page}
+    return Guard(Starlette(routes=routes, middleware=middleware, exception_handlers=handlers))
 
 
 def _parts(content: Any, *names: str) -> dict[str, Any]:

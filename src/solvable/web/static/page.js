@@ -2,7 +2,7 @@
 // The page holds no mathematics: it asks, draws, and remembers the state in its address.
 
 const TEXTS = ["link", "python", "toml", "command"];
-let shown = null, sgd = null, running = null, latest = 0, asking = null, addressed = [], saying = null;
+let shown = null, sgd = null, running = null, latest = 0, asking = null, addressed = [], saying = null, busy = 0;
 
 // ---- asking: the latest request wins
 
@@ -20,11 +20,15 @@ function moved() {
 }
 
 function ask() {
-  // one request at a time, then the newest: what is old by then is never asked
+  // one request at a time, then the newest: what is old by then is never asked; a busy server is asked again, for the newest
   latest++;
   asking ??= (async () => {
     try {
-      for (let done = 0; done !== latest;) { done = latest; await askOnce(done); }
+      for (let done = 0; done !== latest;) {
+        done = latest;
+        await askOnce(done);
+        if (busy) { await pause(busy); done = 0; }
+      }
     } finally { asking = null; }
   })();
   return asking;
@@ -35,7 +39,7 @@ async function askOnce(mine) {
   const found = await answered("/api/curve", asked, async answer => unpack(await answer.arrayBuffer()));
   clearTimeout(slow);
   document.body.classList.toggle("stale", !found);
-  if (!found) { say("not computed", true); return; }
+  if (!found) { say(busy ? "the server is busy; it is asked again in a moment" : "not computed", true); return; }
   shown = found;
   shown.tables = asked;
   shown.count = Math.max(1, Array.from(found.arrays.risk.values).findLastIndex(Number.isFinite) + 1);  // outputs that were reached
@@ -46,11 +50,15 @@ async function askOnce(mine) {
   document.documentElement.dataset.drawn = mine;
 }
 
+const pause = seconds => new Promise(resolve => { setTimeout(resolve, 1000 * seconds); });
+
 async function answered(address, body, read) {
-  // what the server answers; nothing, with a line that says why, where it refuses or is gone
+  // what the server answers; nothing, with a line that says why, where it refuses or is gone; `busy`: in how many seconds to ask again
+  busy = 0;
   try {
     const answer = await fetch(address, {method: "POST", body: JSON.stringify(body)});
     if (answer.ok) return await read(answer);
+    if (answer.status === 429) busy = Number(answer.headers.get("Retry-After")) || 2;
     problems((await answer.json()).problems);
   } catch {
     problems(["the server does not answer; is `solvable explore` still running?"]);
