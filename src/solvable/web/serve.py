@@ -54,6 +54,9 @@ def serve(host: str, port: int, browser: bool) -> int:
     except BaseException:
         traceback.print_exc()
         status = 1
+    from solvable.web.preparing import PREPARATION
+
+    PREPARATION.end()
     sys.stdout.flush()
     os._exit(status)  # threads may still be computing for pages that are gone
 
@@ -74,8 +77,11 @@ def _bracketed(host: str) -> str:
 
 
 def _warm_up() -> None:
-    """The first curve, while the page is being opened: it loads what is compiled."""
+    """The first curve, while the page is being opened: it loads what is compiled, and compiles what is not."""
     from solvable.web import work
+    from solvable.web.preparing import PREPARATION
     from solvable.web.presets import PRESETS
+
+    PREPARATION.begin()
 
     work.curve(work.view(PRESETS[0]["state"]))

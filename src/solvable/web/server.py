@@ -311,8 +311,12 @@ class Slots:
 async def _pieces(view: View, runs: int, seed: int, release: Callable[[], None]) -> AsyncIterator[bytes]:
     """A line of JSON for each piece. When the page goes away or cancels, the generator is closed and no further piece is begun."""
     from solvable.web import work
+    from solvable.web.preparing import PREPARATION, SGD
 
     try:
+        while SGD in PREPARATION.missing:
+            yield json.dumps({"compiling": PREPARATION.seconds}).encode() + b"\n"
+            await asyncio.sleep(0.5)
         steps = work.simulate(view, runs, seed)
         while (piece := await run_in_threadpool(next, steps, None)) is not None:
             line = {name: _finite(part) for name, part in zip(("time", "risk", "cross"), piece, strict=True)}

@@ -15,6 +15,7 @@ from solvable.macro import Macro
 from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem, Training
 from solvable.results import Ending, Trajectory, run, run_batch
+from solvable.web.preparing import CURVE, PREPARATION
 
 LINEAR, LOGARITHMIC = 181, 61  # outputs of a curve
 PIECES, PIECE_SECONDS = 40, 0.2  # of a simulation: at least so many, about so long at most
@@ -111,6 +112,8 @@ def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "theory_refusal": unknown,
         "accuracy": RTOL * (_number(found.start_risk[0]) or 0.0),
         "landscape": landscape_refusal(asked.problem),
+        "compiling": CURVE in PREPARATION.missing,
+        "cut_off": bool(found.ending[0] == Ending.INTERRUPTED),
     }
     arrays = {
         "time": found.time,

@@ -45,7 +45,14 @@ async function askOnce(mine) {
   shown.count = Math.max(1, Array.from(found.arrays.risk.values).findLastIndex(Number.isFinite) + 1);  // outputs that were reached
   problems([]);
   draw();
-  const {message, half_time, hash, success} = found.facts;
+  const {message, half_time, hash, success, compiling, cut_off} = found.facts;
+  if (compiling) {
+    say("this machine's code is being compiled, which happens once: for some seconds curves are slower", true);
+    if (cut_off) busy = 2;  // ask again: soon it will not be
+    else setTimeout(() => { asking ?? ask(); }, 3000);
+    document.documentElement.dataset.drawn = mine;
+    return;
+  }
   say(`${message}${half_time === null ? "" : ` · half the first risk at ${short(half_time)}`} · problem ${hash}`, !success);
   document.documentElement.dataset.drawn = mine;
 }
@@ -104,7 +111,7 @@ async function simulate(seed) {
   running = new AbortController();
   const mine = running, runs = Number($("runs").value);
   $("simulate").disabled = true; $("cancel").disabled = false;
-  say("SGD is being prepared (compiled, the first time)");
+  say("SGD is being prepared");
   try {
     await asking;  // it begins where the curve begins
     if (mine !== running || document.body.classList.contains("stale")) return;
@@ -134,6 +141,10 @@ async function simulate(seed) {
 }
 
 function take(piece) {
+  if ("compiling" in piece) {
+    say(`SGD is being compiled for this machine, which happens once and takes some ten seconds: ${piece.compiling} s`);
+    return;
+  }
   if (piece.problems) {
     problems(piece.problems);
     say("SGD has ended early", true);

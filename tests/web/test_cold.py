@@ -1,0 +1,78 @@
+"""The explorer on a machine that has no machine code: curves at once, SGD when it is compiled, and words meanwhile."""
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import time
+
+import httpx2 as httpx
+import pytest
+
+from solvable.web.preparing import CURVE, PREPARATION, SGD, Preparation
+from solvable.web.presets import PRESETS
+
+STATE = PRESETS[0]["state"]
+
+
+def facts_of(content: bytes) -> dict:
+    (size,) = struct.unpack("<I", content[:4])
+    return json.loads(content[4 : 4 + size])["facts"]
+
+
+def test_nothing_is_prepared_where_machine_code_is_at_hand() -> None:
+    prepared = Preparation()
+    prepared.begin()
+    assert prepared.missing == set()
+    prepared.end()
+
+
+def test_sgd_says_that_it_is_being_compiled(monkeypatch) -> None:
+    from starlette.testclient import TestClient
+
+    from solvable.web.server import make_app
+
+    monkeypatch.setattr(PREPARATION, "missing", {SGD})
+    monkeypatch.setattr(PREPARATION, "began", time.monotonic(), raising=False)
+    client = TestClient(make_app(["localhost"]), base_url="http://localhost")
+    small = {**STATE, "inputs": {"dim": 50}, "run": {"until": 1.0}}
+    lines = []
+    with client.stream("POST", "/api/simulate", json={"state": small, "runs": 1, "seed": 0}) as answer:
+        for line in answer.iter_lines():
+            lines.append(json.loads(line))
+            PREPARATION.missing.clear()
+    assert "compiling" in lines[0]
+    assert "risk" in lines[-1]
+
+
+@pytest.mark.slow
+def test_a_first_curve_comes_before_anything_is_compiled(tmp_path) -> None:
+    words = [sys.executable, "-m", "solvable.cli.main", "explore", "--port", "0", "--no-browser"]
+    settings = {**os.environ, "SOLVABLE_CACHE_DIR": str(tmp_path / "cache"), "SOLVABLE_PATIENCE": "2"}
+    server = subprocess.Popen(words, env=settings, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        found = re.search(r"http\S+", server.stdout.readline())
+        assert found
+        with httpx.Client(base_url=found[0], timeout=120) as client:
+            facts = facts_of(client.post("/api/curve", json=STATE).content)
+            assert facts["compiling"]
+            assert not list((tmp_path / "cache").glob("*/numerics.tsit5.solve-*"))
+            small = {**STATE, "inputs": {"dim": 50}, "run": {"until": 1.0}}
+            with client.stream("POST", "/api/simulate", json={"state": small, "runs": 1, "seed": 0}) as answer:
+                lines = [json.loads(line) for line in answer.iter_lines()]
+            assert "compiling" in lines[0]
+            assert "risk" in lines[-1]
+            assert not facts_of(client.post("/api/curve", json=STATE).content)["compiling"]
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def test_curves_come_first() -> None:
+    assert (CURVE, SGD) == ("limit", "SGD")
+    from solvable.cli.warming import USUAL
+
+    assert {CURVE, SGD} <= USUAL.keys()
