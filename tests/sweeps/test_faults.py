@@ -186,7 +186,8 @@ def test_a_task_that_kills_its_worker_is_marked_and_the_rest_goes_on(tmp_path: P
 
 
 def process(words: list[str], **options: Any) -> "subprocess.Popen[bytes]":
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
+    paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     return subprocess.Popen([sys.executable, *words], cwd=HERE, env=environment, start_new_session=True, **options)
 
 
