@@ -208,7 +208,7 @@ def test_too_deep_and_too_large(tmp_path, capsys) -> None:
     )
     large.write_text(text.replace("[training]", "spectrum = {beta = 1, distinct = 1000}\n[training]"))
     assert main(["run", str(large)]) == 2
-    assert "needs more memory than there is" in capsys.readouterr().err
+    assert "student.width: overlaps of 5000 students and 5000 teachers" in capsys.readouterr().err
 
 
 def test_figures_and_claims(tmp_path, capsys, monkeypatch) -> None:

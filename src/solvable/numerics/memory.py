@@ -39,7 +39,9 @@ def in_words(count: int) -> str:
 
 def counted(number: int) -> str:
     """A whole number that may have any number of digits."""
-    return str(number) if number < 10**15 else f"10^{int(math.log10(number))}"
+    if number < 10**15:
+        return str(number)
+    return f"{number:.3g}" if number < 10**300 else f"10^{int(math.log10(number))}"
 
 
 def _machine() -> int | None:

@@ -81,30 +81,11 @@ class Data:
         return None if self.like is None else self.like.dim
 
     @cached_property
-    @interruptible
     def measured(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean (dim,) and covariance (dim, dim) of the rows as they are, in one pass."""
         if self.rows is None:
             raise ValueError("data: an iterator is seen only once; measure other data and say like=...")
-        dim = int(self.rows.shape[1])
-        check_memory("data", f"the covariance of {dim} numbers in a row and its eigenvectors", 6 * FLOAT * dim**2)
-        shift = np.nan_to_num(np.asarray(self.rows[0], dtype=float))  # any point near the rows: sums then cancel less
-        total, square = np.zeros(shift.size), np.zeros((shift.size, shift.size))
-        step = max(1, CHUNK // shift.size)
-        with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are told at the end
-            for i in range(0, len(self.rows), step):
-                breathe()
-                part = np.asarray(self.rows[i : i + step], dtype=float)
-                if not np.isfinite(part).all():
-                    raise ValueError(f"data: not finite between rows {i} and {i + len(part)}")
-                part = part - shift
-                total += part.sum(axis=0)
-                square += part.T @ part
-            mean = total / len(self.rows)
-            covariance = square / len(self.rows) - np.outer(mean, mean)
-            if not np.isfinite(covariance).all() or not np.isfinite(np.trace(covariance)):
-                raise ValueError("data: numbers too large to square")
-        return shift + mean, covariance
+        return _measured(self.rows)
 
     @cached_property
     def preparation(self) -> tuple[np.ndarray | None, float]:
@@ -131,11 +112,10 @@ class Data:
         return part
 
     @cached_property
-    @interruptible
     def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
         if self.like is not None:
             return self.like._eigen
-        values, vectors = np.linalg.eigh(self.measured[1])
+        values, vectors = interruptible(np.linalg.eigh)(self.measured[1])
         return np.maximum(values[::-1], 0.0) * self.preparation[1] ** 2, vectors[:, ::-1]
 
     @property
@@ -186,6 +166,31 @@ class Data:
     def reader(self, seed: np.random.SeedSequence, dim: int | None = None) -> "Reader":
         """Rows for one run, of `dim` numbers each."""
         return Reader(self, seed, dim)
+
+
+# Not a method of Data: until Python 3.12 a thread that asks for a cached property waits for the one in whose body another is.
+@interruptible
+def _measured(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance of rows, in one pass."""
+    dim = int(rows.shape[1])
+    check_memory("data", f"the covariance of {dim} numbers in a row and its eigenvectors", 6 * FLOAT * dim**2)
+    shift = np.nan_to_num(np.asarray(rows[0], dtype=float))  # any point near the rows: sums then cancel less
+    total, square = np.zeros(dim), np.zeros((dim, dim))
+    step = max(1, CHUNK // dim)
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are told at the end
+        for i in range(0, len(rows), step):
+            breathe()
+            part = np.asarray(rows[i : i + step], dtype=float)
+            if not np.isfinite(part).all():
+                raise ValueError(f"data: not finite between rows {i} and {i + len(part)}")
+            part = part - shift
+            total += part.sum(axis=0)
+            square += part.T @ part
+        mean = total / len(rows)
+        covariance = square / len(rows) - np.outer(mean, mean)
+        if not np.isfinite(covariance).all() or not np.isfinite(np.trace(covariance)):
+            raise ValueError("data: numbers too large to square")
+    return shift + mean, covariance
 
 
 class Reader:

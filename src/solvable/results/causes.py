@@ -47,10 +47,15 @@ def speeds(trajectory: Trajectory, run: int) -> Speeds | None:
     if not (np.isfinite(Q).all() and np.isfinite(R).all() and np.isfinite(readout).all()):
         return None
     C = np.tensordot(lam, np.block([[Q, R], [R.swapaxes(-1, -2), T]]), axes=1)
-    norms = float(np.trace(Q.sum(axis=0)))
+    norms = np.trace(Q.sum(axis=0))
     with np.errstate(all="ignore"):
-        here, clean = (moments(C, one, readout) for one in (problem, problem.replace(training__label_noise=0.0)))
-        rate, spread = _rate(trajectory, run), float(problem.inputs.fractions @ lam)
+        try:
+            here, clean = (moments(C, one, readout) for one in (problem, problem.replace(training__label_noise=0.0)))
+        except np.linalg.LinAlgError:  # the moments overflow
+            return None
+        if not (np.isfinite(here.drift).all() and np.isfinite(here.noise).all()):
+            return None
+        rate, spread = np.float64(_rate(trajectory, run)), float(problem.inputs.fractions @ lam)
         noise, without = (
             rate**2 * spread * float(np.trace(one.noise)) / training.batch / norms for one in (here, clean)
         )
