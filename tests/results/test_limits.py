@@ -73,8 +73,8 @@ TOO_LARGE = {
     "critical point": (
         lambda: weights_at(LONG, sv.landscape.critical_points(LONG)[0], 0), "^inputs.dim: random directions in 1000000 dimensions",
     ),
-    "steps": (lambda: sv.Macro(max_steps=10**30), r"^max_steps: 10\^30 given, must be at most 10\^18"),
-    "steps of Empirical": (lambda: sv.Empirical(max_steps=10**30), r"^max_steps: 10\^30 given, must be at most 10\^18"),
+    "steps": (lambda: sv.Macro(max_steps=10**30), r"^max_steps: 1e\+30 given, must be at most 10\^18"),
+    "steps of Empirical": (lambda: sv.Empirical(max_steps=10**30), r"^max_steps: 1e\+30 given, must be at most 10\^18"),
 }  # fmt: skip
 
 

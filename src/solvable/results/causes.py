@@ -61,7 +61,8 @@ def speeds(trajectory: Trajectory, run: int) -> Speeds | None:
         )
         p = problem.student.width
         drift = 2 * rate * float(lam.max()) * float(np.abs(np.linalg.eigvals(here.drift[:, :p])).max(initial=0.0))
-    found = Speeds(drift, noise, 1 - without / noise if noise > 0 else 0.0, 2 * rate * training.weight_decay)
+        share = 1 - without / noise if noise > 0 else 0.0
+        found = Speeds(drift, noise, share, 2 * rate * training.weight_decay)
     return found if np.isfinite(found).all() else None
 
 
