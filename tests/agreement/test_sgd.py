@@ -92,9 +92,9 @@ CASES = {
         {"learning_rate": sv.Schedule(times=(0, 1.5), rates=(0.6, 0.2)), "label_noise": 0.5, "loss_factor": 0.5},
         {"noise": NO_NOISE, "steps": {"training__learning_rate": 0.6}},
     ),
-    "linear, 4 blocks, batch, decay": case(
-        "linear", (2, 1), ("unit", "unit"), {"learning_rate": 0.5, "batch": 4, "weight_decay": 0.2},
-        {"batch": OTHER_BATCH, "decay": NO_DECAY},
+    "linear, 4 blocks, batch, decay, noise": case(
+        "linear", (2, 1), ("unit", "unit"), {"learning_rate": 0.5, "batch": 4, "weight_decay": 0.2, "label_noise": 0.5},
+        {"batch": OTHER_BATCH, "decay": NO_DECAY, "noise": NO_NOISE},
         spectrum=FOUR, dim=400, times=(1.0, 3.0),
     ),
     "linear, 16 blocks, trained readout, ramp": case(

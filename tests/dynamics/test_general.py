@@ -268,7 +268,7 @@ def test_the_error_of_overlaps_is_drawn() -> None:
         (problem("relu", "relu", 2, 2, dim=400, noise=0.0), 0.8, 6.0),
         (
             problem(
-                sv.Hermite(coefficients=(0, 0.3, 0, 0.3)), "linear", 1, 3, dim=400, target="product", readout="unit"
+                sv.Hermite(coefficients=(0, 0.3, 0, 0.2)), "linear", 1, 3, dim=400, target="product", readout="unit"
             ),
             0.1,
             3.0,
@@ -278,9 +278,10 @@ def test_the_error_of_overlaps_is_drawn() -> None:
     ids=["tanh student, erf teacher", "relu pair", "product of three", "log-cosh"],
 )
 def test_curves_equal_full_weight_sgd(one, rate, end) -> None:
-    """Mean overlaps of 60 runs at dim 400 within 5.5 standard errors + 3/dim; small_rate fails the same comparison."""
+    """Mean overlaps of 60 runs or more at dim 400 within 5.5 standard errors + 3/dim; small_rate fails the same comparison."""
     one = one.replace(training__learning_rate=rate)
-    dim, p, runs = one.inputs.dim, one.student.width, 60
+    dim, p = one.inputs.dim, one.student.width
+    runs = 60 if p > 1 else 300  # one student of a product learns little, with much noise
     random = np.random.default_rng(seed(0))
     B = np.linalg.qr(random.standard_normal((dim, one.teacher.width)))[0].T * np.sqrt(dim)
     W0 = 0.5 * random.standard_normal((p, dim)) + 0.6 * B[np.arange(p) % len(B)]

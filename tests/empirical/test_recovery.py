@@ -247,29 +247,31 @@ def test_full_rank_by_flow() -> None:
 
 @pytest.mark.statistical
 def test_tail_of_the_flow_on_samples() -> None:
-    """E_n t^2 and E t^2 against the flow to t = 10^6, and the population's constants from many samples."""
+    """E_n t^2 and E t^2 against the flow, and the population's constants from many samples. What is slowest comes near as 1/log t
+    does: within a few percent at t = 10^8, and nearer than at 10^4."""
     X, W = random_data(5, 25, 1, seed(3))
     W = W / np.linalg.norm(W)
     tail = sv.empirical.tail(X, W)
     problem = PAPER.problem(m=5, m_star=1, d=5)
-    weights = sv.Weights(5 * np.eye(5), np.sqrt(5) * W)
-    run = sv.run(problem, weights, sv.Empirical(data=sv.Data(X, prepare=False)), times=[1e6])
-    assert np.isclose(run.training_loss[0, 0] * 1e12, tail.training, rtol=0.02)
-    assert np.isclose(run.population_loss[0, 0] * 1e12, tail.population, rtol=0.02)
-    assert np.abs(1e6 * (run.matrix[0, 0] - W.T @ W) - tail.matrix).max() < 0.05 * np.abs(tail.matrix).max()
+    weights, times = sv.Weights(5 * np.eye(5), np.sqrt(5) * W), np.array([1e4, 1e8])
+    run = sv.run(problem, weights, sv.Empirical(data=sv.Data(X, prepare=False), rtol=1e-8), times=times)
+    for losses, stated in [(run.training_loss[0], tail.training), (run.population_loss[0], tail.population)]:
+        early, late = np.abs(losses * times**2 / stated - 1)
+        assert late < 0.1
+        assert late < 0.7 * early
+    assert np.abs(1e8 * (run.matrix[0, 1] - W.T @ W) - tail.matrix).max() < 0.1 * np.abs(tail.matrix).max()
     many = sv.empirical.tail(random_data(5, 200_000, 1, seed(4))[0], W)
     limit = sv.theory.flow_tail(problem).value
     assert np.isclose(many.training, limit, rtol=0.03)
     assert np.isclose(many.population, limit, rtol=0.03)
-    few = X[: sv.empirical.fewest_samples(X, W) + 1]  # fewer than there are symmetric matrices
-    assert len(few) < 15
+    few = X[:14]  # fewer than there are symmetric matrices
     tail = sv.empirical.tail(few, W)
     run = sv.run(problem, weights, sv.Empirical(data=sv.Data(few, prepare=False)), times=[1e8])
-    assert np.isclose(run.training_loss[0, 0] * 1e16, tail.training, rtol=0.03)
+    assert np.isclose(run.training_loss[0, 0] * 1e16, tail.training, rtol=0.1)
     with pytest.raises(ValueError, match="full rank"):
         sv.empirical.tail(X, np.eye(5))
     with pytest.raises(ValueError, match="do not determine"):
-        sv.empirical.tail(X[:6], W)
+        sv.empirical.tail(X[:5], W)
 
 
 def test_late_rate_of_the_flow_on_samples() -> None:

@@ -89,9 +89,9 @@ def test_weights_in_the_coordinates_of_the_data():
 
 @pytest.mark.statistical
 def test_the_risk_is_that_of_the_rows():
-    """Rows with heavy tails: the risk is the mean squared error on them, far from that of Gaussian inputs with their covariance."""
+    """Rows of two sizes: the risk is the mean squared error on them, far from that of Gaussian inputs with their covariance."""
     random = np.random.default_rng(seed(0))
-    rows = random.standard_normal((6000, DIM)) * random.standard_t(2.2, (6000, 1))
+    rows = random.standard_normal((6000, DIM)) * random.choice([0.5, 3.0], (6000, 1), p=[0.9, 0.1])
     data = sv.Data(rows, order="drawn")
     problem = problem_for(
         data, teacher__activation="quadratic", student__activation="quadratic", training__learning_rate=1e-4
@@ -103,7 +103,7 @@ def test_the_risk_is_that_of_the_rows():
     X = data.prepared(rows)
     z = X @ np.vstack([start.student, start.teacher]).T / np.sqrt(DIM)
     truth = np.mean((z[:, 2] ** 2 - 0.5 * (z[:, 0] ** 2 + z[:, 1] ** 2)) ** 2)
-    assert abs(micro.risk[0, 0] - truth) < 4 * micro.risk_error[0, 0]
+    assert abs(micro.risk[0, 0] - truth) < 5 * micro.risk_error[0, 0]
     assert micro.start_risk[0] == micro.risk[0, 0]
     gaussian = sv.run(problem, start, sv.Macro(), times=[0]).risk[0, 0]
     assert abs(gaussian - truth) > 0.5 * truth

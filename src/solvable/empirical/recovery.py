@@ -141,10 +141,10 @@ def recovered_by_flow(rows: Any, teacher: Any, until: float = 1e6) -> bool:
     """Whether gradient flow from A(0) = 1 comes to the teacher. Samples that see every symmetric matrix determine it by linear
     equations and need no flow.
 
-    It has come where its population loss is negligible, or falls at least tenfold over the last decade of time (as 1/t^2 in the
-    end). It has found other students where the training loss vanished before: for a teacher of rank below dim that happens only
-    away from it. Where neither is seen at t = `until`, because the samples are badly conditioned, the flow goes on, up to
-    10^4 times as long; what has not come by then counts as not found.
+    It has come where its population loss is negligible, or falls at least tenfold over the last decade of time, and the training
+    loss falls as a power does (both as 1/t^2 in the end). It has found other students where the training loss vanished: for a
+    teacher of rank below dim it falls exponentially only away from it. Where neither is seen at t = `until`, as samples are badly
+    conditioned, the flow goes on, up to 10^4 times as long; what has not come by then counts as not found.
     """
     X, W = check_rows(rows, teacher)
     A, dim = W.T @ W / len(W), X.shape[1]
@@ -157,9 +157,11 @@ def recovered_by_flow(rows: Any, teacher: Any, until: float = 1e6) -> bool:
         breathe()  # the flow may have been told to stop
         if found.ending != FINISHED:
             raise ArithmeticError(f"recovered_by_flow: {Ending(found.ending).text}")
-        (early, late), vanished = found.population, found.training[-1] <= 1e-20 * first
-        near = late < 1e-10 * first
-        if vanished or near or (late < 0.1 * early and not full):
-            return bool(near if full else not vanished)
+        (early, late), (before, after) = found.population, found.training
+        near, vanished = late < 1e-10 * first, after <= 1e-20 * first
+        if full and (near or vanished):
+            return bool(near)
+        if not full and (vanished or (after > 1e-3 * before and (near or late < 0.1 * early))):
+            return not vanished
         factor, now = found.last, end
     return False
