@@ -23,9 +23,12 @@ def problem_of(p, q, dim):
     return sv.convention("bocchi2026").problem(p=p, p_star=q, eta=RATE).replace(inputs__dim=dim)
 
 
-def reduced(p, q, dim, steps):
-    """Eight runs, one core."""
+def reduced(p, q, dim, steps, pieces=1):
+    """Eight runs, one core; the rate in so many pieces."""
     problem = problem_of(p, q, dim)
+    if pieces > 1:
+        times, rates = np.linspace(0, steps / dim, pieces, endpoint=False), RATE * (1 + np.arange(pieces) % 2 / 10)
+        problem = problem.replace(training__learning_rate=sv.Schedule(times=tuple(times), rates=tuple(rates)))
     start, level = sv.start(problem, seed=0), sv.Micro(runs=8, form="reduced", threads=1)
     return lambda: sv.run(problem, start, level, times=[steps], clock="steps"), 8 * steps
 
@@ -149,6 +152,11 @@ if __name__ == "__main__":
         "any dim",
         {f"dim 10^{n}": reduced(6, 3, 10**n, 100_000) for n in (3, 4, 6, 9)},
         "dim 10^3",
+    )
+    measure(
+        "schedules, six students, three teachers, dim 10^4",
+        {f"{pieces} pieces": reduced(6, 3, 10**4, 100_000, pieces) for pieces in (1, 600)},
+        "1 pieces",
     )
     measure(
         "any width, three teachers, dim 10^4",

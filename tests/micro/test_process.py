@@ -218,3 +218,21 @@ def test_dimensions_that_no_vector_has(dim):
     expected, error = 4000 * 0.02 * drift, moved.std(axis=0, ddof=1) / 8
     assert (np.abs(moved.mean(axis=0) - expected) < 5.5 * error).all()
     assert (np.abs(expected) > 5 * error).any()
+
+
+def test_rates_are_set_when_they_change_and_only_then(quadratic) -> None:
+    """Between the steps that `set_rates` names the rates of no lane change, and at them they are those of the schedules."""
+    small = quadratic.replace(inputs__dim=10)
+    pieces = sv.Schedule(times=tuple(np.arange(40) / 4), rates=tuple(0.1 + 0.01 * (np.arange(40) % 7)))
+    late = sv.Schedule(times=(0.0, 7.03), rates=(0.2, 0.05))
+    ramp = sv.Schedule(times=(0.0, 3.0, 6.0), rates=(0.2, 0.1, 0.1), shape="linear")
+    for schedules in ([pieces, late], [late], [ramp, pieces], [0.3]):
+        problems = [small.replace(training__learning_rate=one) for one in schedules]
+        form, tables = layout.layout(problems[0]), layout.rate_tables(problems)
+        work, due, calls = np.zeros(form.work * WIDTH), 0.0, 0
+        for step in [*range(120), 3, 4]:  # also back
+            if step >= due or step < 10:
+                due, calls = process.set_rates(form.ints, form.floats, tables, float(step), work), calls + 1
+            found = work[form.ints[layout.RATE] * WIDTH :][: len(problems)]
+            assert found == pytest.approx([float(one.training.schedule(step / 10)) / 10 for one in problems], abs=1e-15)
+        assert calls <= 12 + {1: 2, 2: 120}[len(schedules)]

@@ -16,9 +16,9 @@ from solvable.problems.networks import Network
 
 # positions in `ints`: sizes and switches, then slots of the state and of the workspace, then positions in `floats`
 (
-    STUDENTS, TEACHERS, BLOCKS, UNIT, TEACHER_UNIT, PRODUCT, LOG_COSH, SPHERE, TRAIN_READOUT, BATCH, NOISY, VARYING,
+    STUDENTS, TEACHERS, BLOCKS, UNIT, TEACHER_UNIT, PRODUCT, LOG_COSH, SPHERE, TRAIN_READOUT, BATCH, NOISY,
     READOUT,
-    NORMALS, FIELDS, TEACHER_FIELDS, AMPLITUDES, PUSHES, COLUMN, RATE, READOUT_RATE, OUTSIDES,
+    NORMALS, FIELDS, TEACHER_FIELDS, AMPLITUDES, PUSHES, COLUMN, RATE, READOUT_RATE, SEGMENTS, OUTSIDES,
     SUMS, PUSH_SUMS, FACTOR, TRIANGLE, WIDE,
     ROOTS, TEACHER_READOUT, POLYNOMIAL, DEGREE, TEACHER_POLYNOMIAL, TEACHER_DEGREE,
     TABLE,
@@ -73,13 +73,13 @@ def layout(problem: Problem) -> Layout:
     ints[: READOUT + 1] = (
         p, q, len(blocks), _unit(problem.student), _unit(problem.teacher),
         problem.teacher.target == "product", training.loss == "log-cosh", problem.student.norm == "sphere",
-        training.train_readout, training.batch, training.label_noise > 0, False, state,
+        training.train_readout, training.batch, training.label_noise > 0, state,
     )  # fmt: skip
     ints[NORMALS] = normals
     at = normals
     for position, size in [
         (FIELDS, p), (TEACHER_FIELDS, q), (AMPLITUDES, p), (PUSHES, p), (COLUMN, p), (RATE, 1), (READOUT_RATE, 1),
-        (OUTSIDES, len(blocks)),
+        (SEGMENTS, 2), (OUTSIDES, len(blocks)),
     ]:  # fmt: skip
         ints[position] = at
         at += size

@@ -16,16 +16,26 @@ GOING, PASSED, LOST = 0, 1, 2  # what has become of a run
 
 @compiled(strict=True)
 def set_rates(ints, floats, tables, step, work):
-    """Rates of a step over dim, for each lane."""
-    time = step / floats[lay.DIM]
+    """Rates of a step over dim, for each lane; return the first step at which they may be others. Every lane remembers in which
+    segment of its schedules it is."""
+    time, due, last = step / floats[lay.DIM], np.inf, tables.shape[2] - 1
     for which in range(2):
         slot = (ints[lay.RATE] if which == 0 else ints[lay.READOUT_RATE]) * WIDTH
+        segment = (ints[lay.SEGMENTS] + which) * WIDTH
         for lane in range(WIDTH):
-            i = tables.shape[2] - 1
-            while i > 0 and tables[which, lane, i, 0] > time:
-                i -= 1
+            i = int(work[segment + lane])
+            if tables[which, lane, i, 0] > time:
+                i = 0
+            while i < last and tables[which, lane, i + 1, 0] <= time:
+                i += 1
+            work[segment + lane] = i
             begin, rate, slope = tables[which, lane, i]
             work[slot + lane] = (rate + slope * (time - begin)) / floats[lay.DIM]
+            if slope != 0.0:
+                due = step + 1.0
+            elif i < last:
+                due = min(due, max(step + 1.0, np.floor(tables[which, lane, i + 1, 0] * floats[lay.DIM])))
+    return due
 
 
 @compiled(strict=True)
@@ -110,9 +120,10 @@ def follow(
 ):  # fmt: skip
     """Take the steps begin..end, with a look at every multiple of `stride`; return the step it came to, an earlier one if no
     run goes on."""
+    due = float(begin)
     for step in range(begin, end):
-        if step == begin or ints[lay.VARYING]:
-            set_rates(ints, floats, tables, float(step), work)
+        if step >= due:
+            due = set_rates(ints, floats, tables, float(step), work)
         if ints[lay.BATCH] == 1:
             draw(ints, stream, work)
             fields(ints, floats, state, work)

@@ -38,7 +38,6 @@ class Group:
         self.stream = streams(seeds)
         self.work = slots(self.layout.work)
         self.tables = layout.rate_tables([lane.problem for lane in lanes])
-        self.layout.ints[layout.VARYING] = self.tables.shape[2] > 1
         self.follow: Callable[..., int] = process.follow
         if layout.is_own(problem):
             self.follow = in_python(process.follow, amplitudes=own_amplitudes(problem))
