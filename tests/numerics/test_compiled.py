@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
-from solvable.cli.warming import SELDOM, USUAL
+from solvable.descriptions.warming import SELDOM, USUAL
 from solvable.gaussian import pairs
 from solvable.numerics import interpreting, kernels_on_disk
 from solvable.numerics.compiled import compiled

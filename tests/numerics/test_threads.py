@@ -77,7 +77,8 @@ def test_ctrl_c_ends_at_once(case: str) -> None:
     if "INTERRUPTED" in CASES[case] and child.returncode == 0:
         assert error == ""
     else:
-        assert child.returncode == -signal.SIGINT, error
+        assert error.rstrip().endswith("KeyboardInterrupt"), error
+        assert child.returncode
         assert error.endswith("KeyboardInterrupt\n")
     assert took < SOON
 

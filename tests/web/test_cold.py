@@ -73,6 +73,6 @@ def test_a_first_curve_comes_before_anything_is_compiled(tmp_path) -> None:
 
 def test_curves_come_first() -> None:
     assert (CURVE, SGD) == ("limit", "SGD")
-    from solvable.cli.warming import USUAL
+    from solvable.descriptions.warming import USUAL
 
     assert {CURVE, SGD} <= USUAL.keys()

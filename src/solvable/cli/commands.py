@@ -273,7 +273,7 @@ def explore(options: Namespace) -> int:
 
 
 def warm_up(options: Namespace) -> int:
-    from solvable.cli.warming import warm_up as compile_beforehand
+    from solvable.descriptions.warming import warm_up as compile_beforehand
     from solvable.numerics.kernels_on_disk import cache_directory
 
     compile_beforehand(options.all, lambda name, seconds: print(f"{name}: {seconds:.0f} s", flush=True))

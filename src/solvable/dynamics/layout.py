@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from solvable.gaussian.tables import tabulate
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.overlaps import Overlaps, gram_factor
 from solvable.problems import Hermite, Problem, Target
@@ -20,7 +21,7 @@ from solvable.problems.networks import Network
     READOUT,
     NORMALS, FIELDS, TEACHER_FIELDS, AMPLITUDES, PUSHES, COLUMN, RATE, READOUT_RATE, SEGMENTS, OUTSIDES,
     SUMS, PUSH_SUMS, FACTOR, TRIANGLE, WIDE,
-    ROOTS, TEACHER_READOUT, POLYNOMIAL, DEGREE, TEACHER_POLYNOMIAL, TEACHER_DEGREE,
+    ROOTS, TEACHER_READOUT, NUMBERS, DEGREE, TEACHER_NUMBERS, TEACHER_DEGREE,
     TABLE,
 ) = range(34)  # fmt: skip
 # in the table of blocks, for each: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of
@@ -30,7 +31,7 @@ ROW = 7
 # positions in `floats`
 LOSS_FACTOR, LABEL_NOISE, DECAY, DIM = range(4)
 UNITS = {"linear": 0, "quadratic": 1, "erf": 2, "relu": 3, "tanh": 4}
-POLYNOMIAL_UNIT, OWN_UNIT = 5, -1
+POLYNOMIAL_UNIT, TABULATED_UNIT, OWN_UNIT = 5, 6, -1
 
 
 class Layout(NamedTuple):
@@ -95,10 +96,10 @@ def layout(problem: Problem) -> Layout:
     sections = {
         ROOTS: np.sqrt(problem.inputs.eigenvalues),
         TEACHER_READOUT: problem.teacher.readout_values,
-        POLYNOMIAL: _polynomial(problem.student),
-        TEACHER_POLYNOMIAL: _polynomial(problem.teacher),
+        NUMBERS: _numbers(problem.student),
+        TEACHER_NUMBERS: _numbers(problem.teacher),
     }
-    ints[DEGREE], ints[TEACHER_DEGREE] = sections[POLYNOMIAL].size - 1, sections[TEACHER_POLYNOMIAL].size - 1
+    ints[DEGREE], ints[TEACHER_DEGREE] = sections[NUMBERS].size - 1, sections[TEACHER_NUMBERS].size - 1
     place = head.size
     for position, values in sections.items():
         ints[position] = place
@@ -108,18 +109,25 @@ def layout(problem: Problem) -> Layout:
 
 
 def is_own(problem: Problem) -> bool:
-    """Whether functions of the user's own decide what is learned, which compiled code cannot call."""
+    """Whether functions of the user's own decide what is learned that compiled code cannot call: targets, and units that no table
+    holds."""
     return OWN_UNIT in (_unit(problem.student), _unit(problem.teacher)) or isinstance(problem.teacher.target, Target)
 
 
 def _unit(network: Network) -> int:
     if isinstance(network.activation, Hermite):
         return POLYNOMIAL_UNIT
-    return UNITS[network.activation] if isinstance(network.activation, str) else OWN_UNIT
+    if isinstance(network.activation, str):
+        return UNITS[network.activation]
+    return OWN_UNIT if tabulate(network.unit) is None else TABULATED_UNIT
 
 
-def _polynomial(network: Network) -> np.ndarray:
-    """Coefficients in powers of the field."""
+def _numbers(network: Network) -> np.ndarray:
+    """What a unit is made of: coefficients in powers of the field, or a table."""
+    if _unit(network) == TABULATED_UNIT:
+        table = tabulate(network.unit)
+        assert table is not None
+        return table
     coefficients = network.hermite_coefficients
     return np.zeros(1) if coefficients is None else np.polynomial.hermite_e.herme2poly(coefficients)
 

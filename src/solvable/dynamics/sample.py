@@ -8,8 +8,9 @@ values are eight lanes wide.
 import math
 
 from solvable.dynamics import layout as lay
+from solvable.gaussian.tables import evaluate
 from solvable.numerics.compiled import compiled
-from solvable.numerics.lanes import WIDTH, fill, fma, get, load, put, store, where_above
+from solvable.numerics.lanes import WIDTH, as_words, fill, fma, get, load, put, store, where_above
 from solvable.numerics.random import chi, normals
 
 LINEAR, QUADRATIC, ERF, RELU = (lay.UNITS[name] for name in ("linear", "quadratic", "erf", "relu"))
@@ -65,15 +66,28 @@ def _polynomial(floats, at, degree, x):
     return value, slope
 
 
+@compiled(strict=True)
+def _tabulated(floats, at, x):
+    """Value and slope from a table."""
+    value, slope = x, x
+    bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
+    for lane in range(WIDTH):
+        there, bend = evaluate(floats, at, get(x, lane), get(bits, lane))
+        value, slope = put(value, lane, there), put(slope, lane, bend)
+    return value, slope
+
+
 @compiled(strict=True, inline=True)
 def unit(kind, floats, at, degree, x):
-    """Value and slope of an activation."""
+    """Value and slope of an activation, whose numbers (a polynomial, a table) begin at `floats[at]`."""
     if kind == QUADRATIC:
         return x * x, 2.0 * x
     if kind == LINEAR:
         return x, fill(1.0)
     if kind == RELU:
         return where_above(x, fill(0.0), x, fill(0.0)), where_above(x, fill(0.0), fill(1.0), fill(0.0))
+    if kind == lay.TABULATED_UNIT:
+        return _tabulated(floats, at, x)
     if kind == lay.POLYNOMIAL_UNIT:
         return _polynomial(floats, at, degree, x)
     value, slope = x, x
@@ -98,15 +112,13 @@ def amplitudes(ints, floats, state, work):
         if ints[lay.PRODUCT]:
             label = label * field
         else:
-            value, _ = unit(
-                ints[lay.TEACHER_UNIT], floats, ints[lay.TEACHER_POLYNOMIAL], ints[lay.TEACHER_DEGREE], field
-            )
+            value, _ = unit(ints[lay.TEACHER_UNIT], floats, ints[lay.TEACHER_NUMBERS], ints[lay.TEACHER_DEGREE], field)
             label = fma(fill(floats[ints[lay.TEACHER_READOUT] + m]), value, label)
     if ints[lay.NOISY]:
         label = fma(fill(floats[lay.LABEL_NOISE]), load(work, ints[lay.NORMALS] - 1), label)
     for k in range(p):
         value, slope = unit(
-            ints[lay.UNIT], floats, ints[lay.POLYNOMIAL], ints[lay.DEGREE], load(work, ints[lay.FIELDS] + k)
+            ints[lay.UNIT], floats, ints[lay.NUMBERS], ints[lay.DEGREE], load(work, ints[lay.FIELDS] + k)
         )
         store(work, ints[lay.AMPLITUDES] + k, slope)
         store(work, ints[lay.PUSHES] + k, value)

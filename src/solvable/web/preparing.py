@@ -4,7 +4,7 @@ import subprocess
 import threading
 import time
 
-from solvable.cli import warming
+from solvable.descriptions import warming
 from solvable.numerics.interpreting import PATIENCE
 
 CURVE, SGD = "limit", "SGD"

@@ -41,7 +41,7 @@ SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
 
 def start(name: str) -> subprocess.Popen:
     """Compile one kind in a process of its own."""
-    command = f"from solvable.cli.warming import *; [follow(*run) for run in (USUAL | SELDOM)[{name!r}]]"
+    command = f"from solvable.descriptions.warming import *; [follow(*run) for run in (USUAL | SELDOM)[{name!r}]]"
     return subprocess.Popen(
         [sys.executable, "-c", command],
         env={**os.environ, "SOLVABLE_PATIENCE": "0"},
