@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo docs explore test test-browser test-seeds test-slow lint warm-up wheel bench reproduce lock clean help
+.PHONY: setup demo docs explore test test-browser test-mutations test-seeds test-slow lint warm-up wheel bench reproduce lock clean help
 
 help:
 	@echo "make demo       draw a figure of bocchi2026 into figures/ and print its verdicts"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-browser  the page, in Chromium (apt-get install chromium)"
 	@echo "make test-slow  the long tests"
 	@echo "make test-seeds the statistical tests at ten seeds (an hour)"
+	@echo "make test-mutations  mistakes that the tests must notice (a quarter of an hour)"
 	@echo "make explore    open the explorer"
 	@echo "make bench      ratios against the alternatives"
 	@echo "make docs       the documentation site, offline, into docs/_build/html"
@@ -58,6 +59,10 @@ test-slow: setup
 test-seeds: setup
 	@for seed in 0 1 2 3 4 5 6 7 8 9; do echo "SOLVABLE_TEST_SEED=$$seed"; \
 	SOLVABLE_TEST_SEED=$$seed OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m statistical || exit 1; done
+
+# makes each mistake of tests/mutation/mutations.py in a copy of the sources and runs the tests that must fail then
+test-mutations: warm-up
+	$(BIN)/python tests/mutation/run.py
 
 docs/_figures/.drawn: | setup
 	$(BIN)/solvable reproduce --quick --output docs/_figures

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import solvable as sv
 from solvable.cli.main import main
 from solvable.papers import registry
+from solvable.papers.claims import judge
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROBLEM = """
@@ -224,6 +226,30 @@ def test_figures_and_claims(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setattr(registry, "available", lambda paper=None: ["bocchi2026/3"])  # all of them are drawn elsewhere
     assert main(["claims", "bocchi2026"]) == 0
     assert "corrected" in capsys.readouterr().out
+
+
+def test_a_claim_that_fails_is_exit_code_1(capsys, monkeypatch) -> None:
+    facts = {"expected": 1.0, "tolerance": 0.1, "evidence": "here"}
+    for found, code in [(1.0, 0), (2.0, 1)]:
+        verdict = judge("bocchi2026/3", "one is one", found=found, **facts)
+        one = SimpleNamespace(compute=lambda quick: None, claims=lambda data, verdict=verdict: [verdict])
+        monkeypatch.setattr(registry, "available", lambda paper=None: ["bocchi2026/3"])
+        monkeypatch.setattr(registry, "get", lambda key, one=one: one)
+        assert main(["claims", "bocchi2026", "--json"]) == code
+        assert json.loads(capsys.readouterr().out)[0]["verdict"] == ("fails" if code else "holds")
+
+
+def test_a_sweep_with_failed_points_is_exit_code_1(tmp_path, capsys) -> None:
+    """Four dimensions are too few for Meso."""
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(
+        PROBLEM.replace("until = 100", "until = 1") + '[level]\nname = "meso"\n[vary]\n"inputs.dim" = [4, 100]\n'
+    )
+    words = ["sweep", str(sweep), "--store", str(tmp_path / "store"), "--workers", "0"]
+    assert main(words) == 1
+    assert "1 failed" in capsys.readouterr().out
+    sweep.write_text(sweep.read_text().replace("[4, 100]", "[100]"))
+    assert main(words) == 0
 
 
 @pytest.mark.parametrize(

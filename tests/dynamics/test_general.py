@@ -119,6 +119,26 @@ def test_the_reported_error_includes_that_of_the_integration() -> None:
         assert true < 10 * rtol
 
 
+def test_the_reported_error_is_that_of_the_nodes() -> None:
+    """erf as a function of one's own, its noise from few nodes: over seven choices of them the true errors of risk and overlaps
+    are, in the median, at least a thirtieth and at most one and a quarter of those reported."""
+    own = sv.Activation("my erf", UNITS["erf"].function, UNITS["erf"].derivative)
+    one, two = problem(own, own, 2, 2), problem("erf", "erf", 2, 2)
+    start = sv.start(two, student_overlap=np.eye(2), cross_overlap=[[0.3, 0.1], [0.0, 0.2]])
+    times = [0.25, 0.5, 0.75, 1.0]
+    exact = sv.run(two, start, sv.Macro(), times=times)
+    ratios = []
+    for number in range(7):
+        found = sv.run(one, start, sv.Macro(nodes=128, node_seed=2 * number), times=times)
+        risk = np.abs(found.risk - exact.risk)[0, -1] / found.risk_error[0, -1]
+        pairs = (found.student_overlap, exact.student_overlap), (found.cross_overlap, exact.cross_overlap)
+        overlaps = max(np.abs(a - b)[0, -1].max() for a, b in pairs) / found.overlap_error[0, -1]
+        ratios.append((risk, overlaps))
+    middle = np.median(ratios, axis=0)
+    assert (middle > 1 / 30).all()
+    assert (middle < 1.25).all()
+
+
 def test_large_overlaps_of_own_units() -> None:
     """Overlaps of some hundreds, where a Gauss-Hermite rule would see no slope at all."""
     own = sv.Activation("my erf", UNITS["erf"].function, UNITS["erf"].derivative)

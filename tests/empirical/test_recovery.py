@@ -1,5 +1,7 @@
 """Whether samples determine a teacher: certificates, thresholds, and the flow as a second opinion."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -137,6 +139,24 @@ def test_verify_is_not_fooled() -> None:
     rows = random_data(5, 14, 1, 3)[0]
     sure, unsure = (sv.empirical.decide(rows, teacher).margin for teacher in (plane, close))
     assert unsure < 1e-6 * sure
+
+
+def test_a_certificate_within_rounding_decides_nothing() -> None:
+    """One teacher in two dimensions. Two samples never determine it: (n1.x)(n2.x), with n1 and n2 normal to them, vanishes on both,
+    and its part outside the teacher is the product of their parts along it. Three samples always do, unless two are the same.
+    Near these borders, down to some thousand times rounding, what is said is true or nothing."""
+    teacher = [[1.0, 0.0]]
+    assert not sv.empirical.decide([[1e-3, 1.0], [1.0, 1.0]], teacher).unique
+    assert sv.empirical.decide([[0.3, 1.0], [0.3, 1.001], [1.0, 1.0]], teacher).unique
+    for tiny in 10.0 ** -np.arange(4.0, 13.0):
+        for rows, truth in [
+            (np.array([[tiny, 1.0], [1.0, 1.0]]), False),
+            (np.array([[0.3, 1.0], [0.3, 1.0 + tiny], [1.0, 1.0]]), True),
+        ]:
+            with contextlib.suppress(ArithmeticError) if tiny < 1e-9 else contextlib.nullcontext():
+                assert sv.empirical.decide(rows, teacher).unique == truth
+    with pytest.raises(ArithmeticError, match="within rounding"):
+        sv.empirical.decide([[1e-12, 1.0], [1.0, 1.0]], teacher)
 
 
 def test_interrupted_recovery_gives_no_result(monkeypatch) -> None:

@@ -6,7 +6,9 @@ import pytest
 import solvable as sv
 from comparing import joint_chance, scores
 from seeds import seed
-from solvable.meso import leap
+from solvable.dynamics.packing import FRACTIONS
+from solvable.meso import leap, level
+from solvable.results import Lane
 
 
 def quadratic_of(p, q, dim, rate, **changes):
@@ -129,6 +131,15 @@ def test_kicks_have_the_exact_covariance(p, q, norm) -> None:
     moving = np.diag(exact) > 1e-12 * exact.max()
     scores = (products.mean(axis=0) - exact)[np.ix_(moving, moving)] / error[np.ix_(moving, moving)]
     assert np.abs(scores).max() < 5.5
+
+
+def test_noise_within_the_frames_counts_once() -> None:
+    """It comes with the kicks: the equations between them add that of the dimensions that no unit spans. (What is counted twice is
+    of the order 1/dim, as is the error of the splitting, so means of paths hardly tell.)"""
+    problem, _ = CASES["two blocks, erf"]
+    packed = level._packed(Lane(problem, sv.start(problem, seed=1)))
+    fractions = packed.floats[packed.ints[FRACTIONS] :][:2]
+    assert fractions == pytest.approx([(1000 - 3) / 3000, (2000 - 3) / 3000], rel=1e-12)  # two students and a teacher
 
 
 def test_the_mean_is_that_of_the_equations() -> None:

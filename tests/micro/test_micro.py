@@ -85,6 +85,17 @@ def test_a_run_diverges_where_it_does_alone():
     assert np.array_equal(beside.select(start=0).end_alpha, alone.end_alpha)
 
 
+@pytest.mark.parametrize("level", [sv.Micro(seed=1), sv.Micro(seed=1, form="full"), sv.Meso(seed=1)], ids=str)
+def test_runs_from_different_starts_draw_different_numbers(level):
+    """Starts that differ in the ninth digit are followed alike up to that digit, but for the noise, which is another one."""
+    start = start_of(ERF)
+    other = sv.Overlaps(
+        start.block_student_overlap, (1 - 1e-9) * start.block_cross_overlap, start.block_teacher_overlap, start.readout
+    )
+    here, there = (sv.run(ERF, one, level, times=[1.0]).student_overlap for one in (start, other))
+    assert np.abs(here - there).max() > 1e-5
+
+
 def test_seeds_may_be_sequences():
     start, sequence = start_of(ERF), np.random.SeedSequence(4)
     assert same(
@@ -97,9 +108,10 @@ def test_seeds_may_be_sequences():
 
 
 def test_outputs_are_at_whole_steps():
-    micro = sv.run(ERF, start_of(ERF), sv.Micro(), times=[0, 0.0049, 0.0051, 0.012, 1])
-    assert (micro.alpha * 200).tolist() == [0, 1, 2, 200]
-    assert micro.risk.shape == (1, 4)
+    """The nearest ones: 0.98 and 1.02 are one, 2.4 is two and 3.6 is four."""
+    micro = sv.run(ERF, start_of(ERF), sv.Micro(), times=[0, 0.0049, 0.0051, 0.012, 0.018, 1])
+    assert (micro.alpha * 200).tolist() == [0, 1, 2, 4, 200]
+    assert micro.risk.shape == (1, 5)
     assert micro.risk[0, 0] == pytest.approx(sv.run(ERF, start_of(ERF), sv.Macro(), times=[0]).risk[0, 0], rel=1e-12)
     assert micro.nfev.tolist() == [200]
 

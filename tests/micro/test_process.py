@@ -10,6 +10,7 @@ from solvable.micro import process
 from solvable.micro.ahead import look_ahead
 from solvable.micro.step import learn
 from solvable.numerics.lanes import WIDTH
+from solvable.numerics.random import child, streams
 
 TWO = sv.Spectrum(eigenvalues=(1.6, 0.4), weights=(1, 2))
 
@@ -148,6 +149,23 @@ def advance_ahead(problem, V, state, X, noise, step):
     state[-p * WIDTH :] = full[form.ints[layout.READOUT] * WIDTH :]
     W *= sigma[:, None]
     W += phi @ X
+
+
+@pytest.mark.statistical
+def test_lengths_outside_the_frames_have_their_freedom():
+    """Of an input what lies outside all units has as many dimensions as the block without them; mean squares of 32 000 lengths,
+    within 5.5 standard errors (one dimension more would be at least thirty)."""
+    problem = problem_of(inputs__spectrum=TWO, inputs__dim=24)
+    form = layout.layout(problem)
+    work, stream = np.zeros(form.work * WIDTH), streams([child(seed(3), lane) for lane in range(WIDTH)])
+    slots = work.reshape(-1, WIDTH)[form.ints[layout.OUTSIDES] :][:2]
+    squares = []
+    for _ in range(4000):
+        sample.draw(form.ints, stream, work)
+        squares.append(slots**2)
+    freedom = np.array([8, 16]) - problem.student.width - problem.teacher.width
+    found = np.array(squares).mean(axis=(0, 2))
+    assert (np.abs(found - freedom) < 5.5 * np.sqrt(2 * freedom / 32_000)).all()
 
 
 def test_wide_students_stay_at_a_solution():

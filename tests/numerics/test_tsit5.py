@@ -167,3 +167,18 @@ def test_work_is_pinned() -> None:
     """Right-hand-side evaluations of a fixed task: a silent slowdown shows here."""
     _, _, report = solve(pendulum, [1.0, 0.5], [0, 30], rtol=1e-8)
     assert report[2] <= 1.05 * 2275
+
+
+@njit(RHS)
+def pendulums(segment, t, y, ints, floats, work, dy):
+    for i in range(0, y.size, 2):
+        dy[i] = y[i + 1]
+        dy[i + 1] = -np.sin(y[i])
+
+
+def test_the_largest_error_counts_whatever_is_beside_it() -> None:
+    """Fifty pendulums are followed in the steps of one, and so is one among many that hang at rest."""
+    _, _, alone = solve(pendulums, [1.0, 0.5], [0, 30])
+    _, _, alike = solve(pendulums, [1.0, 0.5] * 50, [0, 30])
+    _, _, among = solve(pendulums, [1.0, 0.5] + [0.0, 0.0] * 49, [0, 30])
+    assert alike[2:5].tolist() == among[2:5].tolist() == alone[2:5].tolist()

@@ -167,6 +167,9 @@ def test_batches_need_something_and_one_clock(quadratic: sv.Problem) -> None:
 def test_observables_on_known_curves() -> None:
     times = np.linspace(0, 10, 1001)
     assert crossing_time(times, np.exp(-times), 0.5) == pytest.approx(np.log(2), abs=1e-4)
+    assert crossing_time(times[::500], np.exp(-times[::500]), 0.5) == pytest.approx(
+        np.log(2), rel=1e-12
+    )  # by two outputs
     assert np.isnan(crossing_time(times, np.exp(-times), 1e-9))
     assert crossing_time(times, np.exp(-times), 2.0) == 0
     assert np.isnan(crossing_time(times[100:], np.exp(-times[100:]), 0.5))

@@ -19,7 +19,7 @@ from light import PROBLEM, Light, rates
 
 import solvable.sweeps.drive
 from solvable.cli.main import main
-from solvable.sweeps import Damaged, Store, Sweep, execute, plan
+from solvable.sweeps import Damaged, Store, Sweep, execute, plan, segments
 from solvable.sweeps.records import Labelled, Record, encode, key_of
 
 HERE = Path(__file__).parent
@@ -212,8 +212,10 @@ def test_two_sweeps_and_shards_meet_in_one_store(tmp_path: Path) -> None:
     assert [one.wait() for one in both] == [0, 0]
     execute(light(150), tmp_path / "whole", workers=0)
     assert contents(store) == contents(tmp_path / "whole")
-    for i in (3, 1, 2):
+    assert len(contents(store)) == 151  # with the sweep itself
+    for i, done in ((3, 51), (1, 101), (2, 151)):
         execute(light(150), tmp_path / "shards", workers=0, shard=(i, 3))
+        assert len(contents(tmp_path / "shards")) == done
     assert contents(tmp_path / "shards") == contents(tmp_path / "whole")
 
 
@@ -247,15 +249,18 @@ def test_two_compactors_with_different_views(tmp_path: Path) -> None:
         assert [store.read(key_of(number)).about["number"] for number in range(4)] == [0, 1, 2, 3]
 
 
-def test_compaction_keeps_the_sound_copy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("which", [0, 1])
+def test_compaction_keeps_the_sound_copy(which: int, tmp_path: Path) -> None:
+    """Whichever of two copies is damaged, and whatever else there is to join."""
     store = Store(tmp_path / "store")
     store.add([encode(record(number)) for number in (0, 1)])
     store.add([encode(record(number)) for number in (1, 2)])
-    place = store._index[key_of(1)]
+    place = segments.read_index(store._segments / sorted(store._known)[which])[key_of(1)]
+    store.add([encode(record(3))])
     flip(store._segments / place.segment, place.offset + place.length // 2)
-    store.compact()
+    assert store.compact() == 2
     store.verify(repair=True)
-    assert sorted(store.read(key).about["number"] for key in store.keys()) == [0, 1, 2]  # noqa: SIM118
+    assert sorted(store.read(key).about["number"] for key in store.keys()) == [0, 1, 2, 3]  # noqa: SIM118
     assert not store.verify()
 
 

@@ -250,6 +250,15 @@ def test_the_page_and_what_it_needs(client: TestClient) -> None:
     page = client.get("/")
     assert page.status_code == 200
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    for answer in (
+        page,
+        client.get("/static/page.js"),
+        client.post("/api/curve", json=STATE),
+        client.post("/api/curve"),
+    ):
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
     for name in ("problem.js", "controls.js", "draw.js", "page.js", "page.css", "uPlot.iife.js", "uPlot.min.css"):
         assert f"/static/{name}" in page.text
         assert client.get(f"/static/{name}").status_code == 200

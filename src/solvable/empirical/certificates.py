@@ -119,9 +119,10 @@ def _other_margin(D: np.ndarray, x: np.ndarray, rank: int, tilt: float) -> float
 
 
 def _mending(matrix: np.ndarray, left: np.ndarray, rounding: float) -> float:
-    """Length of the smallest change that `matrix` turns into -`left`, if that is known up to `rounding`."""
+    """Length of the smallest change that `matrix` turns into -`left`, if that is known up to `rounding`. Only singular values that
+    may be zero but for rounding are passed over: what a small one asks for is a large change."""
     U, values, _ = np.linalg.svd(matrix, full_matrices=False)
-    kept = values > RANK * values[0] if values.size else np.zeros(0, dtype=bool)
+    kept = values > SURE * EPS * max(matrix.shape) * values[0] if values.size else np.zeros(0, dtype=bool)
     if not kept.any():
         return 0.0
     return float(np.linalg.norm((U.T @ left)[kept] / values[kept])) + rounding / float(values[kept][-1])
