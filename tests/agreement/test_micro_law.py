@@ -19,7 +19,7 @@ RUNS = 4000
 K = 5.0
 RARE = 1e-6
 TWO = sv.Spectrum(eigenvalues=(1.6, 0.4), weights=(1, 2))
-STEEPER = sv.Spectrum(eigenvalues=(1.7, 0.35), weights=(1, 2))
+STEEPER = sv.Spectrum(eigenvalues=(1.8, 0.3), weights=(1, 2))
 SMALL = sv.Spectrum(eigenvalues=(3.0, 1.5, 0.5), weights=(1, 4, 15))  # of 60: the first block is kept in full
 CUBIC = sv.Activation("cubic", lambda z: z**3 - 2 * z, lambda z: 3 * z**2 - 2)
 
