@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import solvable as sv
-from solvable.descriptions.warming import SELDOM, USUAL
 from solvable.gaussian import pairs
 from solvable.numerics import interpreting, kernels_on_disk
 from solvable.numerics.compiled import compiled
@@ -98,20 +97,52 @@ def test_patience_ends_in_the_middle_of_a_curve_and_only_what_it_needs_is_compil
     assert not list(package.rglob("*.nb[ic]"))
 
 
-def test_sweeps_interpret_nothing(monkeypatch) -> None:
+@pytest.fixture
+def patient(monkeypatch) -> None:
+    """Kernels may be interpreted, within this test."""
     monkeypatch.setattr(interpreting.PATIENCE, "left", 5.0)
+    monkeypatch.setattr(interpreting.PATIENCE, "over", False)
+
+
+def test_sweeps_interpret_nothing(patient, tmp_path) -> None:
+    """A run that was interpreted says so; where a sweep computes, none is."""
+    assert "interpreted" not in sv.Macro().settings()
+    told = python(CURVE + "print(run.settings['interpreted'])", tmp_path / "cache", SOLVABLE_PATIENCE="60")
+    assert told.stdout.splitlines()[-1] == "True"
     work([])
-    assert interpreting.PATIENCE.left == 0.0
+    assert interpreting.PATIENCE.over
+    assert interpreting.attempt(_Pure(_double.py_func), (2.0,)) is interpreting.MISSING
 
 
-def test_what_python_refuses_is_left_to_machine_code(monkeypatch) -> None:
-    @compiled(pure=True)
-    def inverse(x):
-        return 1.0 / x
+def test_a_limit_of_time_does_not_count_the_compiler(tmp_path) -> None:
+    """Whatever is compiled for a run is compiled before its seconds begin."""
+    code = CURVE.replace("sv.Macro()", "sv.Macro(seconds=1.0)") + "print(run.success)"
+    told = python(code, tmp_path / "cache")
+    assert told.stdout.splitlines()[-1] == "True"
 
-    monkeypatch.setattr(interpreting.PATIENCE, "left", 5.0)
-    assert interpreting.attempt(_Pure(inverse.py_func), (2.0,)) == 0.5
-    assert interpreting.attempt(_Pure(inverse.py_func), (0.0,)) is interpreting.MISSING
+
+def test_what_python_refuses_is_left_to_machine_code(patient) -> None:
+    def inverse(x, one=1.0):
+        return one / x
+
+    assert interpreting.attempt(_Pure(inverse), (2.0,)) == 0.5
+    assert interpreting.attempt(_Pure(inverse), (0.0,)) is interpreting.MISSING
+
+
+def test_patience_that_is_over_ends_what_is_being_interpreted(patient) -> None:
+    inner = _Pure(_double.py_func)
+
+    def outer():
+        interpreting.machine_code_only()
+        return interpreting.attempt(inner, (2.0,))
+
+    assert interpreting.attempt(_Pure(outer), ()) is interpreting.MISSING
+
+
+def test_patience_is_a_number(tmp_path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        python("import solvable.macro", tmp_path, SOLVABLE_PATIENCE="long")
+    assert "SOLVABLE_PATIENCE: 'long' given, must be a number of seconds" in failed.value.stderr
 
 
 class _Pure:
@@ -146,6 +177,47 @@ def f(x):
 )
 def test_a_kernel_is_told_from_its_older_form(changed) -> None:
     assert kernel_in(changed) != kernel_in(BASE)
+
+
+REPEATED = """
+A, B, C = 1.0, 2.0, 1.0
+@compiled()
+def g(x):
+    return x + A
+@compiled()
+def f(x):
+    return A * x * x + B * x + C + g(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "values", ["1.0, 2.0, 2.0", "2.0, 1.0, 1.0", "1.0, 1.0, 2.0", "2.0, 1.0, 2.0", "1.0, 2.0, 3.0"]
+)
+def test_a_value_that_stands_elsewhere_too_is_told(values) -> None:
+    """What a name stands for is told with the name, however often the value occurs."""
+    assert kernel_in(REPEATED.replace("1.0, 2.0, 1.0", values)) != kernel_in(REPEATED)
+
+
+def test_swapped_positions_are_told(monkeypatch) -> None:
+    """Positions in packed arrays are small numbers that occur again and again."""
+    from solvable.dynamics import equations
+
+    before = identity(compiled()(equations.rhs.py_func))
+    noise, decay = equations.LABEL_NOISE, equations.DECAY
+    monkeypatch.setattr(equations, "LABEL_NOISE", decay)
+    monkeypatch.setattr(equations, "DECAY", noise)
+    assert identity(compiled()(equations.rhs.py_func)) != before
+
+
+def test_functions_of_one_factory_are_told(monkeypatch) -> None:
+    def made(size):
+        @compiled()
+        def scaled(x):
+            return size * x
+
+        return scaled
+
+    assert identity(made(2.0)) != identity(made(3.0))
 
 
 def test_words_and_places_do_not_change_a_kernel() -> None:
@@ -262,6 +334,23 @@ def test_only_our_own_unused_files_are_removed(tmp_path) -> None:
     assert not (tmp_path / "kernels-4567").exists()
 
 
-def test_warming_up_names_all_levels() -> None:
-    named = {level for runs in (USUAL | SELDOM).values() for level, _, _ in runs}
-    assert named == {"Macro", "Meso", "Micro", "Empirical"}
+@pytest.mark.slow
+def test_warming_up_compiles_every_kernel_with_a_signature(tmp_path) -> None:
+    python("from solvable.cli.main import main; main(['warm-up', '--all'])", tmp_path / "cache")
+    code = """
+import sys
+from solvable import checks, empirical, landscape, macro, meso, micro, theory
+from solvable.numerics.compiled import Kernel
+ours = [module for name, module in sys.modules.items() if name.startswith("solvable")]
+kernels = [value for module in ours for value in vars(module).values() if isinstance(value, Kernel)]
+print([kernel.__name__ for kernel in kernels if kernel.declared is not None and not kernel.at_hand])
+"""
+    assert python(code, tmp_path / "cache").stdout.strip() == "[]"
+
+
+def test_warming_up_minds_no_file_of_the_directory_it_is_in(tmp_path) -> None:
+    (tmp_path / "solvable.py").write_text("raise SystemExit('a file of the user')")
+    code = "from solvable.descriptions.warming import start; one = start('limit'); one.process.wait(); print(one.failure())"
+    words = [sys.executable, "-P", "-c", code]
+    told = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "None", told

@@ -1,6 +1,8 @@
 """The explorer on a machine that has no machine code: curves at once, SGD when it is compiled, and words meanwhile."""
 
+import io
 import json
+import math
 import os
 import re
 import struct
@@ -11,6 +13,12 @@ import time
 import httpx2 as httpx
 import pytest
 
+from solvable.descriptions import warming
+from solvable.dynamics import equations
+from solvable.micro import process
+from solvable.numerics import interpreting, tsit5
+from solvable.numerics.compiled import Kernel
+from solvable.web import preparing
 from solvable.web.preparing import CURVE, PREPARATION, SGD, Preparation
 from solvable.web.presets import PRESETS
 
@@ -23,9 +31,11 @@ def facts_of(content: bytes) -> dict:
 
 
 def test_nothing_is_prepared_where_machine_code_is_at_hand() -> None:
+    for kernel in (tsit5.solve, equations.rhs, equations.observe, process.follow):
+        kernel.settle()
     prepared = Preparation()
     prepared.begin()
-    assert prepared.missing == set()
+    assert prepared.missing == []
     prepared.end()
 
 
@@ -34,8 +44,7 @@ def test_sgd_says_that_it_is_being_compiled(monkeypatch) -> None:
 
     from solvable.web.server import make_app
 
-    monkeypatch.setattr(PREPARATION, "missing", {SGD})
-    monkeypatch.setattr(PREPARATION, "began", time.monotonic(), raising=False)
+    monkeypatch.setattr(PREPARATION, "missing", [SGD])
     client = TestClient(make_app(["localhost"]), base_url="http://localhost")
     small = {**STATE, "inputs": {"dim": 50}, "run": {"until": 1.0}}
     lines = []
@@ -71,8 +80,29 @@ def test_a_first_curve_comes_before_anything_is_compiled(tmp_path) -> None:
         server.communicate()
 
 
-def test_curves_come_first() -> None:
-    assert (CURVE, SGD) == ("limit", "SGD")
-    from solvable.descriptions.warming import USUAL
+def test_curves_come_first_and_are_interpreted_until_then(monkeypatch) -> None:
+    """With the real kernels told to have no machine code, and processes that compile nothing."""
+    order, patience = [], []
 
-    assert {CURVE, SGD} <= USUAL.keys()
+    class Nothing:
+        returncode = 0
+
+        def wait(self) -> None:
+            patience.append(preparing.CURVE in prepared.missing)
+
+    def start(name: str) -> warming.Compiling:
+        order.append(name)
+        return warming.Compiling(Nothing(), io.StringIO())
+
+    monkeypatch.setattr(warming, "start", start)
+    monkeypatch.setattr(Kernel, "at_hand", False)
+    monkeypatch.setattr(interpreting.PATIENCE, "left", 0.0)
+    monkeypatch.setattr(interpreting.PATIENCE, "over", False)
+    prepared = Preparation()
+    prepared.begin()
+    assert interpreting.PATIENCE.left == math.inf
+    while prepared.missing:
+        time.sleep(0.01)
+    assert order == [CURVE, SGD]
+    assert patience == [True, False]
+    assert interpreting.PATIENCE.over

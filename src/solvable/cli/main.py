@@ -150,7 +150,7 @@ def parser() -> argparse.ArgumentParser:
     warm_up = command(
         "warm-up",
         "compile for this machine, so that nothing needs to later",
-        "Takes some ten seconds on all cores, once. The environment variable SOLVABLE_CACHE_DIR says where machine code is kept.",
+        "Takes half a minute on two cores, once. The environment variable SOLVABLE_CACHE_DIR says where machine code is kept.",
     )
     warm_up.add_argument(
         "--all", action="store_true", help="what is seldom used too: finite data, stiff spectra, full weights"

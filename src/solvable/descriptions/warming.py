@@ -3,9 +3,10 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 from solvable.numerics.threads import cores
 
@@ -39,38 +40,50 @@ SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
 }
 
 
-def start(name: str) -> subprocess.Popen:
+class Compiling(NamedTuple):
+    """A process that compiles, and the file into which it says what went wrong."""
+
+    process: subprocess.Popen[bytes]
+    said: IO[str]
+
+    def failure(self) -> str | None:
+        """What it said, if it has failed."""
+        with self.said:
+            self.said.seek(0)
+            return self.said.read() if self.process.returncode else None
+
+
+def start(name: str) -> Compiling:
     """Compile one kind in a process of its own."""
     command = f"from solvable.descriptions.warming import *; [follow(*run) for run in (USUAL | SELDOM)[{name!r}]]"
-    return subprocess.Popen(
-        [sys.executable, "-c", command],
+    said = tempfile.TemporaryFile("w+")  # noqa: SIM115  (read when the process has ended)
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", command],  # -P: no module of the directory that we are in
         env={**os.environ, "SOLVABLE_PATIENCE": "0"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+        stderr=said,
     )
+    return Compiling(process, said)
 
 
 def warm_up(everything: bool, tell: Callable[[str, float], None]) -> None:
     """Compile what is usually needed, or everything. `tell` hears of each kind when it is done, and after how many seconds."""
     waiting = [*USUAL, *(SELDOM if everything else {})]
-    running: dict[str, tuple[subprocess.Popen, float]] = {}
+    running: dict[str, tuple[Compiling, float]] = {}
     try:
         while waiting or running:
             while waiting and len(running) < cores():
                 name = waiting.pop(0)
                 running[name] = start(name), time.monotonic()
-            for name, (process, begun) in list(running.items()):
-                if process.poll() is None:
+            for name, (one, begun) in list(running.items()):
+                if one.process.poll() is None:
                     continue
                 del running[name]
-                if process.returncode:
-                    raise RuntimeError(
-                        f"{name}: could not be compiled\n{process.stderr.read() if process.stderr else ''}"
-                    )
+                if (failure := one.failure()) is not None:
+                    raise RuntimeError(f"{name}: could not be compiled\n{failure}")
                 tell(name, time.monotonic() - begun)
             time.sleep(0.02)
     finally:
-        for process, _ in running.values():
-            process.kill()
+        for one, _ in running.values():
+            one.process.kill()

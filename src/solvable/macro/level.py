@@ -1,7 +1,7 @@
 """The deterministic limit as a level: pack the problem, integrate, label."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
@@ -16,6 +16,7 @@ from solvable.dynamics.packing import Packed, pack, unpack
 from solvable.dynamics.rows import advance_rows, columns, observe_rows, pack_rows, tolerate_rows
 from solvable.dynamics.system import system
 from solvable.numerics import doubling, tsit5
+from solvable.numerics.interpreting import prepare
 from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
 from solvable.problems import Problem
 from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
@@ -23,6 +24,11 @@ from solvable.results.sampling import check_whole
 from solvable.results.sizes import check_outputs
 
 METHODS = ("auto", "explicit", "exponential", "weights", "closed")
+KERNELS = {
+    "explicit": (tsit5.solve, rhs, observe),
+    "exponential": (doubling.solve, advance, observe, tolerate),
+    "weights": (doubling.solve, advance_rows, observe_rows, tolerate_rows),
+}
 BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
 
 
@@ -38,6 +44,7 @@ class Solved(NamedTuple):
     overlap_error: np.ndarray
     start_risk: float
     last: np.ndarray
+    interpreted: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,8 @@ class Macro:
         check_outputs(lanes, plan, copies=2)
         reports = np.zeros((len(lanes), 2, tsit5.REPORT))  # of a run and of its repetition with other nodes
         workers = pool(min(len(lanes), self.threads or cores()))
+        if self.seconds is not None and is_closed(lanes[0].problem) and self.method != "closed":
+            prepare(*(kernel for method in {self._method(lane, plan) for lane in lanes} for kernel in KERNELS[method]))
         with bell(lambda: _interrupt(reports), self.seconds):
             solved = gather(
                 workers.submit(self._solve_lane, *each)
@@ -108,7 +117,7 @@ class Macro:
         return Trajectory(
             problem=problem,
             level=self.name,
-            settings=self.settings(),
+            settings=self.settings() | ({"interpreted": True} if any(one.interpreted for one in solved) else {}),
             alpha=plan.times,
             risk=np.stack([one.risk for one in solved]),
             risk_error=np.stack([one.risk_error for one in solved]),
@@ -181,17 +190,15 @@ class Macro:
         with _breakdown(plan.times, states, last, report):
             if not closed:
                 tsit5.solve.py_func(slope, look, *rest)
-            elif method == "weights":
-                with one_blas_thread():
-                    doubling.solve(advance_rows, observe_rows, tolerate_rows, *rest)
-            elif method == "exponential":
-                doubling.solve(advance, observe, tolerate, *rest)
             else:
-                tsit5.solve(rhs, observe, *rest)
+                solve, *functions = KERNELS[method]
+                with one_blas_thread() if method == "weights" else nullcontext():
+                    solve(*functions, *rest)
         exact = np.zeros(plan.times.size)
         risks = observed[:, RISK], exact, exact, float(first[RISK])
         if block is None:
-            return Solved(*_overlaps(lane.problem, states, plan), *risks, last)
+            interpreted = closed and method == "explicit" and not tsit5.solve.overloads
+            return Solved(*_overlaps(lane.problem, states, plan), *risks, last, interpreted)
         return Solved(
             *_overlaps_of_rows(lane, packed, block, states, plan), *risks, _last_rows(lane, packed, block, last)
         )

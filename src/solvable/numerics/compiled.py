@@ -106,7 +106,7 @@ def _tell(_: Kernel) -> None:
         count = _count
     if count == 1:
         print(
-            "solvable: compiling for this machine, which takes 10 to 20 seconds and happens once "
+            "solvable: compiling for this machine, which takes some 10 to 30 seconds and happens once "
             f"(kept in {cache_directory()}; `solvable warm-up` does it beforehand)",
             file=sys.stderr,
             flush=True,

@@ -2,11 +2,12 @@
 
 A kernel in Python is a hundred times slower than its machine code, which still draws a small curve in a fraction of a second,
 where compiling takes ten. So pure kernels that have no machine code yet are interpreted, until this process has spent
-`PATIENCE` seconds on it; then they are compiled. Results agree up to rounding, not in their last bits:
-`machine_code_only` is for those who keep results and compare bits.
+`SOLVABLE_PATIENCE` seconds on it (two, unless told otherwise); then they are compiled. Results agree up to rounding, not in
+their last bits: `machine_code_only` is for those who keep results and compare bits.
 """
 
 import contextlib
+import math
 import os
 import threading
 import time
@@ -22,12 +23,25 @@ MISSING = object()  # no result
 class _Patience:
     """Seconds of interpreted work that are left to this process."""
 
-    def __init__(self) -> None:
-        self.left = float(os.environ.get("SOLVABLE_PATIENCE", "2"))
+    def __init__(self, seconds: float) -> None:
+        self.left, self.over = seconds, seconds <= 0.0
         self.here = threading.local()  # since when this thread interprets
+        self._lock = threading.Lock()
+
+    def spend(self, seconds: float) -> None:
+        with self._lock:
+            self.left -= seconds
 
 
-PATIENCE = _Patience()
+def _given() -> float:
+    text = os.environ.get("SOLVABLE_PATIENCE", "2")
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"SOLVABLE_PATIENCE: {text!r} given, must be a number of seconds") from None
+
+
+PATIENCE = _Patience(_given())
 
 
 class _OutOfPatience(Exception):
@@ -36,17 +50,29 @@ class _OutOfPatience(Exception):
 
 def machine_code_only() -> None:
     """From now on nothing is interpreted in this process."""
-    PATIENCE.left = 0.0
+    PATIENCE.over = True
+
+
+def interpret_all() -> None:
+    """From now on whatever has no machine code is interpreted, however long it takes; until `machine_code_only`."""
+    PATIENCE.left = math.inf
+
+
+def prepare(*kernels: Any) -> None:
+    """Compile what the next call needs before its time is counted, unless all of it is interpreted."""
+    if PATIENCE.over or PATIENCE.left < math.inf:
+        for kernel in kernels:
+            kernel.settle()
 
 
 def attempt(kernel: Any, arguments: tuple[Any, ...]) -> Any:
     """What a kernel returns if it is interpreted, or MISSING where it should be compiled."""
     begun = getattr(PATIENCE.here, "begun", None)
     if begun is not None:  # called by a kernel that is interpreted
-        if time.thread_time() - begun > PATIENCE.left:
+        if PATIENCE.over or time.thread_time() - begun > PATIENCE.left:
             raise _OutOfPatience
         return interpreted(kernel)(*arguments)
-    if PATIENCE.left <= 0.0 or kernel.at_hand:
+    if PATIENCE.over or PATIENCE.left <= 0.0 or kernel.at_hand:
         return MISSING
     PATIENCE.here.begun = begun = time.thread_time()
     try:
@@ -54,15 +80,20 @@ def attempt(kernel: Any, arguments: tuple[Any, ...]) -> Any:
         with contextlib.suppress(_OutOfPatience, ArithmeticError, ValueError), np.errstate(all="ignore"):
             return interpreted(kernel)(*arguments)
     finally:
-        PATIENCE.left -= time.thread_time() - begun
+        PATIENCE.spend(time.thread_time() - begun)
         PATIENCE.here.begun = None
     return MISSING
 
 
 def interpreted(kernel: Any) -> Callable[..., Any]:
     """A kernel as plain Python, and likewise all kernels that it calls by name."""
-    function = kernel.py_func
-    return FunctionType(function.__code__, _names(function.__globals__), function.__name__)
+    with _LOCK:
+        return _twin(kernel.py_func)
+
+
+def _twin(function: FunctionType) -> Callable[..., Any]:
+    names = _names(function.__globals__)
+    return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
 
 
 def _names(names: dict[str, Any]) -> dict[str, Any]:
@@ -72,8 +103,9 @@ def _names(names: dict[str, Any]) -> dict[str, Any]:
         twin = _TWINS[names["__name__"]] = dict(names)
         for name, value in names.items():
             if hasattr(value, "py_func"):
-                twin[name] = interpreted(value)
+                twin[name] = _twin(value.py_func)
     return twin
 
 
 _TWINS: dict[str, dict[str, Any]] = {}
+_LOCK = threading.Lock()  # nobody meets a half-filled twin

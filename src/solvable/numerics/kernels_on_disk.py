@@ -22,9 +22,10 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+import llvmlite
 import numba
 import numpy as np
-from numba.core import types
+from numba.core import config, types
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
@@ -52,8 +53,10 @@ def cache_directory() -> Path:
 
 def kind_of(magic: tuple[Any, ...]) -> str:
     """The name of a directory of machine code, from Numba's description of the machine (system, CPU, its features)."""
-    options = [os.environ.get(name) for name in ("NUMBA_OPT", "NUMBA_BOUNDSCHECK")]
-    told = [sys.implementation.cache_tag, numba.__version__, *options, *magic]
+    options = [
+        getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "USING_SVML", "LOOP_VECTORIZE", "SLP_VECTORIZE")
+    ]
+    told = [sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, *options, *magic]
     return PREFIX + hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
 
@@ -87,9 +90,10 @@ class KernelCache(_Cache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
         path = self.find(sig, target_context)
-        payload = None if path is None else _read(path)
-        if payload is not None:
-            return CompileResult._rebuild(target_context, *payload)
+        content = None if path is None else _read(path)
+        if content is not None:
+            with contextlib.suppress(Exception):  # what cannot be loaded, for whatever reason, is compiled again
+                return CompileResult._rebuild(target_context, *pickle.loads(content))
         self._missed(self._kernel)
         return None
 
@@ -112,7 +116,7 @@ class KernelCache(_Cache):
         return cache_directory() / kind_of(context.codegen().magic_tuple()) / name
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path) -> bytes | None:
     """What a file holds; None where it cannot be read or is damaged."""
     try:
         content = path.read_bytes()
@@ -123,7 +127,7 @@ def _read(path: Path) -> Any:
                 os.utime(path)
     except OSError:
         return None
-    return pickle.loads(content[DIGEST:])
+    return content[DIGEST:]
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -171,63 +175,62 @@ def identity(kernel: Any) -> str:
     """A digest of all that a kernel's machine code is made of."""
     known = kernel.__dict__.get("_identity")
     if known is None:
-        found: dict[Any, None] = {}
-        _collect(kernel, found)
-        known = kernel._identity = hashlib.sha256("\n".join(map(str, found)).encode()).hexdigest()
+        told = Description()
+        last = told.of(kernel)
+        known = kernel._identity = hashlib.sha256("\n".join([*told.lines, last]).encode()).hexdigest()
     return known
 
 
-def _collect(value: Any, found: dict[Any, None]) -> None:
-    """Add descriptions of a value and of all that it uses, each once."""
-    if hasattr(value, "py_func"):
-        function = value.py_func
-        described = f"kernel {function.__module__}.{function.__qualname__} {value.made_by} {value.declared}"
-        if described not in found:
-            found[described] = None
-            _collect_function(function, found)
-    elif isinstance(value, FunctionType):
-        found[f"function {value.__module__}.{value.__qualname__}"] = None
-        _collect_function(value, found)
-    elif isinstance(value, np.ndarray):
-        found[f"array {value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"] = None
-    elif hasattr(value, "_defn"):  # an intrinsic: all of its file, which may hold types and operators too
-        found[_source_of(value._defn.__module__)] = None
-    elif isinstance(value, tuple):
-        for part in value:
-            _collect(part, found)
-    elif isinstance(value, ModuleType | BuiltinFunctionType):
-        found[f"of others: {value.__name__}"] = None
-    elif isinstance(value, PLAIN):
-        found[f"{type(value).__name__} {value!r}"] = None
-    else:
+class Description:
+    """Text that tells a kernel from any other: a line for it and for every function that it reaches, each with what its names
+    stand for."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._numbers: dict[int, int] = {}  # of functions that have a line
+        self._kept: list[Any] = []  # so that no other object gets their place in memory
+
+    def of(self, value: Any) -> str:
+        """What a value is, or the number of the line that says so."""
+        if hasattr(value, "py_func"):
+            return f"kernel {value.made_by} {value.declared} " + self._function(value.py_func)
+        if isinstance(value, FunctionType):
+            return self._function(value)
+        if isinstance(value, np.ndarray):
+            return f"array {value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+        if hasattr(value, "_defn"):  # an intrinsic: all of its file, which may hold types and operators too
+            return f"intrinsic {value._defn.__qualname__} {sys.modules[value._defn.__module__].SOURCE}"
+        if isinstance(value, tuple):
+            return f"({', '.join(self.of(part) for part in value)})"
+        if isinstance(value, ModuleType | BuiltinFunctionType):
+            return f"of others {value.__name__}"
+        if isinstance(value, PLAIN):
+            return f"{type(value).__name__} {value!r}"
         raise TypeError(f"{value!r}: a kernel uses this, and it is not known how to tell it from another")
 
+    def _function(self, function: FunctionType) -> str:
+        number = self._numbers.get(id(function))
+        if number is None:
+            number = self._numbers[id(function)] = len(self._numbers)
+            self._kept.append(function)
+            code = self._code(function.__code__, function.__doc__, function.__globals__)
+            given = [self.of(part) for part in function.__defaults__ or ()]
+            closed = [self.of(cell.cell_contents) for cell in function.__closure__ or ()]
+            self.lines.append(f"{number}: {function.__module__}.{function.__qualname__} {code} {given} {closed}")
+        return f"function {number}"
 
-@lru_cache
-def _source_of(module: str) -> str:
-    return f"source {module} {hashlib.sha256(Path(sys.modules[module].__file__ or '').read_bytes()).hexdigest()}"
-
-
-def _collect_function(function: FunctionType, found: dict[Any, None]) -> None:
-    _collect_code(function.__code__, function.__doc__, function.__globals__, found)
-    for part in function.__defaults__ or ():
-        _collect(part, found)
-    for cell in function.__closure__ or ():
-        _collect(cell.cell_contents, found)
-
-
-def _collect_code(code: CodeType, text: str | None, names: dict[str, Any], found: dict[Any, None]) -> None:
-    constants = [part for part in code.co_consts if not isinstance(part, CodeType) and part is not text]
-    found[
-        f"code {code.co_code.hex()} {constants!r} {code.co_names} {code.co_varnames} {code.co_exceptiontable.hex()}"
-    ] = None
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            _collect_code(part, None, names, found)
-    for step, then in pairwise(dis.get_instructions(code)):
-        if step.opname == "LOAD_GLOBAL" and step.argval in names:
-            value = names[step.argval]
-            if isinstance(value, ModuleType) and value.__name__.startswith("solvable."):
-                value = getattr(value, then.argval)
-            found[f"name {step.argval}"] = None
-            _collect(value, found)
+    def _code(self, code: CodeType, text: str | None, names: dict[str, Any]) -> str:
+        constants = [
+            self._code(part, None, names) if isinstance(part, CodeType) else f"{type(part).__name__} {part!r}"
+            for part in code.co_consts
+            if part is not text
+        ]
+        meant = []
+        for step, then in pairwise(dis.get_instructions(code)):
+            if step.opname == "LOAD_GLOBAL" and step.argval in names:
+                value, name = names[step.argval], step.argval
+                if isinstance(value, ModuleType) and value.__name__.startswith("solvable."):
+                    value, name = getattr(value, then.argval), f"{name}.{then.argval}"
+                meant.append(f"{name} = {self.of(value)}")
+        table = code.co_exceptiontable.hex()
+        return f"[{code.co_code.hex()} {table} {code.co_varnames} {code.co_names} {constants} {meant}]"

@@ -4,7 +4,9 @@
 what a lane computes does not depend on its neighbours. In memory, slot i of a flat array is [8 i, 8 i + 8).
 """
 
+import hashlib
 import operator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,9 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
+SOURCE = hashlib.sha256(
+    Path(__file__).read_bytes()
+).hexdigest()  # as it was imported: machine code of kernels depends on it
 WIDTH = 8
 _INDEX = ir.IntType(32)
 

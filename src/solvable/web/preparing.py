@@ -1,12 +1,13 @@
 """Machine code for the explorer, compiled beside it: until it is there curves are interpreted, and SGD waits."""
 
-import subprocess
+import logging
 import threading
 import time
 
 from solvable.descriptions import warming
-from solvable.numerics.interpreting import PATIENCE
+from solvable.numerics.interpreting import interpret_all, machine_code_only
 
+log = logging.getLogger("solvable.explore")
 CURVE, SGD = "limit", "SGD"
 
 
@@ -14,8 +15,9 @@ class Preparation:
     """What is missing of the machine code for curves and for SGD, and since when it is being made."""
 
     def __init__(self) -> None:
-        self.missing: set[str] = set()
-        self._process: subprocess.Popen | None = None
+        self.missing: list[str] = []  # in the order in which it is made
+        self.began = time.monotonic()
+        self._compiling: warming.Compiling | None = None
 
     def begin(self) -> None:
         """Compile what is missing in a process of its own, curves first."""
@@ -24,18 +26,22 @@ class Preparation:
         from solvable.numerics.tsit5 import solve
 
         kernels = {CURVE: (solve, rhs, observe), SGD: (follow,)}
-        self.missing = {name for name, needed in kernels.items() if not all(one.at_hand for one in needed)}
+        self.missing = [name for name, needed in kernels.items() if not all(one.at_hand for one in needed)]
+        self.began = time.monotonic()
+        if CURVE in self.missing:
+            interpret_all()
         if self.missing:
-            self.began, PATIENCE.left = time.monotonic(), float("inf")
             threading.Thread(target=self._compile, daemon=True).start()
 
     def _compile(self) -> None:
-        for name in (CURVE, SGD):
-            if name in self.missing:
-                self._process = warming.start(name)
-                self._process.communicate()
-                self.missing.discard(name)  # made, or left to whoever needs it
-        PATIENCE.left = 0.0
+        for name in list(self.missing):
+            self._compiling = warming.start(name)
+            self._compiling.process.wait()
+            if (failure := self._compiling.failure()) is not None:  # left to whoever needs it
+                log.error("%s could not be compiled\n%s", name, failure)
+            self.missing.remove(name)
+            if name == CURVE:
+                machine_code_only()
 
     @property
     def seconds(self) -> int:
@@ -43,8 +49,8 @@ class Preparation:
         return int(time.monotonic() - self.began)
 
     def end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
+        if self._compiling is not None:
+            self._compiling.process.kill()
 
 
 PREPARATION = Preparation()  # of this process
