@@ -142,7 +142,7 @@ async function simulate(seed) {
 
 function take(piece) {
   if ("compiling" in piece) {
-    say(`SGD is being compiled for this machine, which happens once and takes some ten seconds: ${piece.compiling} s`);
+    say(`SGD is being compiled for this machine, which happens once and takes 10 to 30 seconds: ${piece.compiling} s`);
     return;
   }
   if (piece.problems) {
