@@ -11,6 +11,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from numba import float64
 
 import solvable as sv
 from solvable.gaussian import pairs
@@ -256,7 +257,10 @@ def test_every_kernel_can_be_told(monkeypatch) -> None:
         assert len({identity(kernel) for kernel in found}) == len(found)
 
 
-@compiled()
+ONE = float64(float64)
+
+
+@compiled(ONE)
 def _double(x):
     return 2.0 * x
 
@@ -264,7 +268,7 @@ def _double(x):
 def keep(cache: Path, monkeypatch) -> Path:
     """Compile a kernel into an empty cache; its file."""
     monkeypatch.setenv("SOLVABLE_CACHE_DIR", str(cache))
-    fresh = compiled()(_double.py_func)
+    fresh = compiled(ONE)(_double.py_func)
     assert fresh(2.0) == 4.0
     (path,) = cache.glob("*/*.bin")
     return path
@@ -272,23 +276,41 @@ def keep(cache: Path, monkeypatch) -> Path:
 
 def test_a_kernel_is_loaded_and_a_damaged_one_made_again(tmp_path, monkeypatch, capsys) -> None:
     path = keep(tmp_path / "cache", monkeypatch)
-    again = compiled()(_double.py_func)
+    again = compiled(ONE)(_double.py_func)
     assert again(2.0) == 4.0
     assert sum(again.stats.cache_hits.values()) == 1
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(bytes(content))
-    third = compiled()(_double.py_func)
+    third = compiled(ONE)(_double.py_func)
     assert third(2.0) == 4.0
     assert sum(third.stats.cache_misses.values()) == 1
     content = path.read_bytes()
     assert content[:32] == hashlib.sha256(content[32:]).digest()
 
 
+def test_an_inner_kernel_is_called_by_others_and_from_python() -> None:
+    """Compiled twice: without a way in for other kernels, with one for Python."""
+
+    @compiled()
+    def inner(x):
+        return x + 1.0
+
+    @compiled(ONE)
+    def outer(x):
+        return 2.0 * inner(x)
+
+    assert outer(1.0) == 4.0
+    assert inner(1.0) == 2.0
+    assert inner.inner
+    assert not outer.inner
+    assert len(inner.overloads) == len(inner.from_python.overloads) == 1
+
+
 def test_without_a_place_to_write_everything_still_works(tmp_path, monkeypatch) -> None:
     (tmp_path / "file").write_text("no directory")
     monkeypatch.setenv("SOLVABLE_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    assert compiled()(_double.py_func)(2.0) == 4.0
+    assert compiled(ONE)(_double.py_func)(2.0) == 4.0
 
 
 def test_machine_code_that_came_with_the_installation_is_used(tmp_path, monkeypatch) -> None:
@@ -301,7 +323,7 @@ def test_machine_code_that_came_with_the_installation_is_used(tmp_path, monkeypa
     kernels_on_disk.shipped_for.cache_clear()
     try:
         (shipped / kind_of(magic) / "machine.txt").write_text("\n".join(magic))
-        fresh = compiled()(_double.py_func)
+        fresh = compiled(ONE)(_double.py_func)
         assert fresh(2.0) == 4.0
         assert sum(fresh.stats.cache_hits.values()) == 1
         kernels_on_disk.shipped_for.cache_clear()

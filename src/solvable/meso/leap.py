@@ -14,12 +14,12 @@ overlaps, keeps the overlaps possible; what F F^T takes away the equations give 
 import math
 
 import numpy as np
-from numba import boolean, float64, int64, uint64
+from numba import boolean, float64, int64, uint64, void
 
 from solvable.dynamics import layout as lay
 from solvable.dynamics.closed import step_moments
 from solvable.dynamics.equations import fields as covariance
-from solvable.dynamics.equations import observe, rate_at, rhs
+from solvable.dynamics.equations import rate_at
 from solvable.dynamics.packing import (
     BATCH,
     BLOCKS,
@@ -38,7 +38,7 @@ from solvable.dynamics.packing import (
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, store
-from solvable.numerics.tsit5 import NODES, ORDER, combine, interpolate, scaled_error
+from solvable.numerics.tsit5 import NODES, OBSERVE, ORDER, RHS, combine, interpolate, scaled_error
 from solvable.numerics.vectors import copy
 
 WEAK_ORDER = 2  # of means and covariances in the leap, to first order in 1/dim
@@ -50,7 +50,7 @@ SINGULAR = 1e-13  # pivots below this part of a student's norm are rounding
 GOING, PASSED, LOST, EXHAUSTED, HALTED, OVERLONG = range(6)
 
 
-@compiled()
+@compiled(void(float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]))
 def moments(y, ints, floats, work, readout_drift):
     """C, D and S into `work`, as the equations have them."""
     covariance(y, ints, floats, work[0], work[1, 0])
@@ -164,7 +164,7 @@ def normalise(y, p, n, blocks, norms):
 
 @compiled(strict=True)
 def kick(
-    h, alpha, segment, y, ints, floats, work,
+    moments, h, alpha, segment, y, ints, floats, work,
     slots, values, state, scratch, stream, sums, rounds,
     frame, inverse, V, drift,
 ):  # fmt: skip
@@ -240,7 +240,7 @@ def rebuild(y, ints, frame, V, norms):
 
 
 @compiled(strict=True)
-def step(h, alpha, segment, y, ints, floats, work, rtol, atol, k, trial):
+def step(rhs, h, alpha, segment, y, ints, floats, work, rtol, atol, k, trial):
     """One step of Tsitouras' pair of orders 5 and 4 (`numerics/tsit5.py`) from y to `trial`, and its error in units of the
     tolerance. Kicks come between steps, so no stage serves twice."""
     rhs(segment, alpha, y, ints, floats, work, k[0])
@@ -252,7 +252,7 @@ def step(h, alpha, segment, y, ints, floats, work, rtol, atol, k, trial):
 
 
 @compiled(strict=True)
-def crossing(h, before, base, trial, k, watched, falls, level, y, ints, floats, work, seen):
+def crossing(observe, h, before, base, trial, k, watched, falls, level, y, ints, floats, work, seen):
     """The share of a leap after which the watched quantity passes its level, and that state into y, which comes as the leap's end.
     Within the leap the mean follows the dense output of its step, from `base` to `trial`, and what the two kicks added grows
     in proportion to time."""
@@ -273,7 +273,7 @@ def crossing(h, before, base, trial, k, watched, falls, level, y, ints, floats, 
 
 @compiled(
     int64(
-        float64[::1], float64[::1], float64[::1], float64, float64, float64,
+        RHS, OBSERVE, OBSERVE, float64[::1], float64[::1], float64[::1], float64, float64, float64,
         float64, int64, boolean, float64,
         float64[::1], int64[::1], float64[::1], float64[:, :, ::1],
         int64[::1], float64[::1], float64[::1], float64[::1], uint64[::1], float64[::1], int64,
@@ -283,7 +283,7 @@ def crossing(h, before, base, trial, k, watched, falls, level, y, ints, floats, 
     strict=True,
 )  # fmt: skip
 def follow(
-    times, breaks, course, fixed, rtol, atol,
+    rhs, moments, observe, times, breaks, course, fixed, rtol, atol,
     bound, watched, falls, level,
     y, ints, floats, work,
     slots, values, state, scratch, stream, sums, rounds,
@@ -291,8 +291,10 @@ def follow(
     states, observed, halt,
 ):  # fmt: skip
     """Leap from time zero to the last of `times`, landing on all of them and on the `breaks` of the rates; return what became of
-    the run. `course` = [leap to try, leaps allowed], and afterwards [time, leaps taken]. A threshold is met within a leap, where
-    `crossing` finds it. y becomes the last state; `states` and `observed` are rows for the times that were reached. `halt` is set
+    the run. `rhs` are the equations, `moments` puts C, D and S into `work`, `observe` sees what is watched: called by their
+    addresses, since machine code that holds them takes far longer to make. `course` = [leap to try, leaps allowed], and
+    afterwards [time, leaps taken]. A threshold is met within a leap, where `crossing` finds it. y becomes the last
+    state; `states` and `observed` are rows for the times that were reached. `halt` is set
     by others to break off."""
     t, h_next, taken, segment, output = 0.0, course[0], 0, 0, 0
     drift, before, base, trial, seen = (
@@ -330,10 +332,10 @@ def follow(
             h = end - t
         copy(y, before)
         kick(
-            0.5 * h, t, segment, y, ints, floats, work,
+            moments, 0.5 * h, t, segment, y, ints, floats, work,
             slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, drift,
         )  # fmt: skip
-        error = step(h, t, segment, y, ints, floats, work, rtol, atol, stages, trial)
+        error = step(rhs, h, t, segment, y, ints, floats, work, rtol, atol, stages, trial)
         taken += 1
         if fixed <= 0.0 and not error <= TOO_LONG:
             copy(before, y)
@@ -345,7 +347,7 @@ def follow(
         copy(y, base)
         copy(trial, y)
         kick(
-            0.5 * h, t + h, segment, y, ints, floats, work,
+            moments, 0.5 * h, t + h, segment, y, ints, floats, work,
             slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, drift,
         )  # fmt: skip
         if factor(y, ints[STUDENTS], ints[TEACHERS], ints[BLOCKS], inverse, V):
@@ -361,9 +363,10 @@ def follow(
             break
         observe(y, ints, floats, work, seen)
         if watched >= 0 and (seen[watched] <= level if falls else seen[watched] >= level):
-            t -= (
-                1.0 - crossing(h, before, base, trial, stages, watched, falls, level, y, ints, floats, work, seen)
-            ) * h
+            share = crossing(
+                observe, h, before, base, trial, stages, watched, falls, level, y, ints, floats, work, seen
+            )
+            t -= (1.0 - share) * h
             if factor(y, ints[STUDENTS], ints[TEACHERS], ints[BLOCKS], inverse, V):
                 rebuild(y, ints, frame, V, drift)
             fate = PASSED

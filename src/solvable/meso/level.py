@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from solvable.dynamics import layout
-from solvable.dynamics.equations import OBSERVED, rhs
+from solvable.dynamics.equations import OBSERVED, observe, rhs
 from solvable.dynamics.equations import fields as covariance
 from solvable.dynamics.general import general_moments, is_closed, is_exact, rule_for
 from solvable.dynamics.moments import NODES, field_covariance, moments
@@ -129,7 +129,7 @@ class _Setting:
         self.level, self.lane, self.records = level, lane, records
         self.seed = lane_seed(level.seed, 3, lane)
         self.eye, self.packed = Eye(lane, records.plan), _packed(lane)
-        self.follow, slope = _kernels(problem)
+        self.kernels = _kernels(problem)
         batched = problem.replace(training__batch=2)  # as in a batch, nothing is drawn outside the frames
         self.form, frames = layout.layout(batched), layout.coordinates(batched, lane.start)
         self.first = slots(self.form.slots)
@@ -138,7 +138,7 @@ class _Setting:
         self.frame = np.stack([frames[row[layout.B] :][: q * q].reshape(q, q) for row in table])
         self.inverse = np.linalg.pinv(self.frame, rcond=1e-12).transpose(0, 2, 1).copy()
         speed, packed = np.empty_like(self.packed.state), self.packed
-        slope(0, 0.0, packed.state, packed.ints, packed.floats, self.eye.scratch, speed)
+        self.kernels.rhs(0, 0.0, packed.state, packed.ints, packed.floats, self.eye.scratch, speed)
         C, rate = field_covariance(problem, lane.start), problem.training.schedule(0.0)
         fastest = rate * problem.inputs.eigenvalues.max() * np.abs(moments(C, problem, lane.start.readout).drift).sum()
         self.rtol = level.tolerance(records.dim)
@@ -161,8 +161,9 @@ class _Path:
         state[:] = one.first
         stream = child(one.seed, self.run).generate_state(STREAM * WIDTH, np.uint64)
         with np.errstate(all="ignore"), _breakdown(times, states, course) as broken:
-            fate = one.follow(
-                times, one.packed.breaks, course, level.leap or 0.0, one.rtol, 0.1 * one.rtol / np.sqrt(records.dim),
+            follow, *functions = one.kernels
+            fate = follow(
+                *functions, times, one.packed.breaks, course, level.leap or 0.0, one.rtol, 0.1 * one.rtol / np.sqrt(records.dim),
                 eye.bound, eye.watched, eye.falls, eye.level,
                 y, one.packed.ints, one.packed.floats, np.zeros_like(eye.scratch),
                 one.form.ints, one.form.floats, state, slots(one.form.work), stream,
@@ -205,18 +206,22 @@ def _packed(lane: Lane) -> Packed:
     return packed
 
 
-def _kernels(problem: Problem) -> tuple[Callable[..., int], Callable[..., None]]:
-    """How to follow a path, and the equations' slope: compiled where the moments have a closed form, else Python around averages
-    over nodes or functions of the user's own."""
-    own = layout.is_own(problem)
-    if is_closed(problem) and not own:
-        return leap.follow, rhs
-    slope: Callable[..., None] = rhs
-    others: dict[str, Callable[..., Any]] = {}
-    if not is_closed(problem):
+class Kernels(NamedTuple):
+    """How to follow a path, and the functions that it calls: the equations' slope, their moments, what is watched."""
+
+    follow: Callable[..., int]
+    rhs: Callable[..., None]
+    moments: Callable[..., None]
+    observe: Callable[..., None]
+
+
+def _kernels(problem: Problem) -> Kernels:
+    """Compiled where the moments have a closed form, else Python around averages over nodes or functions of the user's own."""
+    own, closed = layout.is_own(problem), is_closed(problem)
+    kernels = Kernels(leap.follow, rhs, leap.moments, observe)
+    if not closed:
         rule = rule_for(problem, NODES, 0)
         slope, _ = system(problem, rule, noise=True)
-        others["observe"] = observers(problem, NODES)[0]
         p = problem.student.width
 
         def moments(y: Any, ints: Any, floats: Any, work: Any, drift: Any) -> None:
@@ -224,9 +229,10 @@ def _kernels(problem: Problem) -> tuple[Callable[..., int], Callable[..., None]]
             found = general_moments(work[0], problem, y[y.size - p :], rule, noise=True)
             work[3, :p], work[4, :p, :p], drift[:] = found.drift, found.noise, found.readout_drift
 
-        others["moments"] = moments
-    if own:
-        others["gather"] = in_python(leap.gather, amplitudes=own_amplitudes(problem))
-    crossing = in_python(leap.crossing, **others)
-    others |= {"kick": in_python(leap.kick, **others), "step": in_python(leap.step, rhs=slope), "crossing": crossing}
-    return in_python(leap.follow, **others), slope
+        kernels = Kernels(leap.follow, slope, moments, observers(problem, NODES)[0])
+    if closed and not own:
+        return kernels
+    gather = in_python(leap.gather, amplitudes=own_amplitudes(problem)) if own else leap.gather
+    others = {"kick": in_python(leap.kick, gather=gather)}
+    others |= {name: in_python(getattr(leap, name)) for name in ("step", "crossing")}
+    return kernels._replace(follow=in_python(leap.follow, **others))

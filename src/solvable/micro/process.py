@@ -1,7 +1,7 @@
 """Many steps of the reduced process, with a look at the runs from time to time."""
 
 import numpy as np
-from numba import boolean, float64, int64, uint64
+from numba import boolean, float64, int64, uint64, void
 
 from solvable.dynamics import layout as lay
 from solvable.dynamics.equations import OBSERVED, observe
@@ -84,7 +84,13 @@ def passed(value, level, falls):
     return value <= level if falls else value >= level
 
 
-@compiled(strict=True)
+@compiled(
+    int64(
+        int64[::1], float64[::1], int64, float64[::1], int64, boolean, float64[::1], int64[::1], float64[:, ::1],
+        float64[:, :, ::1], int64[::1], int64[::1], float64[:, ::1],
+    ),
+    strict=True,
+)  # fmt: skip
 def look(ints, state, step, bounds, watched, falls, levels, inspect, values, scratch, fate, when, ends):
     """See which runs have diverged or passed their threshold (watched -1: none) and keep their states. How many go on."""
     going, observed = 0, np.empty(OBSERVED)
@@ -146,7 +152,7 @@ def follow(
     return end
 
 
-@compiled(strict=True)
+@compiled(void(int64[::1], float64[::1], float64[:, ::1]), strict=True)
 def all_overlaps(ints, state, y):
     """(lane, size) overlaps of the first lanes."""
     for lane in range(len(y)):
