@@ -44,6 +44,7 @@ def test_sgd_says_that_it_is_being_compiled(monkeypatch) -> None:
 
     from solvable.web.server import make_app
 
+    PREPARATION.begin()
     monkeypatch.setattr(PREPARATION, "missing", [SGD])
     client = TestClient(make_app(["localhost"]), base_url="http://localhost")
     small = {**STATE, "inputs": {"dim": 50}, "run": {"until": 1.0}}

@@ -18,9 +18,16 @@ class Preparation:
         self.missing: list[str] = []  # in the order in which it is made
         self.began = time.monotonic()
         self._compiling: warming.Compiling | None = None
+        self._begun, self._lock = False, threading.Lock()
 
     def begin(self) -> None:
-        """Compile what is missing in a process of its own, curves first."""
+        """Compile what is missing in a process of its own, curves first. Whoever computes asks for it; only the first does it."""
+        with self._lock:
+            if not self._begun:
+                self._begin()
+                self._begun = True
+
+    def _begin(self) -> None:
         from solvable.dynamics.equations import observe, rhs
         from solvable.micro.process import follow
         from solvable.numerics.tsit5 import solve

@@ -276,13 +276,17 @@ def _parts(content: Any, *names: str) -> dict[str, Any]:
 
 def _curve(state: Any) -> bytes:
     from solvable.web import work  # heavy: what computes is loaded while the page is being opened
+    from solvable.web.preparing import PREPARATION
 
+    PREPARATION.begin()
     return packed(*work.curve(work.view(state)))
 
 
 def _curvature(content: dict[str, Any]) -> dict[str, Any]:
     from solvable.web import work
+    from solvable.web.preparing import PREPARATION
 
+    PREPARATION.begin()
     return work.curvature(work.view(content.get("state")), content.get("at"))
 
 
@@ -314,6 +318,7 @@ async def _pieces(view: View, runs: int, seed: int, release: Callable[[], None])
     from solvable.web.preparing import PREPARATION, SGD
 
     try:
+        await run_in_threadpool(PREPARATION.begin)
         while SGD in PREPARATION.missing:
             yield json.dumps({"compiling": PREPARATION.seconds}).encode() + b"\n"
             await asyncio.sleep(0.5)
