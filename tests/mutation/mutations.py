@@ -85,6 +85,20 @@ GAUSSIAN = (
         'b"",',
         ("gaussian/test_identity.py::test_what_is_written_is_told_apart_and_where_is_not",),
     ),
+    Mutation(
+        "function-identity-without-attributes",
+        "gaussian/identity.py",
+        "parts += [vars(function)] if vars(function) else []",
+        "parts += []",
+        ("gaussian/test_identity.py::test_state_beside_the_code_is_read",),
+    ),
+    Mutation(
+        "function-identity-by-the-first-names",
+        "gaussian/identity.py",
+        "if reader.met <= words:",
+        "if words:",
+        ("gaussian/test_identity.py::test_modules_are_followed_wherever_they_are_held",),
+    ),
 )
 
 DYNAMICS = (
@@ -859,8 +873,8 @@ FRONTS = (
     Mutation(
         "answers-without-a-policy",
         "web/server.py",
-        "            response.headers.setdefault(name, value)\n",
-        "            response.headers.get(name, value)\n",
+        "                    headers.setdefault(name, value)\n",
+        "                    headers.get(name, value)\n",
         ("web/test_server.py::test_the_page_and_what_it_needs",),
     ),
     Mutation(
