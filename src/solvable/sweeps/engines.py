@@ -261,7 +261,7 @@ class Cluster:
 
 
 def _work_there(chunk: Chunk, expected: dict[str, str]) -> tuple[list[bytes], float]:
-    if making() != expected:
+    if making() != expected or not expected["code"]:
         raise ValueError(f"a worker has {making()}, the sweep {expected}; must be the same")
     _one_core()
     return work(chunk)
