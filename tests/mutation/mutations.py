@@ -748,6 +748,13 @@ STORES = (
         ("sweeps/test_sweep.py::test_sources_that_changed_since_they_were_imported",),
     ),
     Mutation(
+        "all-workers-compile",
+        "sweeps/engines.py",
+        "return self.workers if self._pioneer is not None and self._pioneer.is_over else 1",
+        "return self.workers",
+        ("sweeps/test_faults.py::test_one_worker_compiles_and_the_others_wait",),
+    ),
+    Mutation(
         "results-read-twice",
         "sweeps/makers.py",
         "        if not self._sound[number]:\n",
