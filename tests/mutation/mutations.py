@@ -927,6 +927,20 @@ FRONTS = (
         ("web/test_server.py::test_the_page_and_what_it_needs",),
     ),
     Mutation(
+        "json-with-infinity",
+        "cli/printing.py",
+        "json.dumps(_finite(answer), indent=2, allow_nan=False)",
+        "json.dumps(answer, indent=2)",
+        ("cli/test_main.py::test_json_has_no_numbers_that_are_none",),
+    ),
+    Mutation(
+        "memory-in-use-by-files",
+        "numerics/memory.py",
+        '("inactive_file", "active_file", "slab_reclaimable")',
+        '("inactive_file",)',
+        ("numerics/test_memory.py::test_what_is_given_back_counts_as_free",),
+    ),
+    Mutation(
         "diverged-is-success",
         "cli/commands.py",
         "return 0 if trajectory.success else 1",
