@@ -1,5 +1,6 @@
 #!/bin/sh
 # A sweep as a SLURM job array: every job takes its share and all write into one store. Submit it again to continue.
+#   solvable warm-up    (once, on a node of the kind that will compute: else every job compiles the same kernels)
 #   sbatch examples/cluster/array.sh examples/sweeps/optimal_rate.toml
 #SBATCH --job-name=sweep
 #SBATCH --array=1-8

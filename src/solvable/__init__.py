@@ -4,6 +4,7 @@ Describe once who teaches, who learns, on what inputs and by which rule; every l
 Everything here is loaded when it is first used, so that importing the library costs nothing.
 """
 
+import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from solvable.sweeps.sweep import sweep
 
 __version__ = "0.1.0"
+_imported = globals().get(
+    "_imported", time.time()
+)  # the same after a reload, which leaves all other modules as they were
 
 _HOMES = {
     "solvable.gaussian.units": ("Activation",),

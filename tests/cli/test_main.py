@@ -91,6 +91,21 @@ def test_landscape(file, tmp_path, capsys) -> None:
     assert "landscape: student.activation" in capsys.readouterr().err
 
 
+def refuse(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")
+
+
+def test_json_has_no_numbers_that_are_none(file, capsys) -> None:
+    """Meso with tanh does not know the error of its overlaps, and a run that diverges has no last risk."""
+    text = Path(file).read_text()
+    Path(file).write_text(text.replace("[inputs]", 'activation = "tanh"\n[inputs]'))
+    assert main(["run", file, "--level", "meso", "--until", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out, parse_constant=refuse)["overlap_error"] is None
+    Path(file).write_text(text.replace("0.1", "1e200"))
+    assert main(["run", file, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out, parse_constant=refuse)["ending"] == "diverged"
+
+
 def test_micro_from_the_command_line(file, capsys) -> None:
     assert main(["run", file, "--level", "micro", "--runs", "3", "--level-seed", "5", "--until", "5", "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import solvable as sv
 from solvable.gaussian.identity import Unreadable, code_of
 
 LOCK = threading.Lock()
+MINE = types.ModuleType("mine")
 
 
 def made(source: str, **scope: Any) -> Callable[[Any], Any]:
@@ -99,6 +101,96 @@ def test_callables_of_all_kinds() -> None:
     assert code_of(numba.njit(compiled.py_func)) == found[6]
 
 
+class Clipped:
+    """Called like the function that it wraps, up to a bound of its own."""
+
+    def __init__(self, function: Callable[[Any], Any], bound: float) -> None:
+        functools.update_wrapper(self, function)
+        self.function, self.bound = function, bound
+        self.py_func = function
+
+    def __call__(self, z: Any) -> Any:
+        return np.clip(self.function(z), -self.bound, self.bound)
+
+
+class Shifted(functools.partial):  # type: ignore[type-arg]
+    shift = 0.0
+
+    def __call__(self, z: Any) -> Any:
+        return super().__call__(z) + self.shift
+
+
+class Further(Shifted):
+    shift = 1.0
+
+
+METACLASS = "class M(type):\n    def __pos__(c):\n        return k\nclass C(metaclass=M):\n    pass"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda k: Clipped(np.sin, k),
+        lambda k: Clipped(compiled.py_func, k),
+        lambda k: with_attribute(made("def f(z):\n    return f.k * z"), k),
+        lambda k: with_attribute(functools.lru_cache(made("def f(z):\n    return z")), k),
+        lambda k: with_attribute(functools.partial(plus, 1.0), k),
+        lambda k: (Shifted if k < 2 else Further)(plus, 1.0),
+        lambda k: made("def f(z):\n    return t['a'] * z", t=np.array([(1.0, 2.0)], [(n, float) for n in ("ab", "ba")[k < 2]])),
+        lambda k: made(f"{METACLASS}\ndef f(z):\n    return +C * z", k=k),
+    ],
+)  # fmt: skip
+def test_state_beside_the_code_is_read(make: Callable[[float], Any]) -> None:
+    assert code_of(make(1.0)) == code_of(make(1.0)) != code_of(make(2.0))
+
+
+def with_attribute(function: Any, k: float) -> Any:
+    function.k = k
+    return function
+
+
+REACHED = [
+    "L = [m]\ndef a(z):\n    return L[0].A * z\ndef b(z):\n    return L[0].B * z\ndef f(z):\n    return a(z) + b(z)",
+    "def which():\n    return m\ndef f(z):\n    return which().B * z",
+    "B = 'B'\ndef f(z):\n    return getattr(m, B) * z",
+    "class C:\n    def __init__(self):\n        self.m = m\n    def __call__(self, z):\n        return self.m.B * z\nf = C()",
+    "import operator\ng = operator.attrgetter('B')\ndef f(z):\n    return g(m) * z",
+    "def step(z):\n    return m.B * z\nm.step = step\ndel step\ndef f(z):\n    return m.step(z)",
+    "def f(z, n=m):\n    from functools import reduce\n    return reduce(lambda a, b: a * b.B, [n], z)",
+]
+
+
+@pytest.mark.parametrize("source", REACHED)
+def test_modules_are_followed_wherever_they_are_held(source: str) -> None:
+    def found(value: float) -> str:
+        module = types.ModuleType("mine")
+        module.A, module.B = 1.0, value  # type: ignore[attr-defined]
+        return code_of(made(source, m=module))
+
+    assert found(1.0) == found(1.0) != found(2.0)
+
+
+def test_functions_that_differ_between_all_nodes_are_told_apart() -> None:
+    """Wiggles that vanish on the nodes, of a size that an attribute has."""
+
+    def wiggling(size: float) -> sv.Activation:
+        def f(z: Any) -> Any:
+            return z + f.size * np.sin(16 * np.pi * z) ** 2 * np.exp(-(z**2))
+
+        def slope(z: Any) -> Any:
+            wave, bell = np.sin(16 * np.pi * z), np.exp(-(z**2))
+            return 1 + f.size * bell * (16 * np.pi * np.sin(32 * np.pi * z) - 2 * z * wave**2)
+
+        f.size = size  # type: ignore[attr-defined]
+        return sv.Activation("wiggling", f, slope)
+
+    one, two = wiggling(0.0), wiggling(0.02)
+    assert one.fingerprint == two.fingerprint
+    assert one.function(np.array([1 / 32])) != two.function(np.array([1 / 32]))
+    assert one == wiggling(0.0) != two
+    assert one.identity != two.identity
+
+
 def test_own_modules_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     found = []
@@ -114,6 +206,8 @@ def test_what_hides_its_code_is_refused() -> None:
     for function, message in [
         (np.frompyfunc(plus, 2, 1), "hides its code"),
         (lambda z: (LOCK, z), "lock, whose state cannot be read"),
+        (lambda z: eval("z"), r"uses eval\(\), by which it may reach anything"),
+        (lambda z: vars(MINE)["a"] * z, "reaches the module mine in a way that cannot be followed"),
     ]:
         with pytest.raises(Unreadable, match=message):
             code_of(function)

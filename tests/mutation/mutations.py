@@ -85,6 +85,20 @@ GAUSSIAN = (
         'b"",',
         ("gaussian/test_identity.py::test_what_is_written_is_told_apart_and_where_is_not",),
     ),
+    Mutation(
+        "function-identity-without-attributes",
+        "gaussian/identity.py",
+        "parts += [vars(function)] if vars(function) else []",
+        "parts += []",
+        ("gaussian/test_identity.py::test_state_beside_the_code_is_read",),
+    ),
+    Mutation(
+        "function-identity-by-the-first-names",
+        "gaussian/identity.py",
+        "if reader.met <= words:",
+        "if words:",
+        ("gaussian/test_identity.py::test_modules_are_followed_wherever_they_are_held",),
+    ),
 )
 
 DYNAMICS = (
@@ -713,6 +727,55 @@ STORES = (
         ("sweeps/test_faults.py::test_compaction_keeps_the_sound_copy",),
     ),
     Mutation(
+        "new-results-set-aside-as-old",
+        "sweeps/store.py",
+        "old = {key for key in keys & held.keys() if is_old(held[key])}",
+        "old = keys & held.keys()",
+        ("sweeps/test_repair.py::test_a_process_that_comes_later_leaves_new_results",),
+    ),
+    Mutation(
+        "damaged-neighbours-kept",
+        "sweeps/store.py",
+        "held = segments.read_all(path) if salvage is None else",
+        "held = segments.read_all(path) if True else",
+        ("sweeps/test_repair.py::test_a_damaged_neighbour_of_old_results_is_not_kept",),
+    ),
+    Mutation(
+        "damaged-records-written",
+        "sweeps/store.py",
+        "        check(record)\n        yield record",
+        "        yield record",
+        ("sweeps/test_foreign_records.py::test_what_is_damaged_is_not_written",),
+    ),
+    Mutation(
+        "records-of-sound-files-unread",
+        "sweeps/segments.py",
+        " and _are_sound(content, places):",
+        ":",
+        ("sweeps/test_foreign_records.py::test_records_that_are_none",),
+    ),
+    Mutation(
+        "sources-changed-unnoticed",
+        "numerics/sources.py",
+        "if newest(PACKAGE) > solvable._imported:",
+        "if newest(PACKAGE) < 0.0:",
+        ("sweeps/test_sweep.py::test_sources_that_changed_since_they_were_imported",),
+    ),
+    Mutation(
+        "all-workers-compile",
+        "sweeps/engines.py",
+        "return self.workers if self._pioneer is not None and self._pioneer.is_over else 1",
+        "return self.workers",
+        ("sweeps/test_faults.py::test_one_worker_compiles_and_the_others_wait",),
+    ),
+    Mutation(
+        "results-read-twice",
+        "sweeps/makers.py",
+        "        if not self._sound[number]:\n",
+        "        if number >= 0:\n",
+        ("sweeps/test_sweep.py::test_every_result_is_read_once",),
+    ),
+    Mutation(
         "file-not-synced",
         "results/files.py",
         "        _bring_to_disk(temporary)\n        move(temporary, path)\n",
@@ -786,7 +849,7 @@ STORES = (
     Mutation(
         "results-of-other-code-unnoticed",
         "sweeps/makers.py",
-        "for maker, count in makers.items() if maker.code != computing_code()}",
+        "for maker, count in makers.items() if is_other(maker)}",
         'for maker, count in makers.items() if maker.code == ""}',
         ("sweeps/test_sweep.py::test_results_of_other_code_are_told_and_can_be_computed_again",),
     ),
@@ -873,9 +936,23 @@ FRONTS = (
     Mutation(
         "answers-without-a-policy",
         "web/server.py",
-        "            response.headers.setdefault(name, value)\n",
-        "            response.headers.get(name, value)\n",
+        "                    headers.setdefault(name, value)\n",
+        "                    headers.get(name, value)\n",
         ("web/test_server.py::test_the_page_and_what_it_needs",),
+    ),
+    Mutation(
+        "json-with-infinity",
+        "cli/printing.py",
+        "json.dumps(_finite(answer), indent=2, allow_nan=False)",
+        "json.dumps(answer, indent=2)",
+        ("cli/test_main.py::test_json_has_no_numbers_that_are_none",),
+    ),
+    Mutation(
+        "memory-in-use-by-files",
+        "numerics/memory.py",
+        '("inactive_file", "active_file", "slab_reclaimable")',
+        '("inactive_file",)',
+        ("numerics/test_memory.py::test_what_is_given_back_counts_as_free",),
     ),
     Mutation(
         "diverged-is-success",

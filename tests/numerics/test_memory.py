@@ -35,6 +35,20 @@ def test_the_machine_and_its_groups_limit_it(system: Path) -> None:
     assert memory.available_memory() == 0
 
 
+def test_what_is_given_back_counts_as_free(system: Path) -> None:
+    (system / "cgroup").write_text("0::/jobs\n")
+    group(system / "groups" / "jobs", memory.NAMES[2], 3 * 10**9, 3 * 10**9, 10**8)
+    with (system / "groups" / "jobs" / "memory.stat").open("a") as file:
+        file.write("active_file 200000000\nslab_reclaimable 30000000\nslab_unreclaimable 5\n")
+    assert memory.available_memory() == 33 * 10**7
+    (system / "cgroup").write_text("5:memory:/\n")
+    group(system / "groups" / "memory", memory.NAMES[1], 10**9, 10**9, 0)
+    (system / "groups" / "memory" / "memory.stat").write_text(
+        "inactive_file 1\ntotal_inactive_file 40\nactive_file 2\n"
+    )
+    assert memory.available_memory() == 42
+
+
 def test_where_nobody_tells(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (system / "meminfo").unlink()
     monkeypatch.setattr(memory.os, "sysconf", {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}.__getitem__)

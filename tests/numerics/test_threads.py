@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from solvable.numerics.threads import abandon, bell, breathe, gather, halt, heeding, interruptible, pool
+from solvable.numerics.threads import abandon, bell, gather, halt, interruptible, pool, raise_if_abandoned, watching
 from solvable.results.ensemble import run_jobs
 from solvable.results.progress import silent
 
@@ -103,7 +103,7 @@ def test_abandoned_jobs_are_told_and_hold_up_nobody() -> None:
         begun.set()
         try:
             while True:
-                breathe()
+                raise_if_abandoned()
                 time.sleep(0.001)
         finally:
             ended.set()
@@ -127,7 +127,7 @@ def test_inner_work_hears_of_it_too() -> None:
             time.sleep(0.001)
 
     def outer() -> None:
-        with heeding(flag), bell(rung.set, None):
+        with watching(flag), bell(rung.set, None):
             run_jobs([job] * 4, [1.0] * 4, 2, silent)
 
     thread = pool(2).submit(outer)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import solvable as sv
+from solvable.numerics import compiled
 from solvable.sweeps.records import Labelled
 
 PROBLEM = sv.Problem(
@@ -23,7 +24,8 @@ PROBLEM = sv.Problem(
 
 @dataclass(frozen=True)
 class Light:
-    """Numbers that follow from `number`. `log`: a file in which every computation is noted. `deadly`: what kills its process."""
+    """Numbers that follow from `number`. `log`: a file in which every computation is noted. `deadly`: what kills its process.
+    `code`: a file that stands for machine code; where it is missing, it takes a second to make it."""
 
     number: int = 0
     seconds: float = 0.0
@@ -31,6 +33,7 @@ class Light:
     log: str = ""
     deadly: tuple[int, ...] = ()
     wrong: tuple[int, ...] = ()
+    code: str = ""
 
     parts = ("light",)
 
@@ -53,6 +56,10 @@ class Light:
             os.kill(os.getpid(), signal.SIGKILL)
         if self.number in self.wrong:
             raise ValueError(f"{self.number} is a bad number")
+        if self.code and not os.path.exists(self.code):
+            compiled._tell(None)  # type: ignore[arg-type]
+            time.sleep(1.0)
+            note(self.code, f"{os.getpid()}")
         time.sleep(self.seconds)
         seed = int.from_bytes(hashlib.sha256(str(self.number).encode()).digest()[:8], "little")
         random = np.random.default_rng(seed)

@@ -18,8 +18,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from light import PROBLEM, Light, rates
 
 import solvable.sweeps.drive
+import solvable.sweeps.engines
 from solvable.cli.main import main
 from solvable.sweeps import Damaged, Store, Sweep, execute, plan, segments
+from solvable.sweeps.engines import Task
 from solvable.sweeps.records import Labelled, Record, encode, key_of
 
 HERE = Path(__file__).parent
@@ -183,6 +185,43 @@ def test_a_task_that_kills_its_worker_is_marked_and_the_rest_goes_on(tmp_path: P
     mended = execute(light(40), tmp_path / "store", workers=2, retry=True)
     assert mended.status == (40, 40, 0)
     assert mended.data["failure"].values.tolist() == [""] * 40
+
+
+def test_one_worker_compiles_and_the_others_wait(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    code, log = tmp_path / "code", tmp_path / "log"
+    swept = execute(light(12, code=str(code), log=str(log), seconds=0.3), tmp_path / "store", workers=3)
+    assert swept.status == (12, 12, 0)
+    assert len(code.read_text().split()) == 1
+    assert capfd.readouterr().err.count("compiling for this machine") == 1
+    assert len({line.split()[0] for line in log.read_text().splitlines()}) > 1
+
+
+@pytest.mark.parametrize(
+    ("notes", "age", "is_over"),
+    [(0, 60, False), (0, 130, True), (1, 5, False), (1, 15, True), (2, 60, False), (2, 130, True)],
+)
+def test_how_long_the_others_wait_for_the_first(notes: int, age: float, is_over: bool) -> None:
+    """Ten seconds after it began, if nothing is compiled; two minutes after the last kernel, or while it starts."""
+    pioneer = solvable.sweeps.engines._Pioneer()
+    Path(pioneer._notes).write_bytes(b"." * notes)
+    os.utime(pioneer._notes, (time.time() - age,) * 2)
+    pioneer.look()
+    assert pioneer.is_over == is_over
+    pioneer.end()
+    assert not os.path.exists(pioneer._notes)
+
+
+def test_a_long_first_task_does_not_keep_the_others_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solvable.sweeps.engines, "NO_COMPILER", 0.1)
+    (point,) = light(1, seconds=100.0).points
+    engine = solvable.sweeps.engines.Processes(3)
+    try:
+        engine.submit((Task(point.key, point.problem, point.measure),))
+        assert engine.width == 1
+        wait_for(lambda: engine.width == 3)
+        assert not engine.finished(0.0)
+    finally:
+        engine.close()
 
 
 def process(words: list[str], **options: Any) -> "subprocess.Popen[bytes]":

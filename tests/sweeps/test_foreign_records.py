@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from light import PROBLEM, Light
 
 from solvable.cli.main import main
-from solvable.sweeps import Damaged, Store, execute, plan
+from solvable.sweeps import Damaged, Store, execute, plan, segments
 from solvable.sweeps.gather import sweeps_in
 from solvable.sweeps.records import Labelled, Record, decode, encode, key_of
 
@@ -69,9 +69,25 @@ def test_records_that_are_none(content: bytes, tmp_path: Path) -> None:
     assert len(str(caught.value)) < 400
     if len(content) < 72:
         return
-    Store(tmp_path / "store").add([content])
-    with pytest.raises(Damaged, match="not by a sweep; move it away"):
-        Store(tmp_path / "store").read(KEY)
+    neighbour = encode(Record(key_of("b"), {}))
+    built = segments.build([content, neighbour])
+    store = Store(tmp_path / "store")
+    segments.write(tmp_path / "store" / "segments", built)
+    store.refresh()
+    with pytest.raises(Damaged, match=r"verify --repair --store .* sets it aside and keeps the others"):
+        store.read(KEY)
+    assert store.verify(repair=True) == [(built.name, 1, 1)]
+    assert not store.has(KEY)
+    assert store.encoded(key_of("b")) == neighbour
+    assert not store.verify()
+    assert (tmp_path / "store" / "damaged" / built.name).read_bytes() == built.content
+
+
+def test_what_is_damaged_is_not_written(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    with pytest.raises(Damaged, match="checksum"):
+        store.add([KEY + bytes(40)])
+    assert not list((tmp_path / "store" / "segments").iterdir())
 
 
 def test_records_that_are_some() -> None:

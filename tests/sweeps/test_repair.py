@@ -17,6 +17,7 @@ from test_faults import contents, flip, record
 
 from solvable.cli.main import main
 from solvable.sweeps import Store, execute, plan, segments
+from solvable.sweeps.makers import maker_of
 from solvable.sweeps.records import Damaged, Record, decode, encode, key_of
 
 RECORDS = [encode(record(0, 2)), *(encode(Record(key_of(number), {"number": number})) for number in (1, 2))]
@@ -271,3 +272,54 @@ def test_an_index_may_not_point_elsewhere(tmp_path: Path) -> None:
             with pytest.raises(Damaged, match=match):
                 opened.read(KEYS[1])
         path.unlink()
+
+
+def made_by(number: int, code: str) -> bytes:
+    return encode(Record(key_of(number), {"made_by": {"code": code, "solvable": "0"}}, record(number).arrays))
+
+
+def is_old(content: bytes) -> bool:
+    return maker_of(content).code == "old"
+
+
+def test_a_damaged_neighbour_of_old_results_is_not_kept(tmp_path: Path) -> None:
+    """Written anew it would be a sound segment with a damaged record, which nothing mends."""
+    Store(tmp_path / "store").add([made_by(number, "old") for number in range(3)])
+    path = segment(tmp_path / "store")
+    flip(path, segments.read_index(path)[key_of(1)].offset + 150)
+    store = Store(tmp_path / "store")
+    assert store.supersede({key_of(0)}, is_old) == 1
+    assert [store.has(key_of(number)) for number in range(3)] == [False, False, True]
+    assert not store.verify()
+    assert list((tmp_path / "store" / "replaced").iterdir())
+
+
+def test_a_process_that_comes_later_leaves_new_results(tmp_path: Path) -> None:
+    """Both find the same old results; the first has computed one of them again when the second sets them aside."""
+    first = Store(tmp_path / "store")
+    first.add([made_by(0, "old"), made_by(1, "old"), made_by(2, "new")])
+    second, keys = Store(tmp_path / "store"), {key_of(number) for number in range(3)}
+    assert first.supersede(keys, is_old) == 2
+    first.add([made_by(0, "new")])
+    assert second.supersede(keys, is_old) == 0
+    assert contents(tmp_path / "store") == {key_of(0): made_by(0, "new"), key_of(2): made_by(2, "new")}
+
+
+@pytest.mark.parametrize("others", ["compact", "supersede"])
+def test_files_that_go_while_old_results_are_set_aside(
+    others: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process joins the segments, or replaces them too, between a look at the directory and one into them."""
+    Store(tmp_path / "store").add([made_by(0, "old"), made_by(1, "new")])
+    Store(tmp_path / "store").add([made_by(2, "old")])
+    store, other, real = Store(tmp_path / "store"), Store(tmp_path / "store"), segments.inspect
+    keys = {key_of(number) for number in range(3)}
+
+    def meanwhile(path: Path) -> Any:
+        monkeypatch.setattr(segments, "inspect", real)
+        other.compact() if others == "compact" else other.supersede(keys, is_old)
+        return real(path)
+
+    monkeypatch.setattr(segments, "inspect", meanwhile)
+    assert store.supersede(keys, is_old) == (2 if others == "compact" else 0)
+    assert contents(store) == contents(tmp_path / "store") == {key_of(1): made_by(1, "new")}

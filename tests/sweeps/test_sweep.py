@@ -23,11 +23,12 @@ from light import PROBLEM, Light, rates
 
 import solvable as sv
 from solvable.cli.main import main
-from solvable.numerics.sources import FURTHER, PACKAGE, ROOMS, SILENT, digest_of
+from solvable.numerics.sources import CHANGED, FURTHER, PACKAGE, ROOMS, SILENT, digest_of
 from solvable.sweeps import Recovery, Run, Store, execute, plan
 from solvable.sweeps.expressions import Expression
 from solvable.sweeps.files import read
 from solvable.sweeps.gather import export, sweeps_in
+from solvable.sweeps.makers import STALE
 from solvable.sweeps.records import MANIFEST, Labelled, Record, decode, encode, key_of
 
 SWEEP = sys.modules["solvable.sweeps.sweep"]
@@ -705,6 +706,66 @@ def test_only_results_of_other_code_are_computed_again(tmp_path: Path, monkeypat
         )
         assert swept.status == (8, 8, 0)
         assert len(log.read_text().splitlines()) == computed
+
+
+def test_every_result_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned, store = plan(PROBLEM, Light(), {"light.number": range(8)}), Store(tmp_path / "store")
+    execute(planned, store, workers=0)
+    read, real = list[bytes](), store.encoded
+    monkeypatch.setattr(store, "encoded", lambda key: read.append(key) or real(key))
+    for stale in STALE:
+        read.clear()
+        execute(planned, store, workers=0, stale=stale)
+        assert sorted(key for key in read if key != planned.manifest.key) == sorted(planned.points.all_keys())
+
+
+def test_two_shares_compute_results_of_other_code_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, store = tmp_path / "log", tmp_path / "store"
+    execute(plan(PROBLEM, Light(), {"light.number": range(8)}), store, workers=0)
+    monkeypatch.setattr("solvable.sweeps.makers.computing_code", lambda: "another")
+    for share in (1, 2, 1):
+        planned = plan(PROBLEM, Light(log=str(log)), {"light.number": range(8)})
+        swept = execute(planned, store, workers=0, shard=(share, 2), stale="recompute")
+    assert swept.status == (8, 8, 0)
+    assert len(log.read_text().splitlines()) == 8
+
+
+def test_sources_that_changed_since_they_were_imported(tmp_path: Path) -> None:
+    """What runs is then no longer what the files say: its digest is unknown, which is other code to all."""
+    copy = tmp_path / "copy"
+    shutil.copytree(Path(sv.__file__).parent, copy / "solvable", ignore=shutil.ignore_patterns("__pycache__"))
+    source = copy / "solvable" / "dynamics" / "equations.py"
+    date = source.stat().st_mtime - 100
+    edits = {
+        "pass": "",
+        f"pathlib.Path({str(source)!r}).write_text('RATE = 2.0')": CHANGED,
+        f"new = pathlib.Path({str(source)!r}).with_suffix('.new'); new.touch(); "
+        f"os.utime(new, ({date}, {date})); new.replace({str(source)!r})": CHANGED,
+    }
+    for edit, warning in edits.items():
+        script = (
+            f"import os, pathlib, time, importlib; import solvable; time.sleep(0.1); {edit}; importlib.reload(solvable)\n"
+            "from solvable.sweeps.makers import Maker, computing_code, is_other\n"
+            "print(len(computing_code()), is_other(Maker('0', computing_code())))"
+        )
+        environment = os.environ | {"PYTHONPATH": str(copy)}
+        told = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True
+        )
+        assert told.stdout.split() == (["0", "True"] if warning else ["16", "False"])
+        assert warning in told.stderr
+        assert bool(warning) == bool(told.stderr)
+
+
+def test_results_of_unknown_code_cannot_be_told_from_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several processes would set aside each other's."""
+    monkeypatch.setattr("solvable.sweeps.makers.computing_code", lambda: "")
+    planned = plan(PROBLEM, Light(), {"light.number": range(3)})
+    with pytest.raises(ValueError, match=r"stale: 'recompute' given, but the sources .* restart Python"):
+        execute(planned, tmp_path / "store", workers=0, stale="recompute")
+    execute(planned, tmp_path / "store", workers=0)
+    with pytest.warns(UserWarning, match="3 of 3 results were made by other code"):
+        execute(planned, tmp_path / "store", workers=0)
 
 
 def test_an_edited_kernel_is_another_code(tmp_path: Path) -> None:

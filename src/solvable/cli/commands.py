@@ -1,6 +1,5 @@
 """What each command does."""
 
-import json
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from solvable.cli import figures
+from solvable.cli.printing import print_json
 from solvable.problems import InvalidProblem
 from solvable.problems.foreign import one_line
 
@@ -89,7 +89,7 @@ def run(options: Namespace) -> int:
         trajectory.save(options.output)
     summary = _summary(trajectory, options.output)
     if options.json:
-        print(json.dumps(summary, indent=2))
+        print_json(summary)
     else:
         _print_summary(trajectory, summary)
     if Ending.INTERRUPTED in trajectory.ending:
@@ -184,7 +184,7 @@ def landscape(options: Namespace) -> int:
     if output is not None:
         _draw_atlas(problem, output)
     if options.json:
-        print(json.dumps([asdict(point) | {"kind": point.kind} for point in points], indent=2))
+        print_json([asdict(point) | {"kind": point.kind} for point in points])
         return 0
     from rich.console import Console
     from rich.table import Table
@@ -228,7 +228,7 @@ def spectrum(options: Namespace) -> int:
             write_whole(output, lambda path: picture.savefig(path, format=output.suffix[1:]))
     told = report.facts(found, 0 if data.rows is None else len(data.rows), options.output)
     if options.json:
-        print(json.dumps(told, indent=2))
+        print_json(told)
         return 0
     for line in report.lines(found, told):
         print(line)

@@ -1,17 +1,18 @@
 """The commands that draw and judge the papers' figures: `figures`, `figure`, `reproduce`, `claims`."""
 
-import json
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from solvable.cli.printing import print_json
 
 
 def figures(options: Namespace) -> int:
     from solvable.papers import registry
 
     if options.json:
-        print(json.dumps([{"key": key, "title": registry.get(key).title} for key in registry.available()], indent=2))
+        print_json([{"key": key, "title": registry.get(key).title} for key in registry.available()])
     else:
         for key in registry.available():
             print(f"{key}  {registry.get(key).title}")
@@ -79,7 +80,7 @@ def _with_progress(chosen: list[Any]) -> Iterator[Any]:
 
 def _report(verdicts: list[Any], as_json: bool) -> int:
     if as_json:
-        print(json.dumps([claim.as_dict() for claim in verdicts], indent=2))
+        print_json([claim.as_dict() for claim in verdicts])
     else:
         _print_table(verdicts)
     return 1 if any(claim.verdict == "fails" for claim in verdicts) else 0

@@ -1,6 +1,5 @@
 """The commands `sweep` and `store`."""
 
-import json
 import re
 import signal
 import sys
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from solvable.cli.printing import print_json
 from solvable.results.progress import clock
 
 PICTURES = (".png", ".pdf", ".svg")
@@ -68,7 +68,7 @@ def _say_what_is_stored(planned: Any, store: Path) -> None:
 def _report(swept: Any, store: Path, options: Namespace) -> int:
     status = swept.status
     if options.json:
-        print(json.dumps(_facts(swept.sweep.title, swept.sweep.manifest, status) | {"store": str(store)}, indent=2))
+        print_json(_facts(swept.sweep.title, swept.sweep.manifest, status) | {"store": str(store)})
     else:
         print(f"{swept.sweep.title}: {_words(status)}, in {store}")
         if status.failed:
@@ -115,7 +115,7 @@ def _estimate(planned: Any, store: Path, shard: tuple[int, int], options: Namesp
         print("timing a few points (compiling, the first time)", file=sys.stderr)
     found = planned.estimate(there, options.workers, shard)
     if options.json:
-        print(json.dumps(found._asdict(), indent=2))
+        print_json(found._asdict())
         return 0
     shape = " x ".join(f"{dim} {size}" for dim, size in zip(planned.grid.dims, planned.grid.shape, strict=True))
     print(f"{planned.title}: {found.points} points ({shape}), {found.missing} to compute")
@@ -167,14 +167,14 @@ def _status(opened: Any, options: Namespace) -> int:
             if stale.other:
                 print(f"  {stale}; `solvable sweep --stale recompute` computes them again")
     if options.json:
-        print(json.dumps(facts, indent=2))
+        print_json(facts)
     return 0
 
 
 def _verify(opened: Any, options: Namespace) -> int:
     found = opened.verify(repair=options.repair)
     if options.json:
-        print(json.dumps([damage._asdict() for damage in found], indent=2))
+        print_json([damage._asdict() for damage in found])
     else:
         for damage in found:
             print(damage)

@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from solvable.numerics.threads import breathe, interruptible, one_blas_thread
+from solvable.numerics.threads import interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import Overlaps, as_array, check_start
 from solvable.problems import Problem, convention
 
@@ -259,7 +259,7 @@ def integrate(
     pieces: list[Any] = []
     with np.errstate(over="ignore", invalid="ignore"):  # trial steps beyond the bound
         while solver.status == "running":
-            breathe()
+            raise_if_abandoned()
             if len(pieces) >= MOST_STEPS:
                 raise ValueError(
                     f"times: more than {MOST_STEPS} steps of the closed form, which came to {solver.t:.3g} of {end:.3g}; ask for "

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from solvable.numerics.symmetric import to_matrix, to_vector
-from solvable.numerics.threads import breathe
+from solvable.numerics.threads import raise_if_abandoned
 
 FALL = 0.2  # of mu, between centres
 MARGIN = 1e-9  # smallest eigenvalue, relative to the largest, that counts as positive
@@ -54,7 +54,7 @@ def _search(basis: np.ndarray, k: int) -> tuple[bool, np.ndarray]:
     mu = (spread[-1] - spread[0]) / k
     lam = spread[0] - mu
     for _ in range(MOST_STEPS):
-        breathe()
+        raise_if_abandoned()
         step, S, decrement = _newton(directions, Z, lam, mu)
         if decrement < 1:  # S is positive: it may tell about the complement
             D = _complement(basis, shadow, S)

@@ -10,7 +10,7 @@ from solvable.empirical.certificates import check_rows, decide, independent_coun
 from solvable.empirical.sample import Sample
 from solvable.numerics.memory import FLOAT, check_memory, counted
 from solvable.numerics.random import child
-from solvable.numerics.threads import breathe, cores, interruptible, one_blas_thread
+from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.numerics.tsit5 import FINISHED
 from solvable.problems import Problem, convention
 from solvable.results import Ending
@@ -18,7 +18,7 @@ from solvable.results.ensemble import Control, run_jobs
 from solvable.results.progress import silent
 
 SHORT = 24  # inputs below which decisions are so short that threads only wait for each other
-PATIENCE = 4  # decades of time that a flow may take beyond those asked for
+MORE_DECADES = 4  # decades of time that a flow may take beyond those asked for
 
 
 def recovered(rows: Any, teacher: Any) -> bool:
@@ -41,7 +41,7 @@ def fewest_samples(rows: Any, teacher: Any, enough: Callable[[Any, Any], bool] =
     guess = dim * rank - rank * (rank - 1) // 2 + dim - rank if rank < dim else high - 1  # near it for Gaussian rows
     stride = max(1, (dim - rank) // 2)
     while high - low > 1:  # spread out from the guess until it is between, then halve
-        breathe()
+        raise_if_abandoned()
         at = min(max(guess, low + 1), high - 1)
         if enough(X[:at], W):
             high, guess = at, at - stride
@@ -152,9 +152,9 @@ def recovered_by_flow(rows: Any, teacher: Any, until: float = 1e6) -> bool:
         return True
     sample, full = Sample.from_teacher(X, A), turned(W)[1] == dim
     factor, now, first = np.eye(dim), 0.0, float(sample.losses(np.eye(dim))[0])
-    for end in until * 10.0 ** np.arange(1 + PATIENCE):
+    for end in until * 10.0 ** np.arange(1 + MORE_DECADES):
         found = sample.follow(factor, np.array([0.1 * end, end]) - now, method="implicit")
-        breathe()  # the flow may have been told to stop
+        raise_if_abandoned()  # the flow may have been told to stop
         if found.ending != FINISHED:
             raise ArithmeticError(f"recovered_by_flow: {Ending(found.ending).text}")
         (early, late), (before, after) = found.population, found.training

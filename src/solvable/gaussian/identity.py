@@ -1,9 +1,9 @@
 """Which function it is: a digest of its code and of all that the code reaches, the same in every process.
 
 Two functions that agree wherever anyone looked may still differ elsewhere, so values are no identity. What counts: bytecode and
-constants with those of inner functions, defaults, closures, the globals that are named, functions of one's own that are called, and
-the versions of packages that are called into. What does not: names of files and local variables, lines, comments, the docstring.
-Bytecode differs between versions of Python, and so does the digest.
+constants with those of inner functions, defaults, closures, attributes, the globals that are named, functions of one's own that are
+called, and the versions of packages that are called into. What does not: names of files and local variables, lines, comments, the
+docstring. Bytecode differs between versions of Python, and so does the digest.
 """
 
 import builtins
@@ -34,71 +34,89 @@ _HOUSEKEEPING = {
 }  # fmt: skip
 
 
+_UNFOLLOWED = {"vars", "__dict__", "__getattribute__"}  # by which modules are read without names
+_HIDDEN = {"eval", "exec", "globals"}  # by which a function reaches what it does not name
+
+
 class Unreadable(ValueError):
     """A function whose code, or something that its code reaches, cannot be read."""
 
 
 def code_of(*functions: Callable[..., Any]) -> str:
     """A digest of the code of functions; raises Unreadable, with the reason."""
-    reader = _Reader()
     try:
-        parts = [reader.digest(function) for function in functions]
+        parts = _parts(functions)
     except RecursionError:
         raise Unreadable("it reaches too deep") from None
     return hashlib.sha256(b"".join([f"{sys.version_info[:2]}".encode(), *parts])).hexdigest()
 
 
-class _Reader:
-    """Values as digests of what they hold. A value that holds itself is met a second time by its place."""
+def _parts(functions: tuple[Callable[..., Any], ...]) -> list[bytes]:
+    """Read again, until no name is met that modules were not asked for: a module may be handed from one function to another."""
+    words: frozenset[str] = frozenset()
+    while True:
+        reader = _Reader(words)
+        parts = [reader.digest(function) for function in functions]
+        if reader.met <= words:
+            return parts
+        words |= reader.met
 
-    def __init__(self) -> None:
+
+class _Reader:
+    """Values as digests of what they hold, and of modules of one's own what `words` name. A value that holds itself is met a second
+    time by its place. `met` are all names in code and all texts that were read."""
+
+    def __init__(self, words: frozenset[str]) -> None:
+        self.met: set[str] = set()
+        self._words = words
         self._known: dict[int, bytes] = {}
         self._alive: list[Any] = []  # so that no identity is used twice
 
-    def digest(self, value: Any, words: frozenset[str] = frozenset()) -> bytes:
-        """`words` are the names that the code around it uses, by which attributes of modules are found."""
+    def digest(self, value: Any) -> bytes:
+        if type(value) is str:  # by which getattr may find something
+            self.met.add(value)
         if type(value) in _PLAIN:
             return _sealed(type(value).__name__, repr(value).encode())
-        if isinstance(value, types.ModuleType):
-            return self._module(value, words)
         if id(value) not in self._known:
             self._known[id(value)] = _sealed("again", str(len(self._alive)).encode())
             self._alive.append(value)
             if len(self._alive) > LARGEST:
                 raise Unreadable("it reaches too many values")
-            self._known[id(value)] = self._read(value, words)
+            self._known[id(value)] = self._read(value)
         return self._known[id(value)]
 
-    def _all(self, kind: str, values: Iterable[Any], words: frozenset[str] = frozenset()) -> bytes:
-        return _sealed(kind, *(self.digest(value, words) for value in values))
+    def _all(self, kind: str, values: Iterable[Any]) -> bytes:
+        return _sealed(kind, *(self.digest(value) for value in values))
 
-    def _read(self, value: Any, words: frozenset[str]) -> bytes:
+    def _read(self, value: Any) -> bytes:
+        if isinstance(value, types.ModuleType):
+            return self._module(value)
         if isinstance(value, types.FunctionType):
             return self._function(value)
         if isinstance(value, types.CodeType):
             return self._code(value)
         if isinstance(value, types.MethodType):
-            return self._all("method", [value.__func__, value.__self__], words)
-        if isinstance(value, functools.partial):
-            return self._all("partial", [value.func, value.args, value.keywords], words)
+            return self._all("method", [value.__func__, value.__self__])
+        if type(value) is functools.partial and not vars(value):
+            return self._all("partial", [value.func, value.args, value.keywords])
         if isinstance(value, type):
             return self._class(value)
-        if isinstance(value, np.ufunc) or hasattr(type(value), "py_func") or hasattr(value, "py_func"):
+        if isinstance(value, np.ufunc) or (hasattr(value, "py_func") and _version(type(value).__module__) is not None):
             return self._compiled(value)
-        if isinstance(value, staticmethod | classmethod | functools.cached_property):
+        if type(value) in (staticmethod, classmethod, functools.cached_property):
             return self._all(type(value).__name__, [getattr(value, "__func__", None) or getattr(value, "func", None)])
-        if isinstance(value, property):
+        if type(value) is property:
             return self._all("property", [value.fget, value.fset, value.fdel])
         if isinstance(value, types.CellType):
-            return self._all("cell", [value.cell_contents] if _is_filled(value) else [], words)
-        if isinstance(value, _NAMED) or type(value).__name__ == "_ArrayFunctionDispatcher":
+            return self._all("cell", [value.cell_contents] if _is_filled(value) else [])
+        if isinstance(value, _NAMED) or type(value) is type(np.clip):
             return self._by_name(value)
         if type(value) in (list, tuple):
-            return self._all(type(value).__name__, value, words)
+            return self._all(type(value).__name__, value)
         if type(value) in (set, frozenset):
             return _sealed(type(value).__name__, *sorted(self.digest(part) for part in value))
         if type(value) in (dict, types.MappingProxyType):
-            return self._all("dict", [part for item in value.items() for part in item], words)
+            return self._all("dict", [part for item in value.items() for part in item])
         return self._object(value)
 
     def _object(self, value: Any) -> bytes:
@@ -108,9 +126,10 @@ class _Reader:
             array = np.asarray(value)
             if array.dtype.hasobject:
                 return self._all(f"array {array.shape}", array.ravel().tolist())
-            return _sealed(f"array {array.dtype.str} {array.shape}", np.ascontiguousarray(array).tobytes())
-        if hasattr(value, "__wrapped__") and isinstance(value.__wrapped__, types.FunctionType):
-            return self._all("wrapped", [type(value), value.__wrapped__])
+            kind = array.dtype.str if array.dtype.names is None else repr(array.dtype)
+            return _sealed(f"array {kind} {array.shape}", np.ascontiguousarray(array).tobytes())
+        if type(value) is functools._lru_cache_wrapper:
+            return self._all("remembering", [value.__wrapped__, value.cache_parameters(), vars(value)])
         try:
             parts = value.__reduce_ex__(2)
         except Exception as error:
@@ -125,16 +144,18 @@ class _Reader:
     def _function(self, function: types.FunctionType) -> bytes:
         home = str(function.__globals__.get("__name__"))
         parts: list[Any] = [function.__defaults__, function.__kwdefaults__, function.__closure__]
+        parts += [vars(function)] if vars(function) else []
         name, version = function.__code__.co_qualname, _version(home)
         if version is not None and "<" not in name:  # lambdas and inner functions share a name
             return self._all(f"{home}.{name} {version}", parts)
+        self.met.update(name for code in _inner(function.__code__) for name in code.co_names)
         names, imports = _reached(function.__code__)
-        words = _words(function.__code__)
-        scope = {name: _global(function, name) for name in sorted(names)}
+        for hidden in sorted(names & _HIDDEN - function.__globals__.keys()):
+            raise Unreadable(f"it uses {hidden}(), by which it may reach anything")
+        found = [self._code(function.__code__, function.__doc__), *(self.digest(part) for part in parts)]
+        found += [_sealed(name, self.digest(_global(function, name))) for name in sorted(names)]
         modules = [_imported(name, level, function.__globals__) for name, level in sorted(imports)]
-        found = [self._code(function.__code__, function.__doc__), *(self.digest(part, words) for part in parts)]
-        found += [_sealed(name, self.digest(value, words)) for name, value in scope.items()]
-        return _sealed("function", *found, *(self.digest(module, words) for module in modules))
+        return _sealed("function", *found, *(self.digest(module) for module in modules))
 
     def _code(self, code: types.CodeType, docstring: str | None = None) -> bytes:
         arguments = code.co_argcount + code.co_kwonlyargcount
@@ -148,21 +169,14 @@ class _Reader:
             self._all("constants", constants),
         )  # fmt: skip
 
-    def _module(self, module: types.ModuleType, words: frozenset[str]) -> bytes:
+    def _module(self, module: types.ModuleType) -> bytes:
         version = _version(module.__name__)
         if version is not None:
             return _sealed("module", f"{module.__name__} {version}".encode())
-        if not words:
+        if self._words & _UNFOLLOWED:
             raise Unreadable(f"it reaches the module {module.__name__} in a way that cannot be followed")
-        key = id(module)
-        if key in self._known:  # what is read of it depends on the names around; one way round a circle is enough
-            return _sealed("module again", module.__name__.encode())
-        self._known[key] = b""
-        self._alive.append(module)
-        held = {name: vars(module)[name] for name in sorted(words & vars(module).keys())}
-        found = [_sealed(name, self.digest(value, words)) for name, value in held.items()]
-        del self._known[key]
-        return _sealed("module", module.__name__.encode(), *found)
+        held = {name: vars(module)[name] for name in sorted(self._words & vars(module).keys())}
+        return _sealed("module", module.__name__.encode(), *(_sealed(name, self.digest(held[name])) for name in held))
 
     def _class(self, kind: type) -> bytes:
         version = _version(kind.__module__)
@@ -170,6 +184,8 @@ class _Reader:
             return _sealed("class", f"{kind.__module__}.{kind.__qualname__} {version}".encode())
         own = {name: value for name, value in sorted(vars(kind).items()) if name not in _HOUSEKEEPING}
         found = [_sealed(name, self.digest(value)) for name, value in own.items()]
+        if _version(type(kind).__module__) is None:
+            found.append(self.digest(type(kind)))
         return _sealed("class", kind.__qualname__.encode(), self._all("bases", kind.__bases__), *found)
 
     def _compiled(self, value: Any) -> bytes:
@@ -224,7 +240,7 @@ def _lasting(kind: type, state: dict[str, Any]) -> dict[str, Any]:
     worked_out = {
         name for one in kind.__mro__ for name, held in vars(one).items() if isinstance(held, functools.cached_property)
     }
-    return {name: held for name, held in state.items() if name not in worked_out}
+    return {name: held for name, held in state.items() if name not in worked_out | {"__doc__"}}
 
 
 @functools.lru_cache
@@ -246,13 +262,6 @@ def _version(home: str) -> str | None:
 def _inner(code: types.CodeType) -> list[types.CodeType]:
     """A code object and those of the functions inside it."""
     return [code, *(one for part in code.co_consts if isinstance(part, types.CodeType) for one in _inner(part))]
-
-
-def _words(code: types.CodeType) -> frozenset[str]:
-    """All names and texts in a code: attributes of modules are among them."""
-    codes = _inner(code)
-    texts = (part for one in codes for part in one.co_consts if isinstance(part, str))
-    return frozenset([*(name for one in codes for name in one.co_names), *texts])
 
 
 def _reached(code: types.CodeType) -> tuple[set[str], set[tuple[str, int]]]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from solvable.numerics.threads import breathe, interruptible
+from solvable.numerics.threads import interruptible, raise_if_abandoned
 
 LONGEST = 1e4  # of a step in time, over the size of the Jacobian, where the flow has almost come to rest
 
@@ -119,7 +119,7 @@ def string(
     points = first + np.linspace(0, 1, images)[:, None] * (last - first)
     moved, done = np.inf, 0
     while done < iterations and not moved <= tolerance:
-        breathe()
+        raise_if_abandoned()
         length = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
         new = points.copy()
         new[1:-1] = landscape.project(points[1:-1] + _step(landscape, points[1:-1], length / (images - 1)))

@@ -10,7 +10,7 @@ from solvable.dynamics import layout
 from solvable.micro import full, reduced
 from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
-from solvable.numerics.threads import breathe, cores, interruptible, one_blas_thread
+from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import embed
 from solvable.problems import Data
 from solvable.results import Lane, Plan, Trajectory
@@ -120,7 +120,7 @@ class Micro:
         flat = [lane for lane in lanes for _ in range(self.runs)]
         roots = [lane_seed(self.seed, int(self._is_full), lane) for lane in lanes]
         seeds = [child(root, run) for root in roots for run in range(self.runs)]
-        breathe()
+        raise_if_abandoned()
         steps = float(records.steps[-1])
         if not self._is_full:
             groups = reduced.groups(flat, seeds, records)

@@ -13,6 +13,8 @@ NAMES = {
     2: ("memory.max", "memory.current"),
     1: ("memory.limit_in_bytes", "memory.usage_in_bytes"),
 }  # by cgroup version
+# when memory is needed; totals, in version 1, are with those of inner groups
+GIVEN_BACK = ("inactive_file", "active_file", "slab_reclaimable")
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
@@ -59,7 +61,7 @@ def _machine() -> int | None:
 
 
 def _groups() -> list[int | None]:
-    """What limits leave, of the group and of those that hold it; files it has read are given back when memory is needed."""
+    """What limits leave, of the group and of those that hold it; files it has read count as used, and are given back."""
     try:
         lines = GROUPS.read_text().splitlines()
     except OSError:
@@ -84,6 +86,6 @@ def _left(folder: Path, most: str, used: str) -> int | None:
             int((folder / used).read_text()),
         )  # "max" is no number: no limit
         counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        return limit - taken + int(counts.get("inactive_file", 0))
+        return limit - taken + sum(int(counts.get(f"total_{name}", counts.get(name, 0))) for name in GIVEN_BACK)
     except (OSError, ValueError):
         return None

@@ -1,8 +1,11 @@
 """Which code computes: a digest of the sources that can move a number of a result."""
 
 import hashlib
+import warnings
 from functools import lru_cache
 from pathlib import Path
+
+import solvable
 
 PACKAGE = Path(__file__).parents[1]
 ROOMS = (
@@ -14,11 +17,19 @@ SILENT = tuple(
 )  # write and show
 
 
+CHANGED = "the sources of solvable changed since they were imported; restart Python"
+
+
+def names_in(package: Path) -> list[str]:
+    """Of the sources that compute."""
+    sources = [path.relative_to(package).as_posix() for room in ROOMS for path in (package / room).rglob("*.py")]
+    return sorted({*sources, *FURTHER} - {*SILENT})
+
+
 def digest_of(package: Path) -> str:
     """Of the sources, whatever their line endings: the same wherever the same version is installed."""
     digest = hashlib.sha256()
-    sources = [path.relative_to(package).as_posix() for room in ROOMS for path in (package / room).rglob("*.py")]
-    for name in sorted({*sources, *FURTHER} - {*SILENT}):
+    for name in names_in(package):
         text = (package / name).read_bytes().replace(b"\r\n", b"\n")
         digest.update(f"{name} {len(text)} ".encode() + text)
     return digest.hexdigest()
@@ -26,4 +37,15 @@ def digest_of(package: Path) -> str:
 
 @lru_cache
 def computing_code() -> str:
-    return digest_of(PACKAGE)[:16]
+    """The digest of the code that this process imported; "" where the files are no longer that code, which counts as other code."""
+    digest = digest_of(PACKAGE)[:16]
+    if newest(PACKAGE) > solvable._imported:  # looked at last: what changes while it is read is noticed too
+        warnings.warn(CHANGED, stacklevel=2)
+        return ""
+    return digest
+
+
+def newest(package: Path) -> float:
+    """When a source was written or replaced last, also by a copy that keeps its date."""
+    found = [(package / name).stat() for name in names_in(package)]
+    return max(max(one.st_mtime, one.st_ctime) for one in found)

@@ -57,7 +57,7 @@ class Job(Future[Any]):
         if not self.set_running_or_notify_cancel():
             return
         try:
-            with heeding(self.halt):
+            with watching(self.halt):
                 self.set_result(call())
         except BaseException as error:
             self.set_exception(error)
@@ -67,7 +67,7 @@ _own = threading.local()
 
 
 @contextmanager
-def heeding(flag: np.ndarray) -> Iterator[None]:
+def watching(flag: np.ndarray) -> Iterator[None]:
     """Within it, what this thread computes is wanted as long as `flag` (1,) is zero."""
     outer, _own.halt = getattr(_own, "halt", None), flag
     try:
@@ -82,7 +82,7 @@ def halt() -> np.ndarray:
     return np.zeros(1) if flag is None else flag
 
 
-def breathe() -> None:
+def raise_if_abandoned() -> None:
     """End a job that nobody waits for any more; loops that take long call it now and then."""
     if halt()[0]:
         raise KeyboardInterrupt
@@ -117,7 +117,7 @@ def gather(jobs: Iterable[Future[Any]]) -> list[Any]:
         for job in begun:
             while not job.done():
                 wait([job], timeout=PULSE)
-                breathe()
+                raise_if_abandoned()
         return [job.result() for job in begun]
     except BaseException:
         abandon(begun)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from solvable.numerics.memory import FLOAT, check_memory
-from solvable.numerics.threads import breathe, interruptible
+from solvable.numerics.threads import interruptible, raise_if_abandoned
 from solvable.problems.foreign import check_inflation, one_line
 from solvable.problems.inputs import SMALLEST, Inputs, Spectrum
 from solvable.problems.powerlaw import PowerLawFit, fit_power_law
@@ -179,7 +179,7 @@ def _measured(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     step = max(1, CHUNK // dim)
     with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are told at the end
         for i in range(0, len(rows), step):
-            breathe()
+            raise_if_abandoned()
             part = np.asarray(rows[i : i + step], dtype=float)
             if not np.isfinite(part).all():
                 raise ValueError(f"data: not finite between rows {i} and {i + len(part)}")

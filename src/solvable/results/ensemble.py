@@ -7,7 +7,7 @@ from concurrent.futures import wait
 
 import numpy as np
 
-from solvable.numerics.threads import GRACE, PULSE, abandon, breathe, cores, heeding, pool
+from solvable.numerics.threads import GRACE, PULSE, abandon, cores, pool, raise_if_abandoned, watching
 from solvable.results.progress import Report
 
 Job = Callable[["Control", int], None]
@@ -33,7 +33,7 @@ def run_jobs(jobs: Sequence[Job], totals: Sequence[float], threads: int | None, 
     workers, numbered = pool(many), iter(enumerate(jobs))  # threads share it: each job is taken once
 
     def work() -> None:
-        with heeding(control.halt):
+        with watching(control.halt):
             for i, job in numbered:
                 if control.stopped:  # those not begun never begin
                     return
@@ -48,7 +48,7 @@ def run_jobs(jobs: Sequence[Job], totals: Sequence[float], threads: int | None, 
                 for one in finished:
                     one.result()
                 report(float(control.done.sum()), total)
-                breathe()
+                raise_if_abandoned()
                 if pending and time.monotonic() > latest:
                     raise KeyboardInterrupt
             except KeyboardInterrupt:

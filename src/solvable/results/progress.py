@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 Report = Callable[[float, float], None]  # steps done, steps in all
-PATIENCE = 1.0  # seconds without a bar
+UNSHOWN_SECONDS = 1.0  # seconds without a bar
 LINES = 10.0  # seconds between lines in a log
 
 
@@ -37,7 +37,7 @@ class _Lines:
 
     def report(self, done: float, total: float) -> None:
         now = time.monotonic()
-        if now - self.last < (PATIENCE if self.one else LINES):
+        if now - self.last < (UNSHOWN_SECONDS if self.one else LINES):
             return
         self.last, self.wrote = now, True
         speed = done / (now - self.began)
@@ -59,7 +59,7 @@ class _Bar:
 
     def report(self, done: float, total: float) -> None:
         if self.shown is None:
-            if time.monotonic() - self.began < PATIENCE:
+            if time.monotonic() - self.began < UNSHOWN_SECONDS:
                 return
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn

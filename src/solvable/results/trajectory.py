@@ -153,7 +153,7 @@ class Trajectory:
 
     def at(self, time: float, run: int | None = None) -> Overlaps:
         """The state at an output time, to restart from or to change the task; of several runs say which, or see `states`."""
-        run = self.only("at", run, "; `states(time)` gives those of all")
+        run = self._run_number("at", run, "; `states(time)` gives those of all")
         i = int(np.argmin(np.abs(self.time - time)))
         if abs(self.time[i] - time) > 1e-9 * max(1.0, abs(time)):
             raise ValueError(f"at: {time} is not an output time, the nearest is {self.time[i]}; ask for it by `times`")
@@ -171,7 +171,7 @@ class Trajectory:
 
     def last(self, run: int | None = None) -> Overlaps:
         """The state in which the run ended; of several runs say which, or see `states`."""
-        run = self.only("last", run, "; `states()` gives those of all")
+        run = self._run_number("last", run, "; `states()` gives those of all")
         if not np.isfinite(self.end_blocks.student[run]).all():
             raise ValueError(f"last: run {run} has no finite last state ({self.ending[run].text})")
         return repaired(
@@ -186,7 +186,7 @@ class Trajectory:
         """Of every run the state at an output time, or without one that in which it ended: starts for `run_batch`."""
         return [self.last(run) if time is None else self.at(time, run) for run in range(len(self.risk))]
 
-    def only(self, who: str, run: int | None, hint: str = "") -> int:
+    def _run_number(self, who: str, run: int | None, hint: str = "") -> int:
         """The number `run`, where None is the only run there is: `who` raises ValueError if there are several."""
         if run is None and len(self.risk) > 1:
             raise ValueError(f"{who}: there are {len(self.risk)} runs; say which, from run=0 on{hint}")
@@ -279,7 +279,7 @@ class Trajectory:
 
     def plateaus(self, run: int | None = None, *, flatness: float = 0.2) -> list[observables.Plateau]:
         """Where the risk waits, as `observables.plateaus` has it; what is below the accuracy of the equations does not count."""
-        run = self.only("plateaus", run)
+        run = self._run_number("plateaus", run)
         floor = max(1e-9, float(self.settings["rtol"])) if self.level == "macro" else 1e-9
         return observables.plateaus(self.time, self.risk[run], flatness=flatness, floor=floor)
 
@@ -287,7 +287,7 @@ class Trajectory:
         """Spans of time: plateau, escape until the risk is half the plateau's height, descent; and what leads to a plateau, which
         is norm learning where the students' norms change outside the teachers' span more than within it, else the approach. Empty
         where no plateau has been left."""
-        run = self.only("phases", run)
+        run = self._run_number("phases", run)
         Q, R, T = self.student_overlap[run], self.cross_overlap[run], self.teacher_overlap[run]
         within = np.einsum("tkl,lm,tkm->t", R, np.linalg.pinv(T, hermitian=True), R)
         outside = np.einsum("tkk->t", Q) - within

@@ -4,13 +4,16 @@ give back what became of them; who gets what and what is kept is decided in `dri
 import os
 import signal
 import sys
+import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, Protocol
 
+from solvable.numerics import compiled
 from solvable.numerics.interpreting import machine_code_only
 from solvable.numerics.threads import cores, limit_cores, one_blas_thread
 from solvable.problems import Problem
@@ -20,6 +23,8 @@ from solvable.sweeps.records import Record, encode
 from solvable.sweeps.store import failure_key
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB")}
+NO_COMPILER = 10.0  # seconds after which a worker that has not begun to compile will not
+ONE_KERNEL = 120.0  # seconds that compiling one may take
 IDLE = 30  # seconds after which a process without work, or without a parent, ends
 CHUNK_SECONDS = 0.25  # of work in a chunk, so that little is lost and little is said
 MESSAGE = 300  # characters that are kept of an error
@@ -112,10 +117,11 @@ class Here:
         """Nothing is left running."""
 
 
-def _prepare_worker() -> None:
-    """A worker uses one core; Ctrl-C is for the process that has it."""
+def _prepare_worker(quiet: bool) -> None:
+    """A worker uses one core; Ctrl-C is for the process that has it. `quiet`: another worker says that kernels are compiled."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _one_core()
+    compiled._count = int(quiet)
 
 
 @lru_cache
@@ -130,23 +136,23 @@ def _one_core() -> None:
 class _Pool:
     """Processes of loky. When one dies, all that were given work give it back, and new ones are started with the next."""
 
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
+    def __init__(self, workers: int, *, quiet: bool) -> None:
+        self.workers, self.quiet = workers, quiet
         self._executor: Any = None
         self.pending: dict[Any, Chunk] = {}
         self._broken: list[Chunk] = []
 
-    def submit(self, chunk: Chunk) -> None:
+    def submit(self, chunk: Chunk, doing: Callable[[Chunk], tuple[list[bytes], float]] = work) -> None:
         from concurrent.futures.process import BrokenProcessPool
 
         from loky import ProcessPoolExecutor
 
         if self._executor is None:
             self._executor = ProcessPoolExecutor(
-                self.workers, timeout=IDLE, initializer=_prepare_worker, env=ONE_THREAD
+                self.workers, timeout=IDLE, initializer=_prepare_worker, initargs=(self.quiet,), env=ONE_THREAD
             )
         try:
-            self.pending[self._executor.submit(work, chunk)] = chunk
+            self.pending[self._executor.submit(doing, chunk)] = chunk
         except BrokenProcessPool:  # a death that nobody has looked at yet
             self._broken.append(chunk)
 
@@ -176,21 +182,80 @@ class _Pool:
             self._executor = None
 
 
+class _Pioneer:
+    """The first chunk, which goes ahead of all others: where machine code is missing, its worker compiles it, and the others find
+    it on the disk. They wait until it is back, or until nothing has been compiled for a while."""
+
+    def __init__(self) -> None:
+        handle, self._notes = tempfile.mkstemp(prefix="solvable-", suffix=".notes")
+        os.close(handle)
+        self.is_over = False
+
+    def work(self) -> Callable[[Chunk], tuple[list[bytes], float]]:
+        return partial(_work_and_note, self._notes)
+
+    def look(self) -> None:
+        if not self.is_over:
+            found = os.stat(self._notes)
+            if time.time() - found.st_mtime > (NO_COMPILER if found.st_size == 1 else ONE_KERNEL):
+                self.end()
+
+    def end(self) -> None:
+        if not self.is_over:
+            self.is_over = True
+            with suppress(FileNotFoundError):
+                os.unlink(self._notes)
+
+
+def _work_and_note(notes: str, chunk: Chunk) -> tuple[list[bytes], float]:
+    """`work`, with one byte in a file at its beginning and one for each kernel that is compiled, which is said too."""
+
+    def note(*_: int) -> None:
+        with suppress(FileNotFoundError), open(notes, "r+b") as file:  # gone: nobody waits any more
+            file.seek(0, os.SEEK_END)
+            file.write(b".")
+
+    note()
+    compiled._count = 0
+    compiled.LISTENERS.append(note)
+    try:
+        return work(chunk)
+    finally:
+        compiled.LISTENERS.remove(note)
+
+
 class Processes:
     """Processes on this machine, and one apart for tasks that may have killed theirs."""
 
     def __init__(self, workers: int | None = None) -> None:
-        self.width = workers or cores()
-        self._pools = {False: _Pool(self.width), True: _Pool(1)}
+        self.workers = workers or cores()
+        self._pools = {alone: _Pool(1 if alone else self.workers, quiet=self.workers > 1) for alone in (False, True)}
+        self._pioneer: _Pioneer | None = None
+
+    @property
+    def width(self) -> int:
+        """One, until the first chunk has found or made machine code."""
+        if self._pioneer is not None:
+            self._pioneer.look()
+        return self.workers if self._pioneer is not None and self._pioneer.is_over else 1
 
     def submit(self, chunk: Chunk, *, alone: bool = False) -> None:
-        self._pools[alone].submit(chunk)
+        if self._pioneer is None and self.workers > 1:
+            self._pioneer = _Pioneer()
+            self._pools[alone].submit(chunk, self._pioneer.work())
+        else:
+            self._pools[alone].submit(chunk)
 
     def finished(self, timeout: float) -> list[Outcome]:
         done, _ = wait([future for pool in self._pools.values() for future in pool.pending], timeout, FIRST_COMPLETED)
-        return [outcome for pool in self._pools.values() for outcome in pool.collect(done)]
+        found = [outcome for pool in self._pools.values() for outcome in pool.collect(done)]
+        if found and self._pioneer is not None:
+            self._pioneer.end()
+        return found
 
     def close(self) -> None:
+        if self._pioneer is not None:
+            self._pioneer.end()
         for pool in self._pools.values():
             pool.close()
 
@@ -261,7 +326,7 @@ class Cluster:
 
 
 def _work_there(chunk: Chunk, expected: dict[str, str]) -> tuple[list[bytes], float]:
-    if making() != expected:
+    if making() != expected or not expected["code"]:
         raise ValueError(f"a worker has {making()}, the sweep {expected}; must be the same")
     _one_core()
     return work(chunk)

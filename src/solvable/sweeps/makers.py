@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from solvable.numerics.sources import computing_code
+from solvable.numerics.sources import CHANGED, computing_code
 from solvable.results.storage import versions
+from solvable.sweeps.points import Points
 from solvable.sweeps.records import HEAD, LENGTH, Damaged, check
 from solvable.sweeps.store import Damage, Records, Store, failure_key
 
@@ -56,8 +57,18 @@ def _maker(text: bytes) -> Maker:
     return Maker(str(found.get("solvable", "?")), str(found.get("code", "")))
 
 
+def is_other(maker: Maker) -> bool:
+    """Unknown code is other code, even than itself."""
+    return not maker.code or maker.code != computing_code()
+
+
+def is_of_other_code(content: bytes) -> bool:
+    """An encoded record."""
+    return is_other(maker_of(content))
+
+
 def stale_of(makers: Counter[Maker]) -> Stale:
-    others = {maker: count for maker, count in makers.items() if maker.code != computing_code()}
+    others = {maker: count for maker, count in makers.items() if is_other(maker)}
     return Stale(sum(others.values()), sum(makers.values()), tuple(sorted({maker.version for maker in others})))
 
 
@@ -75,26 +86,45 @@ def makers_of(store: Records, keys: Iterable[bytes]) -> Counter[Maker]:
     return found
 
 
-class Upkeep:
-    """Looks at results that are there, one at a time: damaged ones are set aside, so that they are computed again; of the others it
-    notes who made them."""
+class StoredResults:
+    """The results of a sweep that are in a store. Damaged ones are set aside, so that they are computed again; of the others it is
+    noted who made them."""
 
-    def __init__(self, store: Records, tell: Tell) -> None:
-        self.store, self.tell = store, tell
+    def __init__(self, store: Records, points: Points, tell: Tell) -> None:
+        self.store, self.points, self.tell = store, points, tell
         self.makers: Counter[Maker] = Counter()
+        self._sound = bytearray(points.grid.size)  # cells whose result was read
         self._told = 0
         self._mend([])  # what has no readable index
 
-    def is_there(self, key: bytes) -> bool:
-        content = self.sound(key)
-        if content is not None:
-            self.makers[maker_of(content)] += 1
-        return content is not None
+    def look(self, *, recompute: bool = False) -> None:
+        """At those of all points that are made, which are not read again. With `recompute`, at those of all points, and what other
+        code made is set aside."""
+        if recompute and not computing_code():
+            raise ValueError(f"stale: 'recompute' given, but {CHANGED}")
+        old = set()
+        for number in self.points.numbers(made=not recompute):
+            content = self.sound(self._key(number))
+            if content is not None and recompute and is_of_other_code(content):
+                old.add(self._key(number))
+            elif content is not None:
+                self._note(number, content)
+        if old and isinstance(self.store, Store):
+            self._mend(old)  # whose neighbours may be damaged
+            self.store.supersede(old, is_of_other_code)
 
-    def is_hopeless(self, key: bytes) -> bool:
+    def is_there(self, number: int) -> bool:
+        """The result of the point in a cell."""
+        if not self._sound[number]:
+            content = self.sound(self._key(number))
+            if content is not None:
+                self._note(number, content)
+        return bool(self._sound[number])
+
+    def is_hopeless(self, number: int) -> bool:
         """Whether it would fail again."""
-        content = self.sound(failure_key(key))
-        return content is not None and bool(self.store.read(failure_key(key)).about.get("final", True))
+        key = failure_key(self._key(number))
+        return self.sound(key) is not None and bool(self.store.read(key).about.get("final", True))
 
     def sound(self, key: bytes) -> bytes | None:
         """An encoded record, if it is there and every byte as written."""
@@ -110,11 +140,6 @@ class Upkeep:
                 return content
         return None
 
-    def _mend(self, keys: list[bytes]) -> None:
-        if isinstance(self.store, Store):
-            for damage in self.store.verify(keys, repair=True):
-                self.tell(damage)
-
     def tell_stale(self) -> None:
         """Once, and again if there are more."""
         stale = stale_of(self.makers)
@@ -122,14 +147,19 @@ class Upkeep:
             self._told = stale.other
             self.tell(stale)
 
-    def set_aside_stale(self, keys: Iterable[bytes]) -> int:
-        """All results of other code among these, out of the way."""
-        old = {key for key in keys if self._is_stale(key)}
-        return self.store.supersede(old) if isinstance(self.store, Store) and old else 0
+    def _key(self, number: int) -> bytes:
+        key = self.points.key(number)
+        assert key is not None
+        return key
 
-    def _is_stale(self, key: bytes) -> bool:
-        content = self.sound(key)
-        return content is not None and maker_of(content).code != computing_code()
+    def _note(self, number: int, content: bytes) -> None:
+        self._sound[number] = True
+        self.makers[maker_of(content)] += 1
+
+    def _mend(self, keys: Iterable[bytes]) -> None:
+        if isinstance(self.store, Store):
+            for damage in self.store.verify(keys, repair=True):
+                self.tell(damage)
 
 
 def damage_or_stale(notice: Damage | Stale) -> str:

@@ -81,14 +81,13 @@ class Points(Sequence[Point]):
         """Nobody will ask for this point soon."""
         self._fresh.pop(number, None)
 
-    def numbers(self) -> Iterator[int]:
-        """Of the cells that have a point."""
-        return (number for number in range(self.grid.size) if self.key(number) is not None)
+    def numbers(self, *, made: bool = False) -> Iterator[int]:
+        """Of the cells that have a point, all or those that are `made`."""
+        return (number for number in range(self.made if made else self.grid.size) if self.key(number) is not None)
 
     def all_keys(self, *, made: bool = False) -> Iterator[bytes]:
         """Of all points, or of those in cells that are `made`."""
-        end = self.made if made else self.grid.size
-        return (key for number in range(end) if (key := self.key(number)) is not None)
+        return (self.keys[number].tobytes() for number in self.numbers(made=made))
 
     def __iter__(self) -> Iterator[Point]:
         return (self.at(number) for number in self.numbers())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from solvable.results.files import sync, write_bytes
-from solvable.sweeps.records import DIGEST, HEAD, KEY, LENGTH, Damaged, check, next_record
+from solvable.sweeps.records import DIGEST, HEAD, KEY, LENGTH, Damaged, decode, next_record
 
 MAGIC = b"solvable records, format 1\n"
 SUFFIX = ".seg"
@@ -127,21 +127,27 @@ class Reader:
 
 
 def inspect(path: Path) -> Salvage | None:
-    """None for a sound segment; else what can be saved."""
+    """None for a sound segment, whose every record is one; else what can be saved."""
     content = path.read_bytes()
-    if _name_of(content) == path.name:
+    try:
+        places = read_index(path)
+    except Damaged:
+        places = None
+    if places is not None and _name_of(content) == path.name and _are_sound(content, places):
         return None
     good = list(_sound_records(content))
     if build(good).name == path.name:  # the damage is not in the records
         return Salvage(good, 0)
-    try:
-        return Salvage(good, max(len(read_index(path)) - len(good), 0))
-    except Damaged:
-        return Salvage(good, 1)
+    return Salvage(good, 1 if places is None else max(len(places) - len(good), 0))
+
+
+def _are_sound(content: bytes, places: dict[bytes, Place]) -> bool:
+    """A file that is as it was written may hold what was no record even then."""
+    return all(_is_sound(content[at : at + size], key) for key, (_, at, size) in places.items())
 
 
 def _sound_records(content: bytes) -> Iterator[bytes]:
-    """All records whose checksum fits, wherever they begin: bytes may have been lost or added before them."""
+    """All sound records, wherever they begin: bytes may have been lost or added before them."""
     at = 0
     while (at := next_record(content, at)) >= 0:
         end = at + HEAD + _number(content[at + KEY : at + HEAD]) + DIGEST
@@ -152,9 +158,9 @@ def _sound_records(content: bytes) -> Iterator[bytes]:
             at += 1
 
 
-def _is_sound(record: bytes) -> bool:
+def _is_sound(record: bytes, key: bytes | None = None) -> bool:
     try:
-        check(record)
+        decode(record, key)
     except Damaged:
         return False
     return True

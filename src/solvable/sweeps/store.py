@@ -9,7 +9,7 @@ import errno
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -78,6 +78,13 @@ def status_of(store: Records, keys: Iterable[bytes]) -> Status:
         else:
             failed += store.has(failure_key(key))
     return Status(points, done, failed)
+
+
+def _checked(records: Iterable[bytes]) -> Iterator[bytes]:
+    """What is damaged must not be sealed into a sound segment."""
+    for record in records:
+        check(record)
+        yield record
 
 
 class Memory:
@@ -193,7 +200,7 @@ class Store:
         self._index = Index(self._known)
 
     def _write(self, records: Iterable[bytes]) -> str:
-        built = segments.build(records)
+        built = segments.build(_checked(records))
         segments.write(self._segments, built)
         self._open.pop(built.name, None)  # it may have been a damaged file of this name
         self._broken.pop(built.name, None)
@@ -236,13 +243,8 @@ class Store:
             return decode(self.encoded(key), key)
         except Damaged as error:
             path = self._segments / self._index[key].segment
-            raise Damaged(f"{path}: {error}; {self._remedy(path)}") from None
-
-    def _remedy(self, path: Path) -> str:
-        with suppress(FileNotFoundError):
-            if segments.inspect(path) is None:
-                return "the file is as it was written, but not by a sweep; move it away"
-        return f"`solvable store verify --repair --store {self.directory}` sets it aside"
+            remedy = f"`solvable store verify --repair --store {self.directory}` sets it aside and keeps the others"
+            raise Damaged(f"{path}: {error}; {remedy}") from None
 
     def encoded(self, key: bytes) -> bytes:
         for attempt in range(5):
@@ -265,8 +267,8 @@ class Store:
         return self._open[name]
 
     def verify(self, keys: Iterable[bytes] | None = None, *, repair: bool = False) -> list[Damage]:
-        """Read every segment (or those that hold `keys`) whole. With `repair`, set damaged ones aside, keeping their good records:
-        what is lost is then missing, and a sweep computes it again."""
+        """Read every segment (or those that hold `keys`) and every record in them. With `repair`, set damaged ones aside and
+        keep their good records: what is lost is then missing, and a sweep computes it again."""
         self.refresh()
         names = set(self._known) if keys is None else {self._index[key].segment for key in keys if key in self._index}
         found = []
@@ -281,24 +283,38 @@ class Store:
                 found.append(Damage(name, salvage.lost, len(salvage.good)))
         return found
 
-    def supersede(self, keys: set[bytes]) -> int:
-        """Set results aside that are to be computed again: segments that hold them move to `replaced/`, and what else they hold
-        is written anew and read back before. How many results these are."""
-        self.refresh()
+    def supersede(self, keys: set[bytes], is_old: Callable[[bytes], bool]) -> int:
+        """Set those of these results aside that are old, to be computed again: segments that hold them move to `replaced/`, and
+        what else they hold is written anew and read back before. Any number of processes may do the same at
+        once, while others write new results under these keys."""
         gone: set[bytes] = set()
-        for name in sorted(self._known):
-            held = keys.intersection(self._known[name].keys())
-            if held:
-                gone |= held
-                kept = [record for key, record in segments.read_all(self._segments / name).items() if key not in held]
-                if kept:
-                    self._write_checked(kept)
-                replaced = self.directory / "replaced"
-                make_directory(replaced)
-                with suppress(FileNotFoundError):  # another process did it
-                    move(self._segments / name, replaced / name)
-                self._forget({name})
+        is_settled = False
+        while not is_settled:
+            self.refresh()
+            is_settled = True
+            for name in sorted(self._known):
+                if not keys.isdisjoint(self._known[name].keys()):
+                    try:
+                        gone |= self._replace(name, keys, is_old)
+                    except FileNotFoundError:  # joined or replaced by another process meanwhile: where are they now?
+                        is_settled = False
         return len(gone)
+
+    def _replace(self, name: str, keys: set[bytes], is_old: Callable[[bytes], bool]) -> set[bytes]:
+        path = self._segments / name
+        salvage = segments.inspect(path)
+        held = segments.read_all(path) if salvage is None else {check(record): record for record in salvage.good}
+        old = {key for key in keys & held.keys() if is_old(held[key])}
+        if not old:
+            return old
+        kept = [record for key, record in held.items() if key not in old]
+        if kept:
+            self._write_checked(kept)
+        replaced = self.directory / "replaced"
+        make_directory(replaced)
+        move(path, replaced / name)
+        self._forget({name})
+        return old
 
     def _set_aside(self, name: str, good: list[bytes]) -> None:
         """Write what is sound in a damaged segment anew and read it back; then move the damaged one out of the way. Where nothing

@@ -23,7 +23,7 @@ from solvable.sweeps.drive import PULSE, Driver
 from solvable.sweeps.engines import Task, choose, work
 from solvable.sweeps.functions import Functions
 from solvable.sweeps.grid import Grid, Rule
-from solvable.sweeps.makers import STALE, Stale, Tell, Upkeep, damage_or_stale
+from solvable.sweeps.makers import STALE, Stale, StoredResults, Tell, damage_or_stale
 from solvable.sweeps.measures import Drawn, Measure, Run
 from solvable.sweeps.points import Points
 from solvable.sweeps.records import KEY, Record, encode
@@ -65,21 +65,21 @@ class Sweep:
     def status(self, store: Records) -> Status:
         return status_of(store, self.points.all_keys())
 
-    def tasks(self, upkeep: Upkeep, shard: tuple[int, int] = (1, 1), *, retry: bool = False) -> Iterator[Task | None]:
+    def tasks(
+        self, results: StoredResults, shard: tuple[int, int] = (1, 1), *, retry: bool = False
+    ) -> Iterator[Task | None]:
         """What is still to do, of this share of the points; None for a point that is done. Points that would fail again are done,
         unless `retry`."""
-        functions = Functions(lasting=isinstance(upkeep.store, Store))
+        functions = Functions(lasting=isinstance(results.store, Store))
         one, of = shard
         for number in islice(self.points.numbers(), one - 1, None, of):
-            key = self.points.key(number)
-            assert key is not None
-            if upkeep.is_there(key) or not (retry or not upkeep.is_hopeless(key)):
+            if results.is_there(number) or not (retry or not results.is_hopeless(number)):
                 self.points.pass_over(number)
                 yield None
                 continue
             point = self.points.at(number)
             functions.check(point.problem)
-            yield Task(key, point.problem, point.measure)
+            yield Task(point.key, point.problem, point.measure)
 
     def estimate(
         self, store: Records | None = None, workers: int | None = None, shard: tuple[int, int] = (1, 1)
@@ -284,14 +284,10 @@ def execute(
     try:
         _check_functions(planned, lasting=store is not None and not isinstance(store, Memory))
         place = opened(store)
-        upkeep = Upkeep(place, tell or _warn)
-        if stale == "recompute":
-            upkeep.set_aside_stale(planned.points.all_keys())
-        for key in planned.points.all_keys(made=True):  # said before the first result, not after the last
-            upkeep.is_there(key)
-        upkeep.tell_stale()
-        upkeep.makers.clear()
-        manifest = _Manifest(planned, upkeep)
+        results = StoredResults(place, planned.points, tell or _warn)
+        results.look(recompute=stale == "recompute")
+        results.tell_stale()  # before the first result, not after the last
+        manifest = _Manifest(planned, results)
         with meter(progress, "points", plain=True) as show:
 
             def report(settled: int, skipped: int) -> None:
@@ -299,9 +295,9 @@ def execute(
                 show(settled, max(settled, _share(planned.points, shard) - skipped))
 
             report(0, 0)
-            Driver(engine, place, stored, report).run(planned.tasks(upkeep, shard, retry=retry))
+            Driver(engine, place, stored, report).run(planned.tasks(results, shard, retry=retry))
         manifest.keep()
-        upkeep.tell_stale()
+        results.tell_stale()
     finally:
         engine.close()
     return Swept(planned, place)
@@ -321,14 +317,14 @@ def _check_functions(planned: Sweep, *, lasting: bool) -> None:
 class _Manifest:
     """Kept in the store once all points are made; until then some more are, whenever there is time."""
 
-    def __init__(self, planned: Sweep, upkeep: Upkeep) -> None:
-        self._planned, self._upkeep, self._is_kept = planned, upkeep, False
+    def __init__(self, planned: Sweep, results: StoredResults) -> None:
+        self._planned, self._results, self._is_kept = planned, results, False
 
     def keep(self, seconds: float = math.inf) -> None:
         if self._is_kept or not self._planned.points.make(seconds=seconds):
             return
-        if self._upkeep.sound(self._planned.manifest.key) is None:
-            self._upkeep.store.add([encode(self._planned.manifest)])
+        if self._results.sound(self._planned.manifest.key) is None:
+            self._results.store.add([encode(self._planned.manifest)])
         self._is_kept = True
 
 

@@ -26,7 +26,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from solvable.numerics.threads import cores, heeding
+from solvable.numerics.threads import cores, watching
 from solvable.problems import InvalidProblem
 from solvable.web.presets import PRESETS
 
@@ -39,7 +39,7 @@ OURS = {f"{name}.js": "text/javascript" for name in ("problem", "controls", "dra
 THEIRS = {"uPlot.iife.js": "text/javascript", "uPlot.min.css": "text/css"}
 LONGEST, LONGEST_EXPORT = 20_000, 2_000_000  # bytes of a request; with simulated runs
 SIMULATIONS, CURVES, DRAWINGS = 4, 16, 8  # at once: running; running or waiting
-PATIENCE = 10.0  # seconds in which a request must have come, and in which a part of an answer must be taken
+CLIENT_SECONDS = 10.0  # seconds in which a request must have come, and in which a part of an answer must be taken
 RETRY = 2  # seconds after which to ask again
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -85,7 +85,7 @@ class Guard:
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
             try:
-                await asyncio.wait_for(send(message), PATIENCE)
+                await asyncio.wait_for(send(message), CLIENT_SECONDS)
             except TimeoutError:
                 raise ClientDisconnect from None
 
@@ -113,13 +113,13 @@ async def asked(request: Request, longest: int = LONGEST) -> Any:
     """The JSON of a request, not too long, not too deep and not too slow."""
     content = bytearray()
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(CLIENT_SECONDS):
             async for part in request.stream():
                 content += part
                 if len(content) > longest:
                     raise Refused(413, [f"request: longer than {longest} bytes"])
     except TimeoutError:
-        raise Refused(408, [f"request: has not come within {PATIENCE:g} s"]) from None
+        raise Refused(408, [f"request: has not come within {CLIENT_SECONDS:g} s"]) from None
     try:
         return json.loads(content, parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -175,7 +175,7 @@ class Queue:
             raise Refused(429, [f"{self.what}: as many as this server takes are waiting; try again in {RETRY} seconds"])
         self._change(1)
         flag = np.zeros(1)
-        job = self._workers.submit(_heeding, flag, work, *args)
+        job = self._workers.submit(_watching, flag, work, *args)
         job.add_done_callback(lambda _: self._change(-1))
         found, gone = asyncio.wrap_future(job), asyncio.ensure_future(_gone(request))
         try:
@@ -193,8 +193,8 @@ class Queue:
             self.left += by
 
 
-def _heeding(flag: np.ndarray, work: Callable[..., Any], *args: Any) -> Any:
-    with heeding(flag):
+def _watching(flag: np.ndarray, work: Callable[..., Any], *args: Any) -> Any:
+    with watching(flag):
         return work(*args)
 
 
