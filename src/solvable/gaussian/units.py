@@ -1,6 +1,7 @@
 """Activations: g and g' as functions of arrays, by name or given."""
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -69,7 +70,7 @@ def jumps(function: Callable[[np.ndarray], Any], reach: float = 20.0) -> tuple[f
     return tuple(sorted(found))
 
 
-class OwnFunction:
+class OwnFunction(ABC):
     """A function that a user gives under a name. It is known by the code of its functions and their values together, or, where a
     `version` is given, by name, version and values: then raise the version with every change. Bytecode differs between versions of
     Python, and a function that hides its code equals itself alone; a version helps with both."""
@@ -77,12 +78,13 @@ class OwnFunction:
     name: str
     version: str | int | None
 
+    @abstractmethod
     def _functions(self) -> tuple[Callable[[np.ndarray], Any], ...]:
-        raise NotImplementedError
+        """What a user gives."""
 
+    @abstractmethod
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
         """Where values are compared: near, where inputs are, and far."""
-        raise NotImplementedError
 
     def _check_version(self) -> None:
         given = self.version

@@ -53,7 +53,12 @@ def maker_of(content: bytes) -> Maker:
 
 @lru_cache(maxsize=256)
 def _maker(text: bytes) -> Maker:
-    found = json.loads(text)
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):  # a record that no sweep wrote
+        return Maker("?", "")
     return Maker(str(found.get("solvable", "?")), str(found.get("code", "")))
 
 
