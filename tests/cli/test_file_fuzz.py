@@ -260,4 +260,6 @@ def test_spoilt_files(
             except ValueError as error:
                 one_clear_line(error)
                 told[i % len(KINDS)] += 1
-    assert min(told.values()) > 0.1 * count / len(KINDS), told
+    *files, store = told.values()
+    assert min(files) > 0.1 * count / len(KINDS), told
+    assert store > 0  # most damage to a store is warned of: what is sound in it is read

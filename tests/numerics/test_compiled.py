@@ -289,8 +289,9 @@ def test_a_kernel_is_loaded_and_a_damaged_one_made_again(tmp_path, monkeypatch, 
     assert content[:32] == hashlib.sha256(content[32:]).digest()
 
 
-def test_an_inner_kernel_is_called_by_others_and_from_python() -> None:
+def test_an_inner_kernel_is_called_by_others_and_from_python(tmp_path, monkeypatch) -> None:
     """Compiled twice: without a way in for other kernels, with one for Python."""
+    monkeypatch.setenv("SOLVABLE_CACHE_DIR", str(tmp_path))
 
     @compiled()
     def inner(x):
@@ -376,3 +377,29 @@ def test_warming_up_minds_no_file_of_the_directory_it_is_in(tmp_path) -> None:
     words = [sys.executable, "-P", "-c", code]
     told = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "None", told
+
+
+def test_a_cache_that_cannot_be_written_is_told(tmp_path) -> None:
+    """By the line about compiling, and by warming up, which would be in vain."""
+    (tmp_path / "file").write_text("no directory")
+    cache = tmp_path / "file" / "cache"
+    code = "from solvable.numerics.compiled import compiled; compiled('float64(float64)')(lambda x: x)(1.0)"
+    assert "happens again each time, because nothing can be kept in" in python(code, cache).stderr
+    words = [sys.executable, "-m", "solvable.cli.main", "warm-up"]
+    told = subprocess.run(
+        words, env={**os.environ, "SOLVABLE_CACHE_DIR": str(cache)}, capture_output=True, text=True, check=False
+    )
+    assert told.returncode == 2
+    assert told.stderr == f"solvable: warm-up: machine code cannot be kept in {cache}; set SOLVABLE_CACHE_DIR\n"
+
+
+def test_a_compiler_that_is_switched_off_is_told(tmp_path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        python("from solvable.micro.process import follow; follow.settle()", tmp_path, NUMBA_DISABLE_JIT="1")
+    assert failed.value.stderr.splitlines()[-1].startswith("ValueError: NUMBA_DISABLE_JIT: is set")
+
+
+def test_what_decides_over_bits_is_not_interpreted(patient) -> None:
+    with interpreting.by_machine_code():
+        assert interpreting.attempt(_Pure(_double.py_func), (2.0,)) is interpreting.MISSING
+    assert interpreting.attempt(_Pure(_double.py_func), (2.0,)) == 4.0

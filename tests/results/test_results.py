@@ -439,3 +439,18 @@ def test_weight_decay_beyond_the_weights_is_named() -> None:
     assert lost.ending[0].name == "DIVERGED"
     assert "weight decay takes 10 times the weights off at each step" in lost.message
     assert broken_off(level=sv.Micro, training__weight_decay=1e2).ending[0].name == "FINISHED"
+
+
+@pytest.mark.parametrize("number", [2, -3, 1.0, True, "0"])
+def test_runs_are_asked_for_by_their_numbers(number) -> None:
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=1),
+        student=sv.Student(width=1),
+        inputs=sv.Inputs(dim=50),
+        training=sv.Training(learning_rate=0.1),
+    )
+    runs = sv.run(problem, sv.start(problem, seed=0), sv.Micro(runs=2), times=[0.0, 1.0], progress=False)
+    with pytest.raises(ValueError, match=f"^last: run {number!r} given, must be from 0 to 1$"):
+        runs.last(number)
+    with pytest.raises(ValueError, match=r"^at: nan is not an output time"):
+        runs.at(float("nan"), 0)

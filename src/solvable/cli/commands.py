@@ -274,10 +274,13 @@ def explore(options: Namespace) -> int:
 
 def warm_up(options: Namespace) -> int:
     from solvable.descriptions.warming import warm_up as compile_beforehand
-    from solvable.numerics.kernels_on_disk import cache_directory
+    from solvable.numerics.kernels_on_disk import PREFIX, cache_directory, is_writable
 
+    if not is_writable():
+        raise ValueError(f"warm-up: machine code cannot be kept in {cache_directory()}; set SOLVABLE_CACHE_DIR")
     compile_beforehand(options.all, lambda name, seconds: print(f"{name}: {seconds:.0f} s", flush=True))
-    print(f"machine code is kept in {cache_directory()}")
+    kept = any(cache_directory().glob(PREFIX + "*"))
+    print(f"machine code is kept in {cache_directory()}" if kept else "machine code came with the installation")
     return 0
 
 

@@ -16,6 +16,7 @@ from solvable.dynamics.own import in_python, own_amplitudes
 from solvable.dynamics.packing import FRACTIONS, Packed, pack
 from solvable.dynamics.system import observers, system
 from solvable.meso import leap
+from solvable.numerics.interpreting import by_machine_code
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import STREAM, child
 from solvable.numerics.threads import interruptible
@@ -123,6 +124,7 @@ class Meso:
 class _Setting:
     """What all paths of a lane share."""
 
+    @by_machine_code()  # the first leap follows from these
     @np.errstate(all="ignore")  # a path that diverges overflows before it is stopped
     def __init__(self, level: Meso, lane: Lane, records: Records) -> None:
         problem = lane.problem

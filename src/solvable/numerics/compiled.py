@@ -15,11 +15,12 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from numba.core import config
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from solvable.numerics.interpreting import MISSING, attempt
-from solvable.numerics.kernels_on_disk import KernelCache, cache_directory
+from solvable.numerics.kernels_on_disk import KernelCache, cache_directory, is_writable
 
 REORDER = {"contract", "reassoc", "nsz", "arcp"}
 
@@ -59,6 +60,11 @@ class Kernel(CPUDispatcher):
             if result is not MISSING:
                 return result
         return super().__call__(*args)
+
+    def compile(self, sig: Any) -> Any:
+        if getattr(config, "DISABLE_JIT", False):
+            raise ValueError("NUMBA_DISABLE_JIT: is set, so that nothing can be compiled; unset it")
+        return super().compile(sig)
 
     def settle(self) -> None:
         """Compile the declared signature now, or load it."""
@@ -124,9 +130,13 @@ def _tell(_: Kernel) -> None:
         _count += 1
         count = _count
     if count == 1:
+        often = f"happens once (kept in {cache_directory()}; `solvable warm-up --all` does it beforehand)"
+        if not is_writable():
+            often = (
+                f"happens again each time, because nothing can be kept in {cache_directory()} (set SOLVABLE_CACHE_DIR)"
+            )
         print(
-            "solvable: compiling for this machine, which takes some 10 to 30 seconds and happens once "
-            f"(kept in {cache_directory()}; `solvable warm-up` does it beforehand)",
+            f"solvable: compiling for this machine, which takes some 10 to 30 seconds and {often}",
             file=sys.stderr,
             flush=True,
         )

@@ -11,7 +11,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -53,6 +53,17 @@ def machine_code_only() -> None:
     PATIENCE.over = True
 
 
+@contextlib.contextmanager
+def by_machine_code() -> Iterator[None]:
+    """Within it, this thread interprets nothing: what it computes decides over bits that are promised."""
+    outer = getattr(PATIENCE.here, "forbidden", False)
+    PATIENCE.here.forbidden = True
+    try:
+        yield
+    finally:
+        PATIENCE.here.forbidden = outer
+
+
 def interpret_all() -> None:
     """From now on whatever has no machine code is interpreted, however long it takes; until `machine_code_only`."""
     PATIENCE.left = math.inf
@@ -72,7 +83,8 @@ def attempt(kernel: Any, arguments: tuple[Any, ...]) -> Any:
         if PATIENCE.over or time.thread_time() - begun > PATIENCE.left:
             raise _OutOfPatience
         return interpreted(kernel)(*arguments)
-    if PATIENCE.over or PATIENCE.left <= 0.0 or kernel.at_hand:
+    forbidden = PATIENCE.over or PATIENCE.left <= 0.0 or getattr(PATIENCE.here, "forbidden", False)
+    if forbidden or kernel.at_hand:
         return MISSING
     PATIENCE.here.begun = begun = time.thread_time()
     try:

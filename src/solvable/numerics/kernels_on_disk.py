@@ -51,6 +51,16 @@ def cache_directory() -> Path:
     return Path(base) / "solvable"
 
 
+def is_writable() -> bool:
+    """Whether machine code can be kept."""
+    try:
+        cache_directory().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache_directory()):
+            return True
+    except OSError:
+        return False
+
+
 def kind_of(magic: tuple[Any, ...]) -> str:
     """The name of a directory of machine code, from Numba's description of the machine (system, CPU, its features)."""
     options = [

@@ -155,7 +155,7 @@ class Trajectory:
         """The state at an output time, to restart from or to change the task; of several runs say which, or see `states`."""
         run = self._run_number("at", run, "; `states(time)` gives those of all")
         i = int(np.argmin(np.abs(self.time - time)))
-        if abs(self.time[i] - time) > 1e-9 * max(1.0, abs(time)):
+        if not abs(self.time[i] - time) <= 1e-9 * max(1.0, abs(time)):
             raise ValueError(f"at: {time} is not an output time, the nearest is {self.time[i]}; ask for it by `times`")
         blocks = self.blocks
         if blocks is None and self.block_teacher_overlap.shape[1] == 1:
@@ -190,7 +190,12 @@ class Trajectory:
         """The number `run`, where None is the only run there is: `who` raises ValueError if there are several."""
         if run is None and len(self.risk) > 1:
             raise ValueError(f"{who}: there are {len(self.risk)} runs; say which, from run=0 on{hint}")
-        return 0 if run is None else run
+        if run is None:
+            return 0
+        whole = isinstance(run, int | np.integer) and not isinstance(run, bool)
+        if not whole or not -len(self.risk) <= run < len(self.risk):
+            raise ValueError(f"{who}: run {run!r} given, must be from 0 to {len(self.risk) - 1}")
+        return int(run)
 
     def select(self, **labels: Any) -> Self:
         """The runs of a batch with the given labels, e.g. select(learning_rate=0.1); also run=[0, 3] by number."""

@@ -3,9 +3,11 @@
 import logging
 import threading
 import time
+from typing import Any
 
 from solvable.descriptions import warming
 from solvable.numerics.interpreting import interpret_all, machine_code_only
+from solvable.numerics.kernels_on_disk import is_writable
 
 log = logging.getLogger("solvable.explore")
 CURVE, SGD = "limit", "SGD"
@@ -32,20 +34,24 @@ class Preparation:
         from solvable.micro.process import follow
         from solvable.numerics.tsit5 import solve
 
-        kernels = {CURVE: (solve, rhs, observe), SGD: (follow,)}
+        kernels: dict[str, tuple[Any, ...]] = {CURVE: (solve, rhs, observe), SGD: (follow,)}
         self.missing = [name for name, needed in kernels.items() if not all(one.at_hand for one in needed)]
         self.began = time.monotonic()
         if CURVE in self.missing:
             interpret_all()
         if self.missing:
-            threading.Thread(target=self._compile, daemon=True).start()
+            threading.Thread(target=self._compile, args=[kernels], daemon=True).start()
 
-    def _compile(self) -> None:
+    def _compile(self, kernels: dict[str, tuple[Any, ...]]) -> None:
         for name in list(self.missing):
-            self._compiling = warming.start(name)
-            self._compiling.process.wait()
-            if (failure := self._compiling.failure()) is not None:  # left to whoever needs it
-                log.error("%s could not be compiled\n%s", name, failure)
+            if is_writable():
+                self._compiling = warming.start(name)
+                self._compiling.process.wait()
+                if (failure := self._compiling.failure()) is not None:  # left to whoever needs it
+                    log.error("%s could not be compiled\n%s", name, failure)
+            else:  # another process could not hand it over
+                for kernel in kernels[name]:
+                    kernel.settle()
             self.missing.remove(name)
             if name == CURVE:
                 machine_code_only()
