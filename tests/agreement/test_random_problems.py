@@ -5,8 +5,8 @@ from the same overlaps. In every overlap, readout and risk
 
     |difference of means| <= K standard errors (+ 3 x the error that the library reports + BIAS / dim, for Macro)
 
-must hold. There are many entries and heavy tails: what is beyond must be so again in four times as many fresh runs. The problems are
-always the same, the noise in their runs follows from the seeds of all tests.
+must hold. There are many entries and heavy tails: what is beyond must be so again in four times as many fresh runs. The
+problems are always the same, the noise in their runs follows from the seeds of all tests.
 """
 
 from typing import NamedTuple
