@@ -118,18 +118,23 @@ def compiled(
     return lambda function: Kernel(function, signature, options, pure=pure, inner=signature is None)
 
 
-LISTENERS: list[Callable[[int], None]] = []  # told how many kernels this process has compiled so far
+LISTENERS: list[Callable[[], None]] = []  # called before each kernel that this process compiles
 _LOCK = threading.Lock()
-_count = 0
+_announces = True
+
+
+def announce(whether: bool) -> None:
+    """Whether this process says, before it compiles its first kernel, that it does. Others of a pool may have said so."""
+    global _announces
+    _announces = whether
 
 
 def _tell(_: Kernel) -> None:
-    """Somebody is about to wait for the compiler: say so once, and count."""
-    global _count
+    """Somebody is about to wait for the compiler: say so once."""
+    global _announces
     with _LOCK:
-        _count += 1
-        count = _count
-    if count == 1:
+        first, _announces = _announces, False
+    if first:
         often = f"happens once (kept in {cache_directory()}; `solvable warm-up --all` does it beforehand)"
         if not is_writable():
             often = (
@@ -141,4 +146,4 @@ def _tell(_: Kernel) -> None:
             flush=True,
         )
     for listener in LISTENERS:
-        listener(count)
+        listener()

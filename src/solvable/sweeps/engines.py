@@ -121,7 +121,7 @@ def _prepare_worker(quiet: bool) -> None:
     """A worker uses one core; Ctrl-C is for the process that has it. `quiet`: another worker says that kernels are compiled."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _one_core()
-    compiled._count = int(quiet)
+    compiled.announce(not quiet)
 
 
 @lru_cache
@@ -210,13 +210,13 @@ class _Pioneer:
 def _work_and_note(notes: str, chunk: Chunk) -> tuple[list[bytes], float]:
     """`work`, with one byte in a file at its beginning and one for each kernel that is compiled, which is said too."""
 
-    def note(*_: int) -> None:
+    def note() -> None:
         with suppress(FileNotFoundError), open(notes, "r+b") as file:  # gone: nobody waits any more
             file.seek(0, os.SEEK_END)
             file.write(b".")
 
     note()
-    compiled._count = 0
+    compiled.announce(True)
     compiled.LISTENERS.append(note)
     try:
         return work(chunk)
