@@ -14,20 +14,15 @@ overlaps, keeps the overlaps possible; what F F^T takes away the equations give 
 import math
 
 import numpy as np
-from numba import boolean, float64, int64, uint64, void
+from numba import boolean, float64, int64, uint64
 
 from solvable.dynamics import layout as lay
-from solvable.dynamics.closed import step_moments
-from solvable.dynamics.equations import fields as covariance
 from solvable.dynamics.equations import rate_at
 from solvable.dynamics.packing import (
     BATCH,
     BLOCKS,
     EIGENVALUES,
     FRACTIONS,
-    KIND,
-    LABEL_NOISE,
-    LOSS_FACTOR,
     RATES,
     READOUT_RATES,
     SPHERE,
@@ -48,16 +43,6 @@ TOO_LONG = 4.0  # a leap is taken back only if its error is beyond this multiple
 SINGULAR = 1e-13  # pivots below this part of a student's norm are rounding
 
 GOING, PASSED, LOST, EXHAUSTED, HALTED, OVERLONG = range(6)
-
-
-@compiled(void(float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]))
-def moments(y, ints, floats, work, readout_drift):
-    """C, D and S into `work`, as the equations have them."""
-    covariance(y, ints, floats, work[0], work[1, 0])
-    step_moments(
-        ints[KIND], ints[STUDENTS], True, ints[TRAIN_READOUT] != 0, floats[LOSS_FACTOR], floats[LABEL_NOISE],
-        work[0], work[1, 0], work[2], work[3], work[4], readout_drift,
-    )  # fmt: skip
 
 
 @compiled(strict=True)
@@ -164,16 +149,16 @@ def normalise(y, p, n, blocks, norms):
 
 @compiled(strict=True)
 def kick(
-    moments, h, alpha, segment, y, ints, floats, work,
+    rhs, h, alpha, segment, y, ints, floats, work,
     slots, values, state, scratch, stream, sums, rounds,
-    frame, inverse, V, drift,
+    frame, inverse, V, slope, norms,
 ):  # fmt: skip
-    """Add the noise of the samples of a time h to the state y."""
+    """Add the noise of the samples of a time h to the state y. The equations leave C, D and S in `work`."""
     p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
     n, width = p + q, p + q
     rounds = max(1, min(rounds, int(h * values[lay.DIM] * floats[BATCH] / WIDTH)))  # no more than are leapt over
     samples = rounds * WIDTH
-    moments(y, ints, floats, work, drift)
+    rhs(segment, alpha, y, ints, floats, work, slope)
     factor(y, p, q, blocks, inverse, V)
     spread(slots, V, y, p, q, state)
     gather(slots, values, state, scratch, stream, rounds, sums)
@@ -212,9 +197,9 @@ def kick(
         rate = rate_at(segment, alpha, floats, ints[READOUT_RATES])
         at = other + p * (p + 1) // 2
         for k in range(p):
-            y[y.size - p + k] += rate * size * (mean(sums, at + k, samples) - drift[k])
+            y[y.size - p + k] += size * (rate * mean(sums, at + k, samples) - slope[y.size - p + k])
     if ints[SPHERE] != 0:
-        normalise(y, p, n, blocks, drift)
+        normalise(y, p, n, blocks, norms)
 
 
 @compiled(strict=True)
@@ -273,7 +258,7 @@ def crossing(observe, h, before, base, trial, k, watched, falls, level, y, ints,
 
 @compiled(
     int64(
-        RHS, OBSERVE, OBSERVE, float64[::1], float64[::1], float64[::1], float64, float64, float64,
+        RHS, OBSERVE, float64[::1], float64[::1], float64[::1], float64, float64, float64,
         float64, int64, boolean, float64,
         float64[::1], int64[::1], float64[::1], float64[:, :, ::1],
         int64[::1], float64[::1], float64[::1], float64[::1], uint64[::1], float64[::1], int64,
@@ -283,7 +268,7 @@ def crossing(observe, h, before, base, trial, k, watched, falls, level, y, ints,
     strict=True,
 )  # fmt: skip
 def follow(
-    rhs, moments, observe, times, breaks, course, fixed, rtol, atol,
+    rhs, observe, times, breaks, course, fixed, rtol, atol,
     bound, watched, falls, level,
     y, ints, floats, work,
     slots, values, state, scratch, stream, sums, rounds,
@@ -291,13 +276,12 @@ def follow(
     states, observed, halt,
 ):  # fmt: skip
     """Leap from time zero to the last of `times`, landing on all of them and on the `breaks` of the rates; return what became of
-    the run. `rhs` are the equations, `moments` puts C, D and S into `work`, `observe` sees what is watched: called by their
-    addresses, since machine code that holds them takes far longer to make. `course` = [leap to try, leaps allowed], and
-    afterwards [time, leaps taken]. A threshold is met within a leap, where `crossing` finds it. y becomes the last
-    state; `states` and `observed` are rows for the times that were reached. `halt` is set
-    by others to break off."""
+    the run. `rhs` are the equations, `observe` sees what is watched: called by their addresses, since machine code that holds them
+    takes far longer to make. `course` = [leap to try, leaps allowed], and afterwards [time, leaps taken]. A threshold is met within
+    a leap, where `crossing` finds it. y becomes the last state; `states` and `observed` are rows for the times that were reached.
+    `halt` is set by others to break off."""
     t, h_next, taken, segment, output = 0.0, course[0], 0, 0, 0
-    drift, before, base, trial, seen = (
+    norms, before, base, trial, seen = (
         np.empty(ints[STUDENTS]),
         np.empty_like(y),
         np.empty_like(y),
@@ -332,8 +316,8 @@ def follow(
             h = end - t
         copy(y, before)
         kick(
-            moments, 0.5 * h, t, segment, y, ints, floats, work,
-            slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, drift,
+            rhs, 0.5 * h, t, segment, y, ints, floats, work,
+            slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, stages[7], norms,
         )  # fmt: skip
         error = step(rhs, h, t, segment, y, ints, floats, work, rtol, atol, stages, trial)
         taken += 1
@@ -347,11 +331,11 @@ def follow(
         copy(y, base)
         copy(trial, y)
         kick(
-            moments, 0.5 * h, t + h, segment, y, ints, floats, work,
-            slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, drift,
+            rhs, 0.5 * h, t + h, segment, y, ints, floats, work,
+            slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, stages[7], norms,
         )  # fmt: skip
         if factor(y, ints[STUDENTS], ints[TEACHERS], ints[BLOCKS], inverse, V):
-            rebuild(y, ints, frame, V, drift)
+            rebuild(y, ints, frame, V, norms)
         grown = h * min(5.0, max(0.2, 0.9 * max(error, 1e-6) ** (-1.0 / ORDER)))
         h_next = max(grown, h_next) if lands else grown
         t = end if lands else t + h
@@ -368,7 +352,7 @@ def follow(
             )
             t -= (1.0 - share) * h
             if factor(y, ints[STUDENTS], ints[TEACHERS], ints[BLOCKS], inverse, V):
-                rebuild(y, ints, frame, V, drift)
+                rebuild(y, ints, frame, V, norms)
             fate = PASSED
             break
     course[0], course[1] = t, taken

@@ -9,8 +9,7 @@ import numpy as np
 
 from solvable.dynamics import layout
 from solvable.dynamics.equations import OBSERVED, observe, rhs
-from solvable.dynamics.equations import fields as covariance
-from solvable.dynamics.general import general_moments, is_closed, is_exact, rule_for
+from solvable.dynamics.general import is_closed, is_exact, rule_for
 from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.own import in_python, own_amplitudes
 from solvable.dynamics.packing import FRACTIONS, Packed, pack
@@ -209,29 +208,21 @@ def _packed(lane: Lane) -> Packed:
 
 
 class Kernels(NamedTuple):
-    """How to follow a path, and the functions that it calls: the equations' slope, their moments, what is watched."""
+    """How to follow a path, and the functions that it calls: the equations' slope, and what is watched."""
 
     follow: Callable[..., int]
     rhs: Callable[..., None]
-    moments: Callable[..., None]
     observe: Callable[..., None]
 
 
 def _kernels(problem: Problem) -> Kernels:
     """Compiled where the moments have a closed form, else Python around averages over nodes or functions of the user's own."""
     own, closed = layout.is_own(problem), is_closed(problem)
-    kernels = Kernels(leap.follow, rhs, leap.moments, observe)
+    kernels = Kernels(leap.follow, rhs, observe)
     if not closed:
         rule = rule_for(problem, NODES, 0)
         slope, _ = system(problem, rule, noise=True)
-        p = problem.student.width
-
-        def moments(y: Any, ints: Any, floats: Any, work: Any, drift: Any) -> None:
-            covariance(y, ints, floats, work[0], work[1, 0])
-            found = general_moments(work[0], problem, y[y.size - p :], rule, noise=True)
-            work[3, :p], work[4, :p, :p], drift[:] = found.drift, found.noise, found.readout_drift
-
-        kernels = Kernels(leap.follow, slope, moments, observers(problem, NODES)[0])
+        kernels = Kernels(leap.follow, slope, observers(problem, NODES)[0])
     if closed and not own:
         return kernels
     gather = in_python(leap.gather, amplitudes=own_amplitudes(problem)) if own else leap.gather
