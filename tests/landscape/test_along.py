@@ -192,7 +192,7 @@ def test_mistakes_are_told(quadratic) -> None:
     start = sv.start(quadratic, seed=0)
     for call, message in [
         (lambda: sv.landscape.visits(run, within="x"), "within: 'x' given"),
-        (lambda: sv.landscape.visits(run, run=3), "run: 3 given, must be between 0 and 0"),
+        (lambda: sv.landscape.visits(run, run=3), "run 3 given, must be from 0 to 0"),
         (lambda: sv.landscape.visits(quadratic), "must be a Trajectory, not Problem"),
         (lambda: sv.landscape.atlas("problem.toml"), "must be a Problem, not str"),
         (

@@ -85,10 +85,7 @@ def _problem_and_run(who: str, trajectory: Trajectory, run: int | None) -> tuple
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"landscape: the first argument must be a Trajectory, not {type(trajectory).__name__}")
     require(trajectory.problem)
-    run = trajectory._run_number(who, run)
-    if not 0 <= run < len(trajectory.risk):
-        raise ValueError(f"run: {run} given, must be between 0 and {len(trajectory.risk) - 1}")
-    return trajectory.problem, run
+    return trajectory.problem, trajectory._run_number(who, run)
 
 
 def _distances(found: list[tuple[int, tuple[int, ...]]], kappa: np.ndarray, Q: np.ndarray, X: np.ndarray) -> np.ndarray:
