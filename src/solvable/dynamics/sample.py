@@ -66,28 +66,15 @@ def _polynomial(floats, at, degree, x):
     return value, slope
 
 
-@compiled(strict=True)
-def _tabulated(floats, at, x):
-    """Value and slope from a table."""
-    value, slope = x, x
-    bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
-    for lane in range(WIDTH):
-        there, bend = evaluate(floats, at, get(x, lane), get(bits, lane))
-        value, slope = put(value, lane, there), put(slope, lane, bend)
-    return value, slope
-
-
 @compiled(strict=True, inline=True)
 def unit(kind, floats, at, degree, x):
-    """Value and slope of an activation, whose numbers (a polynomial, a table) begin at `floats[at]`."""
+    """Value and slope of an activation that is no table; the coefficients of a polynomial begin at `floats[at]`."""
     if kind == QUADRATIC:
         return x * x, 2.0 * x
     if kind == LINEAR:
         return x, fill(1.0)
     if kind == RELU:
         return where_above(x, fill(0.0), x, fill(0.0)), where_above(x, fill(0.0), fill(1.0), fill(0.0))
-    if kind == lay.TABULATED_UNIT:
-        return _tabulated(floats, at, x)
     if kind == lay.POLYNOMIAL_UNIT:
         return _polynomial(floats, at, degree, x)
     value, slope = x, x
@@ -102,27 +89,58 @@ def unit(kind, floats, at, degree, x):
     return value, slope
 
 
+@compiled(strict=True)
+def look_up(ints, floats, work):
+    """Units that are tables: values of students in the place of their pushes and slopes in that of their amplitudes, values of
+    teachers in the place of their fields. Apart from the other units, whose loops would be slower beside it."""
+    for m in range(ints[lay.STUDENTS] if ints[lay.UNIT] == lay.TABULATED_UNIT else 0):
+        x = load(work, ints[lay.FIELDS] + m)
+        value, slope = x, x
+        bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
+        for lane in range(WIDTH):
+            there, bend = evaluate(floats, ints[lay.NUMBERS], get(x, lane), get(bits, lane))
+            value, slope = put(value, lane, there), put(slope, lane, bend)
+        store(work, ints[lay.PUSHES] + m, value)
+        store(work, ints[lay.AMPLITUDES] + m, slope)
+    teachers = ints[lay.TEACHER_UNIT] == lay.TABULATED_UNIT and not ints[lay.PRODUCT]
+    for m in range(ints[lay.TEACHERS] if teachers else 0):
+        x = load(work, ints[lay.TEACHER_FIELDS] + m)
+        value = x
+        bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
+        for lane in range(WIDTH):
+            there, _ = evaluate(floats, ints[lay.TEACHER_NUMBERS], get(x, lane), get(bits, lane))
+            value = put(value, lane, there)
+        store(work, ints[lay.TEACHER_FIELDS] + m, value)
+
+
 @compiled(strict=True, inline=True)
 def amplitudes(ints, floats, state, work):
     """F of every student, and what pushes the readouts."""
     p, q = ints[lay.STUDENTS], ints[lay.TEACHERS]
+    students = ints[lay.UNIT] == lay.TABULATED_UNIT
+    teachers = ints[lay.TEACHER_UNIT] == lay.TABULATED_UNIT and not ints[lay.PRODUCT]
+    if students or teachers:
+        look_up(ints, floats, work)
     label = fill(1.0 if ints[lay.PRODUCT] else 0.0)
     for m in range(q):
         field = load(work, ints[lay.TEACHER_FIELDS] + m)
         if ints[lay.PRODUCT]:
             label = label * field
+        elif teachers:
+            label = fma(fill(floats[ints[lay.TEACHER_READOUT] + m]), field, label)
         else:
             value, _ = unit(ints[lay.TEACHER_UNIT], floats, ints[lay.TEACHER_NUMBERS], ints[lay.TEACHER_DEGREE], field)
             label = fma(fill(floats[ints[lay.TEACHER_READOUT] + m]), value, label)
     if ints[lay.NOISY]:
         label = fma(fill(floats[lay.LABEL_NOISE]), load(work, ints[lay.NORMALS] - 1), label)
     for k in range(p):
-        value, slope = unit(
-            ints[lay.UNIT], floats, ints[lay.NUMBERS], ints[lay.DEGREE], load(work, ints[lay.FIELDS] + k)
-        )
-        store(work, ints[lay.AMPLITUDES] + k, slope)
-        store(work, ints[lay.PUSHES] + k, value)
-        label = label - load(state, ints[lay.READOUT] + k) * value
+        if not students:
+            value, slope = unit(
+                ints[lay.UNIT], floats, ints[lay.NUMBERS], ints[lay.DEGREE], load(work, ints[lay.FIELDS] + k)
+            )
+            store(work, ints[lay.AMPLITUDES] + k, slope)
+            store(work, ints[lay.PUSHES] + k, value)
+        label = label - load(state, ints[lay.READOUT] + k) * load(work, ints[lay.PUSHES] + k)
     push = label
     if ints[lay.LOG_COSH]:
         for lane in range(WIDTH):
