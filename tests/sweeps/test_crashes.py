@@ -66,6 +66,6 @@ def test_killed_ten_times(tmp_path: Path, workers: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [0, 2])
-def test_killed_a_hundred_times(tmp_path: Path, workers: int) -> None:
-    killed_over_and_over(tmp_path, 100, workers)
+@pytest.mark.parametrize(("workers", "times"), [(0, 100), (2, 200)])
+def test_killed_hundreds_of_times(tmp_path: Path, workers: int, times: int) -> None:
+    killed_over_and_over(tmp_path, times, workers)
