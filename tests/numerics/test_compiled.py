@@ -403,3 +403,14 @@ def test_what_decides_over_bits_is_not_interpreted(patient) -> None:
     with interpreting.by_machine_code():
         assert interpreting.attempt(_Pure(_double.py_func), (2.0,)) is interpreting.MISSING
     assert interpreting.attempt(_Pure(_double.py_func), (2.0,)) == 4.0
+
+
+def test_compiling_removes_kernels_of_former_versions(tmp_path, monkeypatch) -> None:
+    """Also where the directory was there before."""
+    former = keep(tmp_path / "cache", monkeypatch).with_name("former.bin")
+    former.write_text("machine code of a former version")
+    os.utime(former, (0, 0))
+    kernels_on_disk._remove_unused_once.cache_clear()
+    next(former.parent.glob("*double*")).unlink()
+    assert compiled(ONE)(_double.py_func)(2.0) == 4.0
+    assert not former.exists()

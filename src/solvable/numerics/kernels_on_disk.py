@@ -42,13 +42,9 @@ def cache_directory() -> Path:
     """Of this user, for everything that `solvable` can make again."""
     if chosen := os.environ.get("SOLVABLE_CACHE_DIR"):
         return Path(chosen)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "solvable"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "solvable"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "solvable"
 
 
 def is_writable() -> bool:
@@ -114,10 +110,8 @@ class KernelCache(_Cache):
             )
         path = self._place(sig, data.target_context)
         with contextlib.suppress(OSError):  # nowhere to write: compile again next time
-            new = not path.parent.exists()
             _write(path, dumps(data._reduce()))
-            if new:
-                remove_unused(path.parent)
+            _remove_unused_once(path.parent)
 
     def _place(self, signature: Any, context: Any) -> Path:
         told = hashlib.sha256(f"{identity(self._kernel)} {signature}".encode()).hexdigest()[:24]
@@ -151,6 +145,12 @@ def _write(path: Path, content: bytes) -> None:
     except BaseException:
         os.unlink(name)
         raise
+
+
+@lru_cache
+def _remove_unused_once(current: Path) -> None:
+    """Whoever compiles looks after the cache, once in a process."""
+    remove_unused(current)
 
 
 def remove_unused(current: Path) -> None:
