@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solvable.papers.claims import Claim
+from solvable.papers.parameters import NONE, Parameters
 from solvable.plot import style
 from solvable.results import Ending, Trajectory
 from solvable.results.files import make_directory, write_whole
@@ -33,13 +34,15 @@ def swept(quick: bool, *arguments: Any, **options: Any) -> "xarray.Dataset":
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """`compute(quick)` gives the data, `draw` the picture, `claims` the verdicts; the quick form takes seconds."""
+    """`compute(quick)` gives the data, `draw` the picture, `claims` the verdicts; the quick form takes seconds. `parameters` are
+    what the paper used beside what `compute` uses."""
 
     key: str
     title: str
     compute: Callable[[bool], "xarray.Dataset"]
     draw: Callable[["xarray.Dataset"], "Figure"]
     claims: Callable[["xarray.Dataset"], list[Claim]]
+    parameters: Parameters = NONE
 
 
 def whole(trajectory: Trajectory) -> Trajectory:
