@@ -49,7 +49,7 @@ def phi_of_sum(x, y, grown_x, grown_y):
     return phi(total, grown_x + grown_y + grown_x * grown_y)
 
 
-@compiled()
+@compiled(allocates=True)
 def frozen(segment, t, h, state, y, ints, floats, work, out):
     """Advance y by h with the moments of `state` (and the rates at time t) held fixed."""
     p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
@@ -128,7 +128,10 @@ def frozen(segment, t, h, state, y, ints, floats, work, out):
         out[blocks * p * n + k] = y[blocks * p * n + k] + (h * rate * drift[k] if trains else 0.0)
 
 
-@compiled(void(int64, float64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]))
+@compiled(
+    void(int64, float64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]),
+    allocates=True,
+)
 def advance(segment, t, h, y, ints, floats, work, out):
     """Exponential midpoint rule, order 2."""
     middle = np.empty(y.size)

@@ -64,7 +64,7 @@ def columns(start: Overlaps, weights: Weights | None) -> int:
     return int((values > ROUNDING * values[:, -1:]).sum())
 
 
-@compiled()
+@compiled(allocates=True)
 def row_fields(y, ints, floats, C, s):
     """Covariance of all fields, signed readouts, J and B."""
     p, q, m = ints[STUDENTS], ints[TEACHERS], ints[COLUMNS]
@@ -84,7 +84,7 @@ def row_fields(y, ints, floats, C, s):
     return J, B
 
 
-@compiled()
+@compiled(allocates=True)
 def frozen_rows(segment, t, h, state, y, ints, floats, work, out):
     """Advance y by h with the moments of `state` (and the rate at time t) held fixed."""
     p, q, m = ints[STUDENTS], ints[TEACHERS], ints[COLUMNS]
@@ -106,7 +106,10 @@ def frozen_rows(segment, t, h, state, y, ints, floats, work, out):
     out[p * m :] = y[p * m :]
 
 
-@compiled(void(int64, float64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]))
+@compiled(
+    void(int64, float64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]),
+    allocates=True,
+)
 def advance_rows(segment, t, h, y, ints, floats, work, out):
     """Exponential midpoint rule, order 2."""
     middle = np.empty(y.size)
@@ -114,7 +117,7 @@ def advance_rows(segment, t, h, y, ints, floats, work, out):
     frozen_rows(segment, t + 0.5 * h, h, middle, y, ints, floats, work, out)
 
 
-@compiled(void(float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]))
+@compiled(void(float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]), allocates=True)
 def observe_rows(y, ints, floats, work, observed):
     """The risk, and the largest |cross overlap|."""
     C, s = work[0], work[1, 0]

@@ -25,13 +25,13 @@ TRAINING, POPULATION = 0, 1
 CHUNK = 4096  # samples at once
 
 
-@compiled()
+@compiled(allocates=True)
 def unpack(ints, floats):
     n, d = ints[N], ints[D]
     return floats[: n * d].reshape(n, d), floats[n * d : n * d + n]
 
 
-@compiled()
+@compiled(allocates=True)
 def residuals(Z, labels, rho):
     for s in range(Z.shape[0]):
         total = 0.0
@@ -40,7 +40,7 @@ def residuals(Z, labels, rho):
         rho[s] = labels[s] - total
 
 
-@compiled(void(float64[::1], int64[::1], float64[::1], float64[::1]))
+@compiled(void(float64[::1], int64[::1], float64[::1], float64[::1]), allocates=True)
 def slope(y, ints, floats, dy):
     n, d, k = ints[N], ints[D], ints[K]
     X, labels = unpack(ints, floats)
@@ -53,7 +53,7 @@ def slope(y, ints, floats, dy):
     dy[:] = np.dot(Z.T, X).ravel()
 
 
-@compiled(void(float64[::1], int64[::1], float64[::1], float64[::1]))
+@compiled(void(float64[::1], int64[::1], float64[::1], float64[::1]), allocates=True)
 def losses(y, ints, floats, out):
     """Training loss, 1/2 mean rho^2, and population loss, tr D^2 + (tr D)^2 / 2 with D = A - A*."""
     n, d, k = ints[N], ints[D], ints[K]
@@ -69,7 +69,7 @@ def losses(y, ints, floats, out):
     out[POPULATION] = np.sum(gap * gap) + 0.5 * trace * trace
 
 
-@compiled()
+@compiled(allocates=True)
 def mean_gradient(y, ints, floats):
     """G (d, d) and Z (n, k)."""
     n, d, k = ints[N], ints[D], ints[K]
@@ -84,7 +84,7 @@ def mean_gradient(y, ints, floats):
     return np.dot(X.T, weighted), Z
 
 
-@compiled(float64(float64[::1], int64[::1], float64[::1]))
+@compiled(float64(float64[::1], int64[::1], float64[::1]), allocates=True)
 def fastest_growth(y, ints, floats):
     """Largest eigenvalue of G."""
     G, _ = mean_gradient(y, ints, floats)
@@ -97,7 +97,7 @@ def room(n: int, d: int, k: int) -> int:
     return small * small + d * d + n * k + small
 
 
-@compiled()
+@compiled(allocates=True)
 def places(ints, room):
     """The triangle, B^-1, and Z, as `factor` left them."""
     n, d, k = ints[N], ints[D], ints[K]
@@ -108,7 +108,7 @@ def places(ints, room):
     return triangle, inverse, Z
 
 
-@compiled(void(float64[::1], float64, int64[::1], float64[::1], float64[::1]))
+@compiled(void(float64[::1], float64, int64[::1], float64[::1], float64[::1]), allocates=True)
 def factor(y, g, ints, floats, room):
     n, d, k = ints[N], ints[D], ints[K]
     X, _ = unpack(ints, floats)
@@ -144,7 +144,7 @@ def factor(y, g, ints, floats, room):
     triangle[:] = np.linalg.cholesky(M)
 
 
-@compiled()
+@compiled(allocates=True)
 def triangular_solve(L, b):
     """b becomes (L L^T)^-1 b."""
     m = b.size
@@ -159,7 +159,7 @@ def triangular_solve(L, b):
             b[j] -= L[i, j] * b[i]
 
 
-@compiled(void(int64[::1], float64[::1], float64[::1], float64[::1]))
+@compiled(void(int64[::1], float64[::1], float64[::1], float64[::1]), allocates=True)
 def solve(ints, floats, room, b):
     n, d, k = ints[N], ints[D], ints[K]
     triangle, inverse, Z = places(ints, room)

@@ -236,7 +236,7 @@ def step(rhs, h, alpha, segment, y, ints, floats, work, rtol, atol, k, trial):
     return error
 
 
-@compiled(strict=True)
+@compiled(strict=True, allocates=True)
 def crossing(observe, h, before, base, trial, k, watched, falls, level, y, ints, floats, work, seen):
     """The share of a leap after which the watched quantity passes its level, and that state into y, which comes as the leap's end.
     Within the leap the mean follows the dense output of its step, from `base` to `trial`, and what the two kicks added grows
@@ -266,6 +266,7 @@ def crossing(observe, h, before, base, trial, k, watched, falls, level, y, ints,
         float64[:, ::1], float64[:, ::1], float64[::1],
     ),
     strict=True,
+    allocates=True,
 )  # fmt: skip
 def follow(
     rhs, observe, times, breaks, course, fixed, rtol, atol,

@@ -26,6 +26,7 @@ def fill_rows(stream, out, rows, slots):
         int64, float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[:, ::1],
     ),
     strict=True,
+    allocates=True,
 )  # fmt: skip
 def look_ahead(ints, floats, tables, state, work, step, H, G, noise, norms, sigma, phi):
     """Fill sigma (p,) and phi (p, m) for m samples, whole batches, from `step` on. H (m, n), G = X X^T / sqrt(dim) (m, m);

@@ -90,6 +90,7 @@ def passed(value, level, falls):
         float64[:, :, ::1], int64[::1], int64[::1], float64[:, ::1],
     ),
     strict=True,
+    allocates=True,
 )  # fmt: skip
 def look(ints, state, step, bounds, watched, falls, levels, inspect, values, scratch, fate, when, ends):
     """See which runs have diverged or passed their threshold (watched -1: none) and keep their states. How many go on."""

@@ -26,7 +26,7 @@ def longest_step(radius):
     return ((MOST_STAGES - 1.0) ** 2 - 1.0) / (1.54 * radius) if radius > 0.0 else np.inf
 
 
-@compiled()
+@compiled(allocates=True)
 def coefficients(s, rows):
     """Rows 1 to s: mu, nu, mu~ and gamma~ of each stage."""
     w0 = 1.0 + DAMPING / s**2
@@ -73,7 +73,7 @@ def chebyshev_step(slope, stages, y, first, h, rows, ints, floats, work, trial):
     return worst
 
 
-@compiled()
+@compiled(allocates=True)
 def spectral_radius(slope, y, first, direction, ints, floats, work, most):
     """Largest |eigenvalue| of the Jacobian at `y`, with a margin, by the power method on differences of slopes; and how many it
     took. `direction` is kept for the next time."""

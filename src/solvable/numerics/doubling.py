@@ -63,7 +63,8 @@ def largest(error, allowed, trial):
         float64, float64, int64, float64, float64, int64, int64, float64,
         int64[::1], float64[::1], float64[:, :, ::1],
         float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],
-    )
+    ),
+    allocates=True,
 )  # fmt: skip
 def solve(
     advance, observe, tolerate, y0, begin, times, breaks,

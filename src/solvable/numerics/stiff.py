@@ -44,7 +44,8 @@ def largest(y):
         float64, int64, float64, int64, int64, float64,
         int64[::1], float64[::1], float64[::1],
         float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1],
-    )
+    ),
+    allocates=True,
 )  # fmt: skip
 def follow(
     implicit, slope, factor, solve, growth, observe, y0, times,

@@ -156,6 +156,7 @@ def first_step(y, dy, span, rtol):
         float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],
     ),
     pure=True,
+    allocates=True,
 )  # fmt: skip
 def solve(
     rhs, observe, y0, begin, times, breaks,
