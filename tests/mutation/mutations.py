@@ -181,9 +181,9 @@ DYNAMICS = (
     ),
     Mutation(
         "label-noise-not-rooted",
-        "dynamics/layout.py",
-        "np.sqrt(training.label_noise)",
-        "training.label_noise",
+        "micro/process.py",
+        "np.sqrt(course.label_noise + course.label_noise_slope * passed)",
+        "course.label_noise + course.label_noise_slope * passed",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[blocks]",),
     ),
     Mutation(
@@ -356,22 +356,22 @@ SIMULATIONS = (
     Mutation(
         "meso-runs-share-a-seed",
         "meso/level.py",
-        "child(one.seed, self.run)",
-        "child(one.seed, 0)",
+        "child(self.setting.seed, self.run)",
+        "child(self.setting.seed, 0)",
         ("meso/test_meso.py::test_a_path_depends_on_nothing_beside_it",),
     ),
     Mutation(
         "micro-rate-over-another-dim",
         "micro/process.py",
-        "(rate + slope * (time - begin)) / floats[lay.DIM]",
-        "(rate + slope * (time - begin)) / (floats[lay.DIM] - 1.0)",
+        "(course.rate + course.rate_slope * passed) / form.dim",
+        "(course.rate + course.rate_slope * passed) / (form.dim - 1.0)",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[plain]",),
     ),
     Mutation(
         "micro-decay-of-the-new-weights",
         "micro/step.py",
-        "factor = 1.0 - load(work, ints[lay.RATE]) * floats[lay.DECAY]",
-        "factor = 1.0 / (1.0 + load(work, ints[lay.RATE]) * floats[lay.DECAY])",
+        "factor = 1.0 - load(work, form.rate) * form.decay",
+        "factor = 1.0 / (1.0 + load(work, form.rate) * form.decay)",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[blocks]",),
     ),
     Mutation(
@@ -384,8 +384,8 @@ SIMULATIONS = (
     Mutation(
         "micro-batch-not-averaged",
         "micro/batch.py",
-        "rate = load(work, ints[lay.RATE]) * (1.0 / ints[lay.BATCH])",
-        "rate = load(work, ints[lay.RATE]) * 1.0",
+        "rate = load(work, form.rate) * (1.0 / form.batch)",
+        "rate = load(work, form.rate) * 1.0",
         ("agreement/test_micro_law.py::test_reduced_process_has_the_law_of_full_weights[relu, batch of 2]",),
     ),
     Mutation(
@@ -412,15 +412,15 @@ SIMULATIONS = (
     Mutation(
         "meso-noise-scale",
         "meso/leap.py",
-        "size = math.sqrt(h * samples / (values[lay.DIM] * batch))",
-        "size = math.sqrt(1.1 * h * samples / (values[lay.DIM] * batch))",
+        "size, eta = math.sqrt(h * samples / per_time)",
+        "size, eta = math.sqrt(1.1 * h * samples / per_time)",
         ("meso/test_meso.py::test_kicks_have_the_exact_covariance[1-1-free]",),
     ),
     Mutation(
         "meso-second-kick-whole",
         "meso/leap.py",
-        "0.5 * h, t + h, segment",
-        "h, t + h, segment",
+        "0.5 * h, alpha + h, segment",
+        "h, alpha + h, segment",
         ("meso/test_meso.py::test_kicks_have_the_exact_covariance[1-1-free]",),
     ),
     Mutation(
