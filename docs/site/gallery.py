@@ -4,10 +4,12 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from solvable.papers import registry, tables
 from solvable.papers.references import REFERENCES
+from solvable.papers.statements import summary
 
 
 def write_gallery(figures: Path, site: Path) -> None:
@@ -32,6 +34,7 @@ def write_gallery(figures: Path, site: Path) -> None:
         ]
         for key in registry.available(paper):
             lines += _section(key, figures, pictures)
+        lines += _coverage(paper)
         place = site / "gallery"
         place.mkdir(exist_ok=True)
         (place / f"{paper}.md").write_text("\n".join(lines), encoding="utf-8")
@@ -50,8 +53,22 @@ def _section(key: str, figures: Path, pictures: Path) -> list[str]:
     lines += [f"![{figure.title}](../_pictures/{name}.png)", ""]
     record = json.loads((figures / f"{name}.json").read_text(encoding="utf-8"))
     if record["parameters"]:
-        lines += [*_markdown(tables.parameters(record["parameters"])), ""]
+        lines += [*_markdown(tables.parameters(record["parameters"]), _outside_formulas), ""]
     return [*lines, *_markdown(_linked(tables.verdicts(record["claims"]), record["claims"])), ""]
+
+
+def _coverage(paper: str) -> list[str]:
+    """What the paper states, and what judges it."""
+    stated = registry.statements(paper)
+    if stated is None:
+        return []
+    counts = summary(stated)
+    lines = [
+        f"## {paper}: what the paper states", "",
+        f"{counts['statements']} statements: {counts['claims']} judged by claims of figures, {counts['tests']} by tests alone, "
+        f"{counts['none']} by neither, with the reason.", "",
+    ]  # fmt: skip
+    return [*lines, *_markdown(tables.statements(stated), _outside_formulas), ""]
 
 
 def _linked(table: tables.Words, claims: list[dict]) -> tables.Words:
@@ -73,8 +90,14 @@ def _plain(text: str) -> str:
     return text.replace("<", "&lt;")
 
 
-def _markdown(table: tables.Words) -> list[str]:
+def _outside_formulas(text: str) -> str:
+    """The same, but formulas between dollars stay."""
+    parts = re.split(r"(\$[^$]*\$)", text)
+    return "".join(part if i % 2 else _plain(part) for i, part in enumerate(parts))
+
+
+def _markdown(table: tables.Words, escape: Callable[[str], str] = str) -> list[str]:
     def line(cells: list[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(escape(cell).replace("|", "\\|") for cell in cells) + " |"
 
     return [line(table.names), "|" + "---|" * len(table.names), *(line(row) for row in table.rows)]

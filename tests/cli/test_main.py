@@ -6,10 +6,10 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from xarray import Dataset
 
 import solvable as sv
 from solvable.cli.main import main
@@ -286,13 +286,13 @@ def test_the_gallery_shows_parameters_and_verdicts(tmp_path, monkeypatch, capsys
     path = tmp_path / "figures/bocchi2026-6.json"
     facts = {"source": "(1)", "row": "B1", "printed": 1.0, "tolerance": 0.1, "evidence": "here"}
     wrong = corrected("bocchi2026/6", "a * b < |c|", expected=2.0, found=2.0, **facts)
-    rows = table(Parameter("bases", 100, 20, 5, why="100 take an hour"))
+    rows = table(Parameter("bases", 100, 20, 5, why="100 take an hour", label="$p^*$ <"))
     record = json.loads(path.read_text(encoding="utf-8")) | {"claims": [wrong.as_dict()], "parameters": rows.as_dicts()}
     path.write_text(json.dumps(record), encoding="utf-8")
     (tmp_path / "site").mkdir()
     write_gallery(tmp_path / "figures", tmp_path / "site")
     text = (tmp_path / "site/gallery/bocchi2026.md").read_text(encoding="utf-8")
-    assert "| bases | 100 | 20* | 5* | 100 take an hour |" in text
+    assert "| $p^*$ < | 100 | 20\\* | 5\\* | 100 take an hour |".replace(" <", " &lt;") in text
     assert "| verdict | where | printed | expected | found | tolerance | claim |" in text
     assert (
         "| corrected ([B1](../errata.md)) | (1) | 1 | 2 | 2 | 0.1 | a \\* b &lt; \\|c\\| \\[found is 1 from the print"
@@ -306,10 +306,15 @@ def test_a_claim_that_fails_is_exit_code_1(capsys, monkeypatch) -> None:
     facts = {"expected": 1.0, "tolerance": 0.1, "evidence": "here"}
     for found, code in [(1.0, 0), (2.0, 1)]:
         verdict = beyond("bocchi2026/3", "one is one", found=found, **facts)
-        one = SimpleNamespace(compute=lambda quick: None, claims=lambda data, verdict=verdict: [verdict])
+        one = replace(
+            registry.get("bocchi2026/6"),
+            compute=lambda quick: Dataset(),
+            claims=lambda data, verdict=verdict: [verdict],
+        )
         monkeypatch.setattr(registry, "available", lambda paper=None: ["bocchi2026/3"])
-        monkeypatch.setattr(registry, "get", lambda key, one=one: one)
-        assert main(["claims", "bocchi2026", "--json"]) == code
+        with monkeypatch.context() as patch:
+            patch.setattr(registry, "get", lambda key, one=one: one)
+            assert main(["claims", "bocchi2026", "--json"]) == code
         assert json.loads(capsys.readouterr().out)[0]["verdict"] == ("fails" if code else "beyond")
 
 

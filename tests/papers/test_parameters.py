@@ -150,3 +150,11 @@ def test_the_remark_is_on_the_picture(tmp_path) -> None:
     picture = render(FIGURE, tmp_path, quick=True).picture
     (said,) = [text.get_text() for text in picture.texts]
     assert said.replace("\n", " ") == remark(TABLE, quick=True)
+
+
+def test_remarks_do_not_break_formulas() -> None:
+    from solvable.plot.style import footnote
+
+    picture = Figure(figsize=(1, 1))
+    footnote(picture, "differs from the paper: $a = b + c$ and $d = e + f$")
+    assert [line.count("$") % 2 for line in picture.texts[0].get_text().split("\n")] == [0, 0, 0]

@@ -32,10 +32,12 @@ def claims(options: Namespace) -> int:
 
     if options.coverage:
         return _coverage(options)
+    from solvable.papers.figure import computed
+
     verdicts = []
     for key in _keys_of(options.paper):
         one = registry.get(key)
-        verdicts += one.claims(one.compute(not options.full))
+        verdicts += one.claims(computed(one, quick=not options.full)[0])
     if options.json:
         print_json([claim.as_dict() for claim in verdicts])
     else:

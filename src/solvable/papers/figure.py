@@ -66,16 +66,22 @@ class Rendered:
     picture: "Figure"
 
 
-def render(figure: PaperFigure, directory: Path, *, quick: bool, store: str | None = None) -> Rendered:
-    """Compute, draw, judge, and write PNG, PDF, the data as NetCDF and the verdicts as JSON into `directory`. Figures that are
-    sweeps keep their points in `store`. Every file holds the parameters and how it was made."""
+def computed(figure: PaperFigure, *, quick: bool, store: str | None = None) -> tuple["xarray.Dataset", dict[str, Any]]:
+    """The data of a figure, whose attributes say how they were made, and the same facts as a dictionary. Figures that are sweeps
+    keep their points in `store`."""
     before, began = _store.set(store), time.perf_counter()
     try:
         data = figure.compute(quick)
     finally:
         _store.reset(before)
     facts = provenance(figure, quick=quick, seconds=time.perf_counter() - began)
-    data.attrs |= texts(facts) | {"quick": int(quick)}
+    return data.assign_attrs(texts(facts) | {"quick": int(quick)}), facts
+
+
+def render(figure: PaperFigure, directory: Path, *, quick: bool, store: str | None = None) -> Rendered:
+    """Compute, draw, judge, and write PNG, PDF, the data as NetCDF and the verdicts as JSON into `directory`. Every file holds the
+    parameters and how it was made."""
+    data, facts = computed(figure, quick=quick, store=store)
     verdicts = figure.claims(data)
     record = facts | {"claims": [claim.as_dict() for claim in verdicts]}
     with style():

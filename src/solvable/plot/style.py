@@ -51,9 +51,14 @@ def letter(ax: "Axes", text: str) -> None:
 
 
 def footnote(picture: "Figure", text: str) -> None:
-    """Small text under everything else, in lines as wide as the picture."""
-    if text:
-        import textwrap
+    """Small text under everything else, in lines as wide as the picture; formulas between dollars are not broken."""
+    if not text:
+        return
+    import re
+    import textwrap
 
-        lines = "\n".join(textwrap.wrap(text, int(24 * picture.get_figwidth())))
-        picture.text(1.0, -0.01, lines, fontsize=6, color="0.45", ha="right", va="top")
+    joined = re.sub(r"\$[^$]*\$", lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+    width = int(24 * picture.get_figwidth())
+    lines = textwrap.wrap(joined, width, break_long_words=False, break_on_hyphens=False)
+    said = "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+    picture.text(1.0, -0.01, said, fontsize=6, color="0.45", ha="right", va="top")
