@@ -4,6 +4,7 @@ fails its test until it is taken off."""
 from solvable.papers import registry
 
 WITHOUT_TABLE = {*registry.available()}  # of parameters
+WITHOUT_SEEDS: set[str] = set()  # in its table, though it draws random numbers
 WITHOUT_STATEMENTS = {*registry.papers()}  # so claims are not compared with what the paper states
 LEGEND_OVER_DATA = {"bocchi2026/staircase", "bocchi2026/noise", "bocchi2026/escape", "worschech2024/4"}
 CONSTANT = {  # a claim finds the same whatever the data are

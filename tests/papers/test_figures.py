@@ -8,7 +8,7 @@ import numpy as np
 import perturbing
 import pytest
 from legends import covered
-from pending import CONSTANT, LEGEND_OVER_DATA, WIDE, WITHOUT_STATEMENTS, WITHOUT_TABLE, YES_OR_NO
+from pending import CONSTANT, LEGEND_OVER_DATA, WIDE, WITHOUT_SEEDS, WITHOUT_STATEMENTS, WITHOUT_TABLE, YES_OR_NO
 from watching import Watch
 
 from solvable.macro import Macro
@@ -42,7 +42,11 @@ def test_figures_draw_and_no_claim_fails(key, tmp_path, request, monkeypatch) ->
 def _table(figure: PaperFigure, watch: Watch) -> list[str]:
     if not figure.parameters:
         return [] if figure.key in WITHOUT_TABLE else ["has no table of parameters"]
-    return [*_stale(figure.key, WITHOUT_TABLE, "WITHOUT_TABLE"), *watch.missing(figure.parameters)]
+    wrong = [*_stale(figure.key, WITHOUT_TABLE, "WITHOUT_TABLE"), *watch.unread(figure.parameters)]
+    unseeded = watch.unseeded(figure.parameters)
+    if not unseeded:
+        return wrong + _stale(figure.key, WITHOUT_SEEDS, "WITHOUT_SEEDS")
+    return wrong + ([] if figure.key in WITHOUT_SEEDS else unseeded)
 
 
 def _legends(key: str, rendered: Rendered) -> list[str]:

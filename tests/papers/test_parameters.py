@@ -7,7 +7,7 @@ import pytest
 import xarray
 from matplotlib.figure import Figure
 from PIL import Image
-from watching import Watch
+from watching import UNSEEDED, Watch
 
 import solvable
 from solvable.papers import tables
@@ -87,13 +87,12 @@ def test_a_deviation_needs_a_why() -> None:
 
 def test_the_watch_sees_what_is_not_read(monkeypatch) -> None:
     watch = Watch(TABLE, True, monkeypatch)
-    assert watch.missing(TABLE) == [f"nothing reads row {row.name!r} of the table" for row in TABLE]
+    assert watch.unread(TABLE) == [f"nothing reads row {row.name!r} of the table" for row in TABLE]
     TABLE.values(False)["bases"]  # the other form
     assert "bases" not in watch.read
     compute(True)
-    assert watch.missing(TABLE) == []
-    others = table(Parameter("bases", 1, 1))
-    assert watch.missing(others) == ["draws random numbers, but no row of the table is named after a seed"]
+    assert watch.unread(TABLE) == watch.unseeded(TABLE) == []
+    assert watch.unseeded(table(Parameter("bases", 1, 1))) == [UNSEEDED]
 
 
 def test_every_file_says_how_it_was_made(tmp_path) -> None:
