@@ -142,7 +142,8 @@ def _print_parameters(parameters: Any) -> None:
 
     if parameters:
         print_table(tables.parameters(parameters.as_dicts()))
-        print(f"{tables.DIFFERS} not the paper's value\n")
+        differs = parameters.differences(quick=True) or parameters.differences(quick=False)
+        print(f"{tables.DIFFERS} not the paper's value\n" if differs else "")
 
 
 def _keys_of(paper: str | None) -> list[str]:
