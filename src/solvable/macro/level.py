@@ -206,9 +206,10 @@ class Macro:
         if self.method != "auto":
             return self.method
         problem = lane.problem
-        if problem.inputs.blocks == 1 or problem.student.norm == "sphere":
+        if problem.inputs.blocks == 1 or problem.inputs.is_scheduled or problem.student.norm == "sphere":
             return "explicit"
-        drift = moments(field_covariance(lane.problem, lane.start), lane.problem, lane.start.readout).drift
+        now = problem.at(0.0)
+        drift = moments(field_covariance(now, lane.start), now, lane.start.readout).drift
         if not np.isfinite(drift).all():
             return "explicit"  # which finds that it diverges
         p = lane.problem.student.width
@@ -240,6 +241,8 @@ class Macro:
                     raise ValueError(
                         "method: 'exponential' given, but student.norm is 'sphere'; must be 'explicit' or 'auto'"
                     )
+                if lane.problem.inputs.is_scheduled:
+                    raise ValueError("method: 'exponential' given, but an eigenvalue is a schedule; must be 'auto'")
                 if not is_closed(lane.problem):
                     raise ValueError("method: 'exponential' given, but the moments have no closed form; must be 'auto'")
 
@@ -318,6 +321,7 @@ def _misfits_of_rows(level: Macro, problem: Problem) -> list[str]:
     reasons = {
         "small_rate is false; noise moves weights at random": not level.small_rate,
         "student.norm is 'sphere'": problem.student.norm == "sphere",
+        "an eigenvalue is a schedule": problem.inputs.is_scheduled,
         "training.train_readout is true": problem.training.train_readout,
         "the moments have no closed form": not is_closed(problem),
     }

@@ -49,7 +49,7 @@ def _constants(problem: Problem, *, trained: bool = False) -> _Constants:
         require_orthonormal(problem)
     if problem.training.train_readout and not trained:
         raise NotApplicable("training.train_readout: is true")
-    rate, p, noise = problem.training.learning_rate, problem.student.width, problem.training.label_noise
+    rate, p, noise = problem.training.learning_rate, problem.student.width, float(problem.training.label_noise)
     if not isinstance(rate, float):
         raise NotApplicable("training.learning_rate: is a schedule, not constant")
     gamma = 2 * problem.training.loss_factor * rate
