@@ -188,6 +188,46 @@ def test_sgd_escapes_earlier_by_its_noise(p, gamma) -> None:
         assert abs(times.mean() - sv.theory.noisy_escape_time(problem).value.mean) < 5 * error
 
 
+def test_noise_from_one_start_in_closed_form() -> None:
+    """Without a first overlap it is (52), by the integral of Dawson's function; with a large one, or little noise, there is none
+    to be seen; and over random starts log(1 + v)/(2 growth) is left."""
+    from scipy.special import dawsn
+
+    from solvable.theory.sphere import _passage
+
+    problem, drop, tiny = problem_of(1, 0.1, 3000), 0.01, 1e-7
+    stated = sv.theory.noisy_escape_time(problem, drop, start=start_of(problem, tiny)).value.mean
+    growth = sv.theory.plateau(problem).value.growth
+    bent = sv.theory.escape_time(problem, start_of(problem, tiny), drop).value - np.log(drop / tiny**2) / (2 * growth)
+    assert stated - bent == pytest.approx(sv.theory.zero_escape_time(problem, drop).value, rel=1e-5)
+    x = np.linspace(0.5, 4, 200_001)
+    steps = (dawsn(x[1:]) + dawsn(x[:-1])) / 2 * np.diff(x)
+    assert _passage(1, 0.25, 16) == pytest.approx(4 * steps.sum(), rel=1e-8)
+    for p in (1, 2, 7):
+        assert _passage(p, 1e3, 1e5) == pytest.approx(np.log(100), rel=1e-2)
+    for p, v in [(1, 1.5), (3, 0.3)]:
+        random = np.random.default_rng(0).chisquare(p, 1000)
+        shifts = np.array([_passage(p, mu / (2 * v), 1e6) - np.log(2e6 * v / mu) for mu in random])
+        assert abs(shifts.mean() + np.log1p(v)) < 5 * shifts.std() / np.sqrt(1000)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("p", "gamma", "size"), [(1, 0.1, 0.3), (1, 0.1, 2.0), (2, 0.2, 0.5)])
+def test_mean_exits_from_one_start(p, gamma, size) -> None:
+    """docs/ERRATA.md A21: of SGD and its diffusion from a start whose total overlap is `size`/dim: noise hastens those that
+    begin with little and delays the others, by what is stated."""
+    problem, drop = problem_of(p, gamma, 3000), 0.02
+    start = start_of(problem, np.sqrt(size / (p * 3000)))
+    options = {"until": 25, "clock": "arnaboldi2023", "stop": sv.when("risk", below=1 - drop, relative=True)}
+    plain = sv.run(problem, start, sv.Macro(), **options).exit_time()[0]
+    stated = sv.theory.noisy_escape_time(problem, drop, start=start).value.mean * gamma / p
+    assert (stated < plain) == (size < 1)
+    for level in (sv.Micro(runs=400, seed=seed(1)), sv.Meso(runs=400, seed=seed(2))):
+        times = sv.run(problem, start, level, progress=False, **options).exit_time()
+        error = times.std() / np.sqrt(400)
+        assert abs(times.mean() - stated) < 5 * error + 0.02 * stated  # growth slows down a little before
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize(("gamma", "noise", "dim"), [(1 / 12, 0.0, 1000), (0.05, 0.5, 10**6)])
 def test_escape_from_no_overlap_at_all(gamma, noise, dim) -> None:
