@@ -9,7 +9,7 @@ from solvable.macro import Macro
 from solvable.meso import Meso
 from solvable.micro import Micro
 from solvable.overlaps import Overlaps, start
-from solvable.papers.arnaboldi2023.settings import KEY, problem, typical_start
+from solvable.papers.arnaboldi2023.settings import ANY, KEY, problem, typical_start
 from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
@@ -34,6 +34,7 @@ PARAMETERS = table(
     Parameter("far", UNSAID, (10**4, 10**5, 10**6, 10**7, 10**8), (10**5, 10**7), why=OURS, label="d of the SDE from no overlap"),
     Parameter("many", UNSAID, 1000, 200, why=OURS, label="runs and paths from no overlap"),
     Parameter("wide", UNSAID, 100, 60, why="wide enough to be near the limit of infinite width", label="p of the gain"),
+    Parameter("seed", UNSAID, 3, why=ANY),
 )  # fmt: skip
 TIMES = np.linspace(0, 12, 241)
 STEADY = 0.5  # Delta of the rate of fastest growth
@@ -67,35 +68,35 @@ def instability(gamma: float) -> float:
     return float(np.log(away[2] / away[1]) / 0.2)
 
 
-def best(p: int, dim: int, most: float = np.inf) -> tuple[Problem, Overlaps]:
+def best(p: int, dim: int, seed: int, most: float = np.inf) -> tuple[Problem, Overlaps]:
     """The problem at the rate of fastest growth, or at `most` times the width if that is less, and a start."""
     rate = theory.optimal_rate(problem(p, dim, 0.1)).value
     here = problem(p, dim, min(rate, most * p))
-    return here, typical_start(here, 3)
+    return here, typical_start(here, seed)
 
 
 def compute(quick: bool) -> "xarray.Dataset":
     import xarray
 
     values = PARAMETERS.values(quick)
-    widths, dim = values["widths"], values["dim"]
+    widths, dim, seed = values["widths"], values["dim"], values["seed"]
 
     def followed(p: int, most: float) -> np.ndarray:
-        here, first = best(p, dim, most)
+        here, first = best(p, dim, seed, most)
         found = run(here, first, Macro(rtol=1e-7), times=TIMES, clock=KEY)
         return np.asarray(found.risk[0] / found.start_risk[0])
 
     def exit_ratio(
         p: int, drop: float
     ) -> float:  # of the equations to the linear law (45), at the rate of fastest growth
-        here, first = best(p, dim)
+        here, first = best(p, dim, seed)
         stop = when("risk", below=1 - drop, relative=True)
         passed = run(here, first, Macro(rtol=1e-8), until=12, clock=KEY, stop=stop).exit_time()[0]
         linear = theory.escape_time(here, first, drop).value * here.training.learning_rate / p
         return float(passed / linear)
 
     def reached(p: int, level: Micro | Macro) -> np.ndarray:
-        here, first = best(p, values["finite"])
+        here, first = best(p, values["finite"], seed)
         found = whole(run(here, first, level, times=TIMES, clock=KEY, progress=False))
         return np.asarray(1 - np.nanmin(found.risk, axis=1) / found.start_risk)
 
@@ -109,7 +110,7 @@ def compute(quick: bool) -> "xarray.Dataset":
             "usable": (("width", "time"), [followed(p, values["usable"]) for p in widths]),
             "exit_ratio": ("width", [exit_ratio(p, 0.01) for p in widths]),
             "stalled": ("several", [reached(p, Macro(rtol=1e-7))[0] for p in several]),
-            "reached": (("several", "run"), [reached(p, Micro(runs=values["runs"], seed=1)) for p in several]),
+            "reached": (("several", "run"), [reached(p, Micro(runs=values["runs"], seed=seed)) for p in several]),
             "fastest": ("pair", [rates[1][0], rates[20][0]]),
             "gain": fastest(wide, 0.0)[1] / fastest(1, 0.0)[1],
             "usable_gain": measured_growth(wide, wide / 6) / fastest(1, 0.0)[1],
@@ -139,8 +140,14 @@ def from_none(values: dict[str, Any]) -> dict[str, Any]:
 
     every = np.geomspace(values["dims"][0], values["far"][-1], 30)
     return {
-        "micro": (("dim", "run_none"), [passages(d, Micro(runs=values["many"], seed=1)) for d in values["dims"]]),
-        "meso": (("far", "run_none"), [passages(d, Meso(runs=values["many"], seed=2)) for d in values["far"]]),
+        "micro": (
+            ("dim", "run_none"),
+            [passages(d, Micro(runs=values["many"], seed=values["seed"])) for d in values["dims"]],
+        ),
+        "meso": (
+            ("far", "run_none"),
+            [passages(d, Meso(runs=values["many"], seed=values["seed"] + 1)) for d in values["far"]],
+        ),
         "stated_dim": ("dim", stated(values["dims"])),
         "stated_far": ("far", stated(values["far"])),
         "every": ("every", every),

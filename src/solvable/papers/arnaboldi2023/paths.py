@@ -9,7 +9,7 @@ from solvable.macro import Macro
 from solvable.meso import Meso
 from solvable.micro import Micro
 from solvable.overlaps import start
-from solvable.papers.arnaboldi2023.settings import KEY, PUBLISHED, problem, typical_start
+from solvable.papers.arnaboldi2023.settings import ANY, KEY, PUBLISHED, problem, typical_start
 from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
@@ -36,27 +36,30 @@ def path_rows(p: int) -> tuple[Parameter, ...]:
         Parameter("drawn", UNSAID, 10, why=PUBLISHED, label="runs and paths drawn"),
         Parameter("averaged", UNSAID, 200, 32, why=precise, label="runs whose risk is averaged"),
         Parameter("counted", UNSAID, 1000, 200, why=precise, label="runs and paths whose exit is counted"),
+        Parameter("path_seed", UNSAID, 3, why=ANY, label="seed of the paths"),
     )
 
 
 def compute_paths(
     *, width: int, dim: int, rate: float, label_noise: float, path_drop: float, until: float, drawn: int, averaged: int,
-    counted: int,
+    counted: int, path_seed: int,
 ) -> "xarray.Dataset":  # fmt: skip
     """Risks (excess) of runs and paths from one start; exit times of many more; the end of SGD at late times."""
     import xarray
 
     here = problem(width, dim, rate, label_noise)
-    first, stop = typical_start(here, 3), when("risk", below=1 - path_drop, relative=True)
+    first, stop = typical_start(here, path_seed), when("risk", below=1 - path_drop, relative=True)
     times = np.concatenate([[0.0], np.geomspace(0.1, until, 121)])
     levels: dict[str, Level] = {
-        "micro": Micro(runs=averaged, seed=1), "meso": Meso(runs=drawn, seed=2), "macro": Macro(rtol=1e-10, atol=1e-14),
+        "micro": Micro(runs=averaged, seed=path_seed), "meso": Meso(runs=drawn, seed=path_seed + 1),
+        "macro": Macro(rtol=1e-10, atol=1e-14),
     }  # fmt: skip
     curves = {
         name: whole(run(here, first, one, times=times, clock=KEY, progress=False)) for name, one in levels.items()
     }
     passing: dict[str, Level] = {
-        "micro": Micro(runs=counted, seed=3), "meso": Meso(runs=counted, seed=4), "macro": Macro(rtol=1e-10),
+        "micro": Micro(runs=counted, seed=path_seed + 2), "meso": Meso(runs=counted, seed=path_seed + 3),
+        "macro": Macro(rtol=1e-10),
     }  # fmt: skip
     exits = {
         name: whole(run(here, first, one, until=50, clock=KEY, stop=stop, progress=False)).exit_time()
@@ -74,16 +77,16 @@ def compute_paths(
         "exit_noisy": theory.noisy_escape_time(here, path_drop, start=first).value.mean * rate / width,
     }
     if width == 1:
-        variables |= {"floor": theory.noise_floor(here).value, "end": ("late", late_risks(here, until))}
+        variables |= {"floor": theory.noise_floor(here).value, "end": ("late", late_risks(here, until, path_seed + 4))}
     values = {"width": width, "dim": dim, "rate": rate, "label_noise": label_noise, "path_drop": path_drop}
     return xarray.Dataset(variables, {"time": times}, values | {"drawn": drawn, "problem": here.to_json()})
 
 
-def late_risks(here: Problem, until: float) -> np.ndarray:
+def late_risks(here: Problem, until: float, seed: int) -> np.ndarray:
     """Mean of each of sixteen runs over the last three quarters of the time, beginning near the teacher."""
     near = start(here, student_overlap=[[1.0]], cross_overlap=[[0.99]])
     times = np.linspace(0, until, 41)
-    found = whole(run(here, near, Micro(runs=16, seed=5), times=times, clock=KEY, progress=False))
+    found = whole(run(here, near, Micro(runs=16, seed=seed), times=times, clock=KEY, progress=False))
     return np.asarray(found.risk[:, 20:].mean(axis=1))
 
 
