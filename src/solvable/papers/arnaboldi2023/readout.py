@@ -117,7 +117,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         )
         ax.set(xlim=(0, time[-1]), ylim=(0, 1.02))
     axes[0, 0].set_ylabel("largest overlap $\\max_j |m_j|$")
-    axes[0, 0].legend(loc="upper left", fontsize=6.5)
+    axes[0, 0].legend(loc="upper left", fontsize=6.5, handlelength=1.5, borderaxespad=0.2)
     for i, p in enumerate(widths):
         for j, case in enumerate(CASES):
             shade = STYLES[j][0] if i == 0 else ("C4", "C1")[j]
