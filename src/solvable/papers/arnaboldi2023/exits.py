@@ -110,14 +110,14 @@ def draw(data: "xarray.Dataset") -> "Figure":
     b.plot([], [], color="0.4", linestyle=":", label="(47)")
     b.legend(fontsize=6.5, loc="upper left")
     c.plot([], [], color="0.4", label="$\\log(1 + v)/2\\omega$")
-    c.legend(fontsize=6.5, loc="upper right")
+    c.legend(fontsize=6.5, loc="upper right", ncols=2)
     for ax, label in [(b, "mean exit time $t$"), (c, "equations less SGD, same starts")]:
         dims = data["d"].values
         ax.set(xscale="log", xlabel="dimension $d$", ylabel=label, xlim=(dims[0] / 1.5, dims[-1] * 1.5))
         ax.set_xticks(dims, labels=[str(d) for d in dims])
         ax.minorticks_off()
     b.set_ylim(0.2, 1.75)
-    c.set_ylim(top=0.14)
+    c.set_ylim(top=0.15)
     b.set_title(f"$\\gamma/p = {data.attrs['ratio']}$, $T = {data.attrs['drop']}$", fontsize=8, loc="right")
     c.set_title("what noise changes", fontsize=8, loc="right")
     c.axhline(0, color="0.7", linewidth=0.8)

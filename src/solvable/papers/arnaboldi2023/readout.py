@@ -117,7 +117,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         )
         ax.set(xlim=(0, time[-1]), ylim=(0, 1.02))
     axes[0, 0].set_ylabel("largest overlap $\\max_j |m_j|$")
-    axes[0, 0].legend(loc="upper left", fontsize=6.5, handlelength=1.5, borderaxespad=0.2)
+    axes[0, 0].legend(loc="lower right", fontsize=6.5, bbox_to_anchor=(1, 0.64), borderaxespad=0.2)
     for i, p in enumerate(widths):
         for j, case in enumerate(CASES):
             shade = STYLES[j][0] if i == 0 else ("C4", "C1")[j]
@@ -133,10 +133,10 @@ def draw(data: "xarray.Dataset") -> "Figure":
                 label=f"$p = {p}$, {end}",
             )
     axes[1, 0].set(yscale="log", ylabel="excess risk", xlim=(0, time[-1]))
-    axes[1, 1].set(ylabel="trained readouts $a_j$", xlim=(0, time[-1]))
+    axes[1, 1].set(ylabel="trained readouts $a_j$", xlim=(0, time[-1]), ylim=(0.3, 2.1))
     axes[1, 1].axhline(1, color="0.7", linewidth=0.8)
-    for ax, place in [(axes[1, 0], "lower left"), (axes[1, 1], "upper left")]:
-        ax.legend(loc=place, fontsize=6.5)
+    axes[1, 0].legend(loc="lower left", fontsize=6.5)
+    axes[1, 1].legend(loc="upper left", fontsize=6.5, ncols=2)
     for ax, name in zip(axes.flat, "abcd", strict=True):
         ax.set_xlabel("$t$")
         letter(ax, name)
