@@ -62,12 +62,14 @@ def test_growth_and_risk_of_the_plateau(p, gamma, noise, trained) -> None:
 
 
 def test_bounds_on_the_rate() -> None:
-    """docs/ERRATA.md A7: learning needs gamma < 2/(12 + Delta), not 1/6; beyond it nothing is learned. A20: from two students on
-    the rate of fastest growth is beyond the stability of the solution, and learning stalls."""
+    """docs/ERRATA.md A7: gamma < 1/6 is necessary for learning, gamma < 2/(12 + Delta) sufficient too; between them nothing is
+    learned, and (8) does not hold. A20: from two students on the rate of fastest growth is beyond the
+    stability of the solution, and learning stalls."""
     noisy = problem_of(1, 0.14, noise=2.5)
     assert sv.theory.rate_limit(noisy).value == pytest.approx(2 / 14.5)
     run = sv.run(noisy, start_of(noisy, 0.3), sv.Macro(), until=3000)
     assert run.risk[0, -1] == pytest.approx(2.0, abs=0.01)
+    assert abs(run.risk[0, -1] - 0.14 * 2.5 / (1 - 6 * 0.14)) > 0.1
     assert sv.theory.noise_floor(noisy).value == pytest.approx(2.0, rel=1e-12)
     reached = {}
     for p in (1, 2, 5):

@@ -90,7 +90,7 @@ def noise(problem: Problem) -> Prediction:
 def rate_limit(problem: Problem) -> Prediction:
     """Largest rate at which students leave m = 0 and come near the teacher: p/6 over 2 c without label noise, by the stability of
     the solution; with it the smaller of that and the rate at which overlaps stop growing, at width one 2/(12 + Delta)
-    (arnaboldi2023, after (7), has 1/6: docs/ERRATA.md A7)."""
+    (arnaboldi2023, after (7), has 1/6, which is necessary: docs/ERRATA.md A7)."""
     p, _, label, _, _, _ = _constants(problem)
     limit = p * min(1 / 6, 1 / (1 + 1 / p + 4 / p**2 + label / 2))
     return Prediction(
@@ -252,8 +252,8 @@ def noisy_escape_time(
 
         log(y_1/y_0)   becomes   integral over s from 0 to 1 of (1 - s)^(a - 1) (e^(-y_0 s) - e^(-y_1 s))/s
 
-    so that noise delays a start with large overlaps and hastens one with small ones. At width one and y_0 = 0 this is
-    arnaboldi2023, (52)."""
+    so that noise delays a start with large overlaps and hastens one with small ones (docs/ERRATA.md A21). At width one and y_0 = 0
+    this is arnaboldi2023, (52)."""
     v, (p, _, _, omega, _, pace) = noise(problem).value, _growing(problem)
     if start is None:
         plain = quenched_escape_time(problem, drop, draws, seed)
