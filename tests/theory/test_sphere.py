@@ -205,8 +205,16 @@ def test_noise_from_one_start_in_closed_form() -> None:
     x = np.linspace(0.5, 4, 200_001)
     steps = (dawsn(x[1:]) + dawsn(x[:-1])) / 2 * np.diff(x)
     assert _passage(1, 0.25, 16) == pytest.approx(4 * steps.sum(), rel=1e-8)
-    for p in (1, 2, 7):
-        assert _passage(p, 1e3, 1e5) == pytest.approx(np.log(100), rel=1e-2)
+    from scipy.integrate import quad
+    from scipy.special import hyp1f1
+
+    for p in (1, 2, 7, 50):
+        for first, last in [(0.0, 0.01), (1e-3, 0.5), (0.3, 10), (3, 300)]:
+            other = quad(lambda y, p=p: 2 / p * hyp1f1(1, p / 2 + 1, -y), first, last, limit=500, epsrel=1e-11)[0]
+            assert _passage(p, first, last) == pytest.approx(other, rel=1e-8)
+        for first, last in [(1e5, 1e6), (1e5, 1e9), (1e9, 3e9)]:  # where it is 1/y + (1 - p/2)/y^2 under the integral
+            long = np.log(last / first) + (1 - p / 2) * (1 / first - 1 / last)
+            assert _passage(p, first, last) == pytest.approx(long, rel=1e-7)
     for p, v in [(1, 1.5), (3, 0.3)]:
         random = np.random.default_rng(0).chisquare(p, 1000)
         shifts = np.array([_passage(p, mu / (2 * v), 1e6) - np.log(2e6 * v / mu) for mu in random])

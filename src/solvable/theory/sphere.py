@@ -6,8 +6,9 @@ from m = 0, Q = 1 as exp(omega t), omega = 4 [1 - (gamma/p) (1 + 1/p + 4/p^2 + D
 b = 4 (1 - 6 gamma), which is solved in closed form.
 """
 
+import itertools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -273,13 +274,18 @@ def _passage(p: int, first: float, last: float) -> float:
     `last`, in units of twice the variance that is left behind."""
     from scipy.integrate import quad
 
-    def rate(s: float) -> float:
-        return (math.exp(-first * s) - math.exp(-last * s)) / s if s > 0 else last - first
+    def left(s: float) -> float:
+        return math.exp(-first * s) - math.exp(-last * s)
 
-    half = min(0.5, 20 / last)  # beyond it the second exponential has gone
-    early = quad(lambda s: (1 - s) ** (p / 2 - 1) * rate(s), 0, half, limit=200, epsrel=1e-10)[0]
-    late = quad(rate, half, 1, weight="alg", wvar=(0, p / 2 - 1), limit=200, epsrel=1e-10)[0]
-    return float(early + late)
+    def early(u: float) -> float:  # u = log s: the integrand is flat between 1/last and 1/first
+        s = math.exp(u)
+        return (1 - s) ** (p / 2 - 1) * left(s)
+
+    ends = [math.log(1e-16 / last), *sorted(-math.log(max(2.0, y)) for y in (first, last)), -math.log(2)]
+    options: dict[str, Any] = {"limit": 200, "epsrel": 1e-10, "epsabs": 1e-14}
+    parts = [quad(early, low, high, **options)[0] for low, high in itertools.pairwise(ends) if high > low]
+    late = quad(lambda s: left(s) / s, 0.5, 1, weight="alg", wvar=(0, p / 2 - 1), **options)[0]
+    return float(sum(parts) + late)
 
 
 def zero_escape_time(problem: Problem, drop: float = 0.1) -> Prediction:
