@@ -628,9 +628,16 @@ THEORY = (
     Mutation(
         "sphere-exit-goal",
         "theory/sphere.py",
-        "goal = drop + (1 - drop) * size",
-        "goal = drop * np.ones_like(size)",
+        "drop * (p + 1) / 2 + (1 - drop) * (size - between / (2 * p))",
+        "drop * (p + 1) / 2 + (size - between / (2 * p))",
         ("theory/test_sphere.py::test_one_student_escapes_exactly_when_stated[0.05-0.0-0.1]",),
+    ),
+    Mutation(
+        "sphere-noise-of-one-start",
+        "theory/sphere.py",
+        "first, last = (float(dim * one / (2 * v))",
+        "first, last = (float(dim * one / v)",
+        ("theory/test_sphere.py::test_noise_from_one_start_in_closed_form",),
     ),
     Mutation(
         "noise-floor",
