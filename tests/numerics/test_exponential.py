@@ -7,7 +7,7 @@ import solvable as sv
 from solvable.dynamics.equations import workspace
 from solvable.dynamics.exponential import advance, phi_of_sum
 from solvable.dynamics.packing import pack
-from solvable.numerics import doubling
+from solvable.numerics import old_doubling as doubling
 from solvable.results import Lane, Plan
 
 

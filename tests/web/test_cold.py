@@ -16,7 +16,8 @@ import pytest
 from solvable.descriptions import warming
 from solvable.dynamics import equations
 from solvable.micro import process
-from solvable.numerics import interpreting, tsit5
+from solvable.numerics import interpreting
+from solvable.numerics import old_tsit5 as tsit5
 from solvable.numerics.compiled import Kernel
 from solvable.web import preparing
 from solvable.web.preparing import CURVE, PREPARATION, SGD, Preparation

@@ -15,7 +15,8 @@ from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.packing import Packed, pack, unpack
 from solvable.dynamics.rows import advance_rows, columns, observe_rows, pack_rows, tolerate_rows
 from solvable.dynamics.system import system
-from solvable.numerics import doubling, tsit5
+from solvable.numerics import old_doubling as doubling
+from solvable.numerics import old_tsit5 as tsit5
 from solvable.numerics.interpreting import prepare
 from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
 from solvable.problems import Problem

@@ -33,7 +33,7 @@ from solvable.dynamics.packing import (
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, store
-from solvable.numerics.tsit5 import NODES, OBSERVE, ORDER, RHS, combine, interpolate, scaled_error
+from solvable.numerics.old_tsit5 import NODES, OBSERVE, ORDER, RHS, combine, interpolate, scaled_error
 from solvable.numerics.vectors import copy
 
 WEAK_ORDER = 2  # of means and covariances in the leap, to first order in 1/dim
@@ -226,7 +226,7 @@ def rebuild(y, ints, frame, V, norms):
 
 @compiled(strict=True)
 def step(rhs, h, alpha, segment, y, ints, floats, work, rtol, atol, k, trial):
-    """One step of Tsitouras' pair of orders 5 and 4 (`numerics/tsit5.py`) from y to `trial`, and its error in units of the
+    """One step of Tsitouras' pair of orders 5 and 4 (`numerics.old_tsit5.py`) from y to `trial`, and its error in units of the
     tolerance. Kicks come between steps, so no stage serves twice."""
     rhs(segment, alpha, y, ints, floats, work, k[0])
     for stage in range(1, 7):

@@ -17,9 +17,9 @@ from solvable.dynamics.system import observers, system
 from solvable.meso import leap
 from solvable.numerics.interpreting import by_machine_code
 from solvable.numerics.lanes import WIDTH, slots
+from solvable.numerics.old_tsit5 import first_step
 from solvable.numerics.random import STREAM, child
 from solvable.numerics.threads import interruptible
-from solvable.numerics.tsit5 import first_step
 from solvable.problems import Problem
 from solvable.results import Ending, Lane, Plan, Trajectory
 from solvable.results.ensemble import Control, run_jobs

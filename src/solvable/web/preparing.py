@@ -32,7 +32,7 @@ class Preparation:
     def _begin(self) -> None:
         from solvable.dynamics.equations import observe, rhs
         from solvable.micro.process import follow
-        from solvable.numerics.tsit5 import solve
+        from solvable.numerics.old_tsit5 import solve
 
         kernels: dict[str, tuple[Any, ...]] = {CURVE: (solve, rhs, observe), SGD: (follow,)}
         self.missing = [name for name, needed in kernels.items() if not all(one.at_hand for one in needed)]
