@@ -126,15 +126,15 @@ DYNAMICS = (
     Mutation(
         "noise-of-order-rate",
         "dynamics/equations.py",
-        "f * lam * eta * eta / floats[BATCH] if noisy else 0.0",
-        "f * lam * eta / floats[BATCH] if noisy else 0.0",
+        "block.fraction * lam * eta * eta / batch",
+        "block.fraction * lam * eta / batch",
         ("agreement/test_scipy.py::test_polynomial_units[quadratic]",),
     ),
     Mutation(
         "noise-whatever-the-batch",
         "dynamics/equations.py",
-        "f * lam * eta * eta / floats[BATCH] if noisy else 0.0",
-        "f * lam * eta * eta if noisy else 0.0",
+        "block.fraction * lam * eta * eta / batch",
+        "block.fraction * lam * eta * eta",
         ("agreement/test_scipy.py::test_polynomial_units[quadratic, 4 blocks, noise, decay, batch, half loss]",),
     ),
     Mutation(
@@ -147,8 +147,8 @@ DYNAMICS = (
     Mutation(
         "sphere-pushes-outwards",
         "dynamics/equations.py",
-        "pull = -0.5 * growth / norm",
-        "pull = 0.5 * growth / norm",
+        "pull = -0.5 * total(",
+        "pull = 0.5 * total(",
         ("macro/test_macro.py::test_sphere_keeps_norms_and_readout_balance_is_conserved",),
     ),
     Mutation(
@@ -181,9 +181,9 @@ DYNAMICS = (
     ),
     Mutation(
         "label-noise-not-rooted",
-        "dynamics/layout.py",
-        "np.sqrt(training.label_noise)",
-        "training.label_noise",
+        "micro/process.py",
+        "np.sqrt(course.label_noise + course.label_noise_slope * passed)",
+        "course.label_noise + course.label_noise_slope * passed",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[blocks]",),
     ),
     Mutation(
@@ -228,7 +228,7 @@ NUMERICS = (
         "threshold-on-a-straight-line",
         "numerics/driving.py",
         "        interpolate(system, control, report, h, theta, memory, state, data)\n",
-        "        for i in range(n):\n            state[i] = memory[Y, i] + theta * (memory[TRIAL, i] - memory[Y, i])\n",
+        "        for i in range(state.size):\n            state[i] = memory[Y, i] + theta * (memory[TRIAL, i] - memory[Y, i])\n",
         ("numerics/test_driving.py::test_thresholds_are_found_within_a_step",),
     ),
     Mutation(
@@ -377,22 +377,22 @@ SIMULATIONS = (
     Mutation(
         "meso-runs-share-a-seed",
         "meso/level.py",
-        "child(one.seed, self.run)",
-        "child(one.seed, 0)",
+        "child(self.setting.seed, self.run)",
+        "child(self.setting.seed, 0)",
         ("meso/test_meso.py::test_a_path_depends_on_nothing_beside_it",),
     ),
     Mutation(
         "micro-rate-over-another-dim",
         "micro/process.py",
-        "(rate + slope * (time - begin)) / floats[lay.DIM]",
-        "(rate + slope * (time - begin)) / (floats[lay.DIM] - 1.0)",
+        "(course.rate + course.rate_slope * passed) / form.dim",
+        "(course.rate + course.rate_slope * passed) / (form.dim - 1.0)",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[plain]",),
     ),
     Mutation(
         "micro-decay-of-the-new-weights",
         "micro/step.py",
-        "factor = 1.0 - load(work, ints[lay.RATE]) * floats[lay.DECAY]",
-        "factor = 1.0 / (1.0 + load(work, ints[lay.RATE]) * floats[lay.DECAY])",
+        "factor = 1.0 - load(work, form.rate) * form.decay",
+        "factor = 1.0 / (1.0 + load(work, form.rate) * form.decay)",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[blocks]",),
     ),
     Mutation(
@@ -405,8 +405,8 @@ SIMULATIONS = (
     Mutation(
         "micro-batch-not-averaged",
         "micro/batch.py",
-        "rate = load(work, ints[lay.RATE]) * (1.0 / ints[lay.BATCH])",
-        "rate = load(work, ints[lay.RATE]) * 1.0",
+        "rate = load(work, form.rate) * (1.0 / form.batch)",
+        "rate = load(work, form.rate) * 1.0",
         ("agreement/test_micro_law.py::test_reduced_process_has_the_law_of_full_weights[relu, batch of 2]",),
     ),
     Mutation(
@@ -433,15 +433,15 @@ SIMULATIONS = (
     Mutation(
         "meso-noise-scale",
         "meso/leap.py",
-        "size = math.sqrt(h * samples / (values[lay.DIM] * floats[BATCH]))",
-        "size = math.sqrt(1.1 * h * samples / (values[lay.DIM] * floats[BATCH]))",
+        "size, eta = math.sqrt(h * samples / per_time)",
+        "size, eta = math.sqrt(1.1 * h * samples / per_time)",
         ("meso/test_meso.py::test_kicks_have_the_exact_covariance[1-1-free]",),
     ),
     Mutation(
         "meso-second-kick-whole",
         "meso/leap.py",
-        "0.5 * h, t + h, segment",
-        "h, t + h, segment",
+        "0.5 * h, alpha + h, segment",
+        "h, alpha + h, segment",
         ("meso/test_meso.py::test_kicks_have_the_exact_covariance[1-1-free]",),
     ),
     Mutation(
@@ -571,14 +571,49 @@ DESCRIPTIONS = (
         "papers/claims.py",
         "agrees = bool(np.isfinite(found)) and abs(found - expected) <= tolerance",
         "agrees = not abs(found - expected) > tolerance",
-        ("papers/test_figures.py::test_verdicts",),
+        ("papers/test_verdicts.py::test_verdicts",),
     ),
     Mutation(
         "corrections-always-hold",
         "papers/claims.py",
         'verdict = verdict if agrees else "fails"',
         'verdict = verdict if agrees or correction is not None else "fails"',
-        ("papers/test_figures.py::test_verdicts",),
+        ("papers/test_verdicts.py::test_verdicts",),
+    ),
+    Mutation(
+        "verdict-of-no-number-at-all",
+        "papers/claims.py",
+        "return bool(np.isfinite(found)) and abs(found - value) <= tolerance",
+        "return not abs(found - value) > tolerance",
+        ("papers/test_verdicts.py::test_holds_is_the_print_within_the_tolerance",),
+    ),
+    Mutation(
+        "a-correction-that-does-not-exclude-the-print",
+        "papers/claims.py",
+        'return kind if near and free else "fails"',
+        'return kind if near else "fails"',
+        ("papers/test_verdicts.py::test_corrected_excludes_the_print",),
+    ),
+    Mutation(
+        "a-print-excluded-within-its-noise",
+        "papers/claims.py",
+        "abs(found - printed) > max(tolerance, EXCLUDED * error)",
+        "abs(found - printed) > tolerance",
+        ("papers/test_verdicts.py::test_refuted_excludes_the_print",),
+    ),
+    Mutation(
+        "quick-values-are-the-full-ones",
+        "papers/parameters.py",
+        "return self.quick if quick else self.full",
+        "return self.full",
+        ("papers/test_parameters.py::test_what_differs_is_said",),
+    ),
+    Mutation(
+        "edited-sources-have-the-commit-of-others",
+        "papers/provenance.py",
+        '("-changed" if',
+        '("" if',
+        ("papers/test_parameters.py::test_the_commit_is_of_these_sources",),
     ),
 )
 

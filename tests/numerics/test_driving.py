@@ -8,7 +8,7 @@ import pytest
 from toys import CLIFF, DECAY, EXPLOSION, LOGISTIC, METHODS, PENDULUM, STIFF, follow
 
 from solvable.numerics import chebyshev, dormand_prince, rosenbrock, tsit5
-from solvable.numerics.driving import FALLS, REPORT, RISES, SLOPE, Y, control
+from solvable.numerics.driving import FALLS, REPORT, RISES, SLOPE, TRIAL, Y, control
 from solvable.numerics.ending import Ending
 from solvable.numerics.interpreting import interpreted
 
@@ -47,7 +47,7 @@ def fixed_steps(name, kind, start, end, count):
         attempt(system, told, report, h, memory, data)
         if i == 0:
             between(system, told, report, h, 0.5, memory, middle, data)
-        memory[Y] = memory[1]
+        memory[Y] = memory[TRIAL]
     return memory[Y], middle
 
 

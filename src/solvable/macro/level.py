@@ -8,16 +8,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from solvable.dynamics.closed_flow import flow_overlaps
-from solvable.dynamics.equations import OBSERVED, RISK, WATCHED, observe, rhs, workspace
-from solvable.dynamics.exponential import advance, tolerate
 from solvable.dynamics.general import is_additive, is_closed, is_exact, rule_for
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack, workspace
 from solvable.dynamics.moments import NODES, field_covariance, moments
-from solvable.dynamics.packing import Packed, pack, unpack
-from solvable.dynamics.rows import advance_rows, columns, observe_rows, pack_rows, tolerate_rows
+from solvable.dynamics.rows import columns, pack_rows
 from solvable.dynamics.system import system
-from solvable.numerics import old_doubling as doubling
-from solvable.numerics import old_tsit5 as tsit5
-from solvable.numerics.interpreting import prepare
+from solvable.macro.integrators import integrator
+from solvable.numerics.driving import FALLS, REPORT, RISES, control, outputs_for
+from solvable.numerics.ending import Ending
+from solvable.numerics.interpreting import interpreted, prepare
 from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
 from solvable.problems import Problem
 from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
@@ -25,11 +24,6 @@ from solvable.results.sampling import check_whole
 from solvable.results.sizes import check_outputs
 
 METHODS = ("auto", "explicit", "exponential", "weights", "closed")
-KERNELS = {
-    "explicit": (tsit5.solve, rhs, observe),
-    "exponential": (doubling.solve, advance, observe, tolerate),
-    "weights": (doubling.solve, advance_rows, observe_rows, tolerate_rows),
-}
 BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
 
 
@@ -54,7 +48,8 @@ class Macro:
 
     `rtol` and `atol` bound the error of each step; over a run the error measured is of the size of rtol (times what a plateau
     makes of it: there errors grow as the differences between students do). `small_rate`
-    drops the order rate^2, which leaves gradient flow. `method` is "explicit" (order 5), "exponential" (order 3, for
+    drops the order rate^2, which leaves gradient flow. `method` is "explicit" (order 5, or 8 where rtol is
+    small: up to 1e-8, or 1e-9 with several eigenvalues), "exponential" (order 3, for
     spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "weights" (the
     same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
     (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of the first three is
@@ -97,10 +92,12 @@ class Macro:
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
         check_outputs(lanes, plan, copies=2)
-        reports = np.zeros((len(lanes), 2, tsit5.REPORT))  # of a run and of its repetition with other nodes
+        reports = np.zeros((len(lanes), 2), REPORT)  # of a run and of its repetition with other nodes
         workers = pool(min(len(lanes), self.threads or cores()))
         if self.seconds is not None and is_closed(lanes[0].problem) and self.method != "closed":
-            prepare(*(kernel for method in {self._method(lane, plan) for lane in lanes} for kernel in KERNELS[method]))
+            for method in {self._method(lane, plan) for lane in lanes}:
+                entry, functions, _ = integrator(method, self.rtol, lanes[0].problem.inputs.blocks)
+                prepare(entry, *functions)
         with bell(lambda: _interrupt(reports), self.seconds):
             solved = gather(
                 workers.submit(self._solve_lane, *each)
@@ -131,26 +128,26 @@ class Macro:
             end_blocks=Blocks(end_student, end_cross),
             end_readout=end_readout,
             start_hash=np.array([lane.start.hash for lane in lanes], dtype=object),
-            endings=reports[:, 0].astype(np.int64),
-            end_alpha=reports[:, 1],
-            nfev=reports[:, 2].astype(np.int64),
+            endings=reports["ending"].copy(),
+            end_alpha=reports["time"].copy(),
+            nfev=reports["evaluations"].copy(),
             blocks=blocks,
             stop=plan.stop,
         )
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def _solve_lane(self, lane: Lane, plan: Plan, reports: np.ndarray) -> Solved:
-        report, again = reports
+        report, again = reports[0], reports[1]
         if self.method == "closed":
             return _follow_closed_form(lane, plan, report)
         exact = is_exact(lane.problem, self.nodes, noise=not self.small_rate)
         scattered = not exact and not (self.small_rate and is_additive(lane.problem))
         rtol = max(self.rtol, 1e-5) if scattered else self.rtol  # scattered nodes are no finer
         solved = self._integrate(lane, plan, report, self.node_seed, rtol)
-        if exact or report[0] == tsit5.INTERRUPTED:
+        if exact or report.ending == Ending.INTERRUPTED:
             return solved
         other = self._integrate(lane, plan, again, self.node_seed + 1, rtol if scattered else 0.1 * rtol)
-        report[2] += again[2]
+        report.evaluations += again.evaluations
         floor = rtol if scattered else 0.0
         of_risk = np.abs(solved.risk - other.risk) + floor * solved.start_risk
         one, two = _moving(solved), _moving(other)
@@ -161,45 +158,40 @@ class Macro:
             np.fmax.accumulate(error, out=error)  # the two may cross: never less than before
         return solved._replace(risk_error=of_risk, overlap_error=of_overlaps)
 
-    def _integrate(self, lane: Lane, plan: Plan, report: np.ndarray, node_seed: int, rtol: float) -> Solved:
-        method = self._method(lane, plan) if is_closed(lane.problem) else "explicit"
-        block = None
+    def _integrate(self, lane: Lane, plan: Plan, report: Any, node_seed: int, rtol: float) -> Solved:
+        closed, block = is_closed(lane.problem), None
+        method = self._method(lane, plan) if closed else "explicit"
         if method == "weights":
             packed, block = pack_rows(lane.problem, lane.start, lane.weights)
         else:
             packed = pack(lane.problem, lane.start, noise=not self.small_rate)
-        work = workspace(lane.problem.student.width, lane.problem.teacher.width)
-        states, observed = (
-            np.full((plan.times.size, packed.state.size), np.nan),
-            np.full((plan.times.size, OBSERVED), np.nan),
-        )
-        last, first = packed.state.copy(), np.full(OBSERVED, np.nan)
-        closed = is_closed(lane.problem)
-        slope, look = rhs, observe if block is None else observe_rows
+        if plan.stop is not None:
+            packed = packed.watching(plan.stop.quantity)
+        entry, functions, rows = integrator(method, rtol, lane.problem.inputs.blocks)
         if not closed:
             rule = rule_for(lane.problem, self.nodes, node_seed)
             slope, look = system(lane.problem, rule, noise=not self.small_rate)
+            functions = look, slope
+        data = packed.data(workspace(lane.problem.student.width, lane.problem.teacher.width))
+        first = np.full(SEEN, np.nan)
         with suppress(np.linalg.LinAlgError):  # too large for averages: the run finds it diverged
-            look(packed.state, packed.ints, packed.floats, work, first)
-        rest = (
-            packed.state, 0.0, plan.times, packed.breaks,
-            rtol, self.atol, self.max_steps, BOUND * _size(lane), _floor(lane, first),
-            *_threshold(plan.stop, first),
-            packed.ints, packed.floats, work,
-            states, observed, last, report,
+            functions[0](0, 0.0, packed.state, first, *data)
+        told = control(
+            rtol=rtol, atol=self.atol, max_steps=self.max_steps, bound=BOUND * _size(lane), floor=_floor(lane, first),
+            watch=_threshold(plan.stop, first),
         )  # fmt: skip
-        with _breakdown(plan.times, states, last, report):
-            if not closed:
-                tsit5.solve.py_func(slope, look, *rest)
-            else:
-                solve, *functions = KERNELS[method]
-                with one_blas_thread() if method == "weights" else nullcontext():
-                    solve(*functions, *rest)
-        exact = np.zeros(plan.times.size)
-        risks = observed[:, RISK], exact, exact, float(first[RISK])
+        outputs = outputs_for(plan.times, packed.state, SEEN)
+        with (
+            _breakdown(plan.times, outputs, report),
+            one_blas_thread() if method == "weights" else nullcontext(),
+        ):
+            course, memory = (plan.times, packed.breaks, outputs), np.empty((rows, packed.state.size))
+            (entry if closed else interpreted(entry))(*functions, told, report, course, memory, data)
+        states, last, exact = outputs[:-1, SEEN:], outputs[-1, SEEN:], np.zeros(plan.times.size)
+        risks = outputs[:-1, RISK], exact, exact, float(first[RISK])
         if block is None:
-            interpreted = closed and method == "explicit" and not tsit5.solve.overloads
-            return Solved(*_overlaps(lane.problem, states, plan), *risks, last, interpreted)
+            in_python = closed and method == "explicit" and not entry.overloads
+            return Solved(*_overlaps(lane.problem, states, plan), *risks, last, in_python)
         return Solved(
             *_overlaps_of_rows(lane, packed, block, states, plan), *risks, _last_rows(lane, packed, block, last)
         )
@@ -249,19 +241,19 @@ class Macro:
 
 
 @contextmanager
-def _breakdown(times: np.ndarray, states: np.ndarray, last: np.ndarray, report: np.ndarray) -> Iterator[None]:
+def _breakdown(times: np.ndarray, outputs: np.ndarray, report: Any) -> Iterator[None]:
     """Eigenvalues of what has overflowed raise, in Python and in compiled code: the run diverged after the last output that it
     came to."""
     try:
         yield
     except np.linalg.LinAlgError:
-        reached = np.flatnonzero(np.isfinite(states).all(axis=1))
-        report[:2] = tsit5.DIVERGED, times[reached[-1]] if reached.size else 0.0
+        reached = np.flatnonzero(np.isfinite(outputs[:-1, SEEN:]).all(axis=1))
+        report.ending, report.time = Ending.DIVERGED, times[reached[-1]] if reached.size else 0.0
         if reached.size:
-            last[:] = states[reached[-1]]
+            outputs[-1] = outputs[reached[-1]]
 
 
-def _follow_closed_form(lane: Lane, plan: Plan, report: np.ndarray) -> Solved:
+def _follow_closed_form(lane: Lane, plan: Plan, report: Any) -> Solved:
     if plan.stop is not None:
         raise ValueError("stop: given, but method 'closed' does not watch thresholds; use 'explicit'")
     skip = int(plan.times[0] > 0)  # the start is not among the outputs
@@ -269,7 +261,7 @@ def _follow_closed_form(lane: Lane, plan: Plan, report: np.ndarray) -> Solved:
     rows = np.concatenate([flow.student_overlap, flow.cross_overlap], axis=2).reshape(len(flow.risk), -1)
     readouts = np.broadcast_to(lane.start.readout, (len(rows), lane.start.readout.size))
     states = np.concatenate([rows, readouts], axis=1)[skip:]
-    report[:2] = tsit5.FINISHED, plan.times[-1]
+    report.ending, report.time = Ending.FINISHED, plan.times[-1]
     exact = np.zeros(plan.times.size)
     risks = flow.risk[skip:], exact, exact, float(flow.risk[0])
     return Solved(*_overlaps(lane.problem, states, plan), *risks, states[-1])
@@ -294,7 +286,7 @@ def _overlaps(problem: Problem, states: np.ndarray, plan: Plan) -> Outputs:
 def _overlaps_of_rows(lane: Lane, packed: Packed, block: np.ndarray, states: np.ndarray, plan: Plan) -> Outputs:
     """The same of states that are weights."""
     p, q, m = lane.problem.student.width, lane.problem.teacher.width, block.size
-    J, B = states[:, : p * m].reshape(-1, p, m), packed.floats[-q * m :].reshape(q, m)
+    J, B = states[:, : p * m].reshape(-1, p, m), packed.numbers[-q * m :].reshape(q, m)
     totals = J @ J.transpose(0, 2, 1), J @ B.T, states[:, p * m :]
     if not plan.keep_blocks:
         return *totals, None
@@ -305,7 +297,7 @@ def _overlaps_of_rows(lane: Lane, packed: Packed, block: np.ndarray, states: np.
 def _last_rows(lane: Lane, packed: Packed, block: np.ndarray, last: np.ndarray) -> np.ndarray:
     """The last state, packed as overlaps."""
     p, q, m = lane.problem.student.width, lane.problem.teacher.width, block.size
-    found = _blocks_of_rows(lane.problem, last[: p * m].reshape(p, m), packed.floats[-q * m :].reshape(q, m), block)
+    found = _blocks_of_rows(lane.problem, last[: p * m].reshape(p, m), packed.numbers[-q * m :].reshape(q, m), block)
     return np.concatenate([np.concatenate([found.student, found.cross], axis=2).ravel(), last[p * m :]])
 
 
@@ -329,11 +321,10 @@ def _misfits_of_rows(level: Macro, problem: Problem) -> list[str]:
 
 
 def _threshold(stop: Threshold | None, first: np.ndarray) -> tuple[int, int, float]:
-    """Which observed value to watch (-1: none), in which direction, for which level."""
+    """Which of the scalars is watched (-1: none), in which direction it must pass, and which level."""
     if stop is None:
-        return -1, tsit5.RISES, 0.0
-    watched = WATCHED[stop.quantity]
-    return watched, tsit5.FALLS if stop.falls else tsit5.RISES, stop.level_for(first[watched])
+        return -1, RISES, 0.0
+    return WATCHED, FALLS if stop.falls else RISES, stop.level_for(first[WATCHED])
 
 
 def _floor(lane: Lane, first: np.ndarray) -> float:
@@ -352,4 +343,4 @@ def _size(lane: Lane) -> float:
 
 
 def _interrupt(reports: np.ndarray) -> None:
-    reports[:, :, tsit5.INTERRUPT] = 1.0
+    reports["interrupt"] = 1

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from solvable.dynamics import layout
-from solvable.dynamics.equations import RISK
+from solvable.dynamics import reduced_form
+from solvable.dynamics.kernel_data import RISK, WATCHED
 from solvable.dynamics.own import in_python, own_amplitudes
 from solvable.dynamics.sample import amplitudes
 from solvable.micro import process
@@ -95,9 +95,9 @@ class Walk:
         self.problem, self.dim, self.batch = problem, records.dim, problem.training.batch
         self.seed = seed
         bare = problem.replace(inputs__spectrum=None)
-        self.layout = layout.layout(bare)
-        self.tables = layout.rate_tables([problem])
-        self.own = own_amplitudes(problem) if layout.is_own(problem) else None
+        self.made = reduced_form.reduced_form(bare)
+        self.courses = reduced_form.courses([(problem, lane.start)])
+        self.own = own_amplitudes(problem) if reduced_form.is_own(problem) else None
         self.look_ahead = look_ahead if self.own is None else in_python(look_ahead, amplitudes=self.own)
 
     def __call__(self, control: Control, place: int) -> None:
@@ -152,14 +152,14 @@ class Walk:
             else self.data.reader(child(self.seed, WIDTH + 1), self.dim)
         )
         self.noise = np.random.default_rng(child(self.seed, WIDTH + 2))
-        self.work = np.zeros(self.layout.work * WIDTH)
-        self.state = np.zeros(self.layout.slots * WIDTH)
-        self.readout = self.state[self.layout.ints[layout.READOUT] * WIDTH :: WIDTH]
+        self.work, self.state = np.zeros(self.made.work * WIDTH), np.zeros(self.made.slots * WIDTH)
+        self.process = *self.made[:3], *self.courses, np.zeros(0, dtype=np.uint64), self.state, self.work
+        self.readout = self.state[self.made.form.readout * WIDTH :: WIDTH]
         self.readout[:] = self.lane.start.readout
         if self.sample is not None:
             self.records.start_risk[self.runs[0]] = first = self._seen()[1][RISK]
             stop = self.records.plan.stop
-            if stop is not None and self.eye.watched == RISK:
+            if stop is not None and stop.quantity == "risk":
                 self.eye.level = stop.level_for(first)
 
     def _has_basis(self) -> bool:
@@ -187,24 +187,21 @@ class Walk:
         H /= root
         G /= root
         W = self.V[: self.p]
-        norms = np.einsum("ki,ki->k", W, W) if self.layout.ints[layout.SPHERE] else np.zeros(self.p)
+        norms = np.einsum("ki,ki->k", W, W) if self.made.form.sphere else np.zeros(self.p)
         sigma, phi = np.empty(self.p), np.empty((self.p, len(X)))
-        self.look_ahead(
-            self.layout.ints, self.layout.floats, self.tables, self.state, self.work,
-            step, H, G, self._noise(len(X)), norms, sigma, phi,
-        )  # fmt: skip
+        self.look_ahead(self.process, step, H, G, self._noise(len(X)), norms, sigma, phi)
         if (sigma != 1.0).any():
             W *= sigma[:, None]
         W += phi @ X
         return step + steps
 
     def _noise(self, count: int) -> np.ndarray:
-        return self.noise.standard_normal(count) if self.layout.ints[layout.NOISY] else np.zeros(count)
+        return self.noise.standard_normal(count) if self.made.form.noisy else np.zeros(count)
 
     def _big_batch(self, step: int) -> int:
         """One step on a batch too large to look ahead, in pieces; 0 if the rows run out before its end."""
-        ints, push = self.layout.ints, self.own or amplitudes
-        process.set_rates(ints, self.layout.floats, self.tables, float(step), self.work)
+        form, push = self.made.form, self.own or amplitudes
+        process.set_numbers(form, self.made.frames, *self.courses, float(step), self.work)
         slots = self.work.reshape(-1, WIDTH)
         gradient, pushed, left = np.zeros((self.p, self.dim)), np.zeros(self.p), self.batch
         while left:
@@ -217,26 +214,26 @@ class Walk:
             for i in range(0, len(X), WIDTH):
                 part = H[i : i + WIDTH].T
                 count = part.shape[1]
-                slots[ints[layout.FIELDS] :][: self.p, :count] = part[: self.p]
-                slots[ints[layout.TEACHER_FIELDS] :][: len(part) - self.p, :count] = part[self.p :]
-                slots[ints[layout.NORMALS] - 1, :count] = noise[i : i + count]
+                slots[form.fields :][: self.p, :count] = part[: self.p]
+                slots[form.teacher_fields :][: len(part) - self.p, :count] = part[self.p :]
+                slots[form.normals - 1, :count] = noise[i : i + count]
                 self.state.reshape(-1, WIDTH)[:] = self.state[::WIDTH, None]
-                push(ints, self.layout.floats, self.state, self.work)
-                F[i : i + count] = slots[ints[layout.AMPLITUDES] :][: self.p, :count].T
-                pushed += slots[ints[layout.PUSHES] :][: self.p, :count].sum(axis=1)
+                push(form, self.made.numbers, self.state, self.work)
+                F[i : i + count] = slots[form.amplitudes :][: self.p, :count].T
+                pushed += slots[form.pushes :][: self.p, :count].sum(axis=1)
             gradient += F.T @ X
-        rate = self.work[ints[layout.RATE] * WIDTH]
+        rate = self.work[form.rate * WIDTH]
         W = self.V[: self.p]
         W *= 1 - rate * self.problem.training.weight_decay
         W += rate * math.sqrt(self.dim) / self.batch * gradient
-        if ints[layout.SPHERE]:
+        if form.sphere:
             W *= np.sqrt(self.dim / np.einsum("ki,ki->k", W, W))[:, None]
-        if ints[layout.TRAIN_READOUT]:
-            self.readout += self.work[ints[layout.READOUT_RATE] * WIDTH] / self.batch * pushed
+        if form.train_readout:
+            self.readout += self.work[form.readout_rate * WIDTH] / self.batch * pushed
         return 1
 
     def overlaps(self) -> np.ndarray:
-        """The state as `dynamics.packing` has it."""
+        """The state as `dynamics.kernel_data` has it."""
         rows = self.V if self.basis is None else self.V @ self.basis
         sizes = self.problem.inputs.block_sizes
         if sizes.size == 1:
@@ -248,11 +245,13 @@ class Walk:
         return np.concatenate([blocks.ravel() / self.dim, self.readout])
 
     def _seen(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """The state, risk and largest cross overlap, and the error of the risk: on rows where there are data."""
+        """The state, risk and what is watched, and the error of the risk: on rows where there are data."""
         y = self.overlaps()
         seen, error = self.eye.see(y)
         if self.sample is not None:
             seen[RISK], error = self.sample.risk(self.problem, self.V, self.readout)
+            if self.eye.watches_risk:
+                seen[WATCHED] = seen[RISK]
         return y, seen, error
 
     def _size(self) -> float:
@@ -264,6 +263,6 @@ class Walk:
         """How the run ends here, if it does."""
         if not self._size() <= self.eye.bound:
             return Ending.DIVERGED
-        if watch and self.eye.watched >= 0 and self.eye.passed(self._seen()[1]):
+        if watch and self.eye.watches and self.eye.passed(self._seen()[1]):
             return Ending.STOPPED
         return None

@@ -14,7 +14,7 @@ A method is a set of inner kernels, which are compiled into the loop:
 
 and a `pace`: (safety, order of the error, exponents of this error and of the last, largest growth of a step, whether steps land on
 outputs, because interpolation costs as much as a step). All arrays come from the caller. `memory` has one row per vector of the
-method: the state Y, the TRIAL, the SLOPE of the state, and its own.
+method: the state Y, the TRIAL, a SPARE one for the driver, the SLOPE of the state, and its own.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ from solvable.numerics.vectors import copy
 
 RISES, FALLS = 1, -1
 GOING = -1  # no ending yet
-Y, TRIAL, SLOPE, OWN = 0, 1, 2, 3  # rows of memory; a method's own begin at the last
+Y, TRIAL, SPARE, SLOPE, OWN = 0, 1, 2, 3, 4  # rows of memory; a method's own begin at the last
 
 CONTROL = np.dtype(
     (
@@ -183,6 +183,7 @@ def ends(control, report, course, memory):
     elif (
         control.rests != 0
         and report.segment == breaks.size
+        and (report.fresh == 0 or report.accepted == 0)  # what was at rest before a jump may be unstable after it
         and at_rest(y, memory[SLOPE], span, control.rtol, seen[0] <= control.floor)
     ):
         report.ending = Ending.CONVERGED
@@ -209,10 +210,8 @@ def crossing(interpolate, system, control, report, h, course, memory, data, belo
     """The fraction of the step at which the threshold is crossed, by false position, safeguarded by halving; `below` is how far
     from it the step began."""
     apart()
-    outputs = course[2]
-    n = memory.shape[1]
-    seen = outputs[outputs.shape[0] - 1, : outputs.shape[1] - n]
-    state = outputs[outputs.shape[0] - 1, outputs.shape[1] - n :]
+    outputs, state = course[2], memory[SPARE]
+    seen = outputs[outputs.shape[0] - 1, : outputs.shape[1] - state.size]
     low, high, above, rounds = 0.0, 1.0, (seen[control.watched] - control.level) * control.direction, 0
     while high - low > 2e-15 and rounds < 200:
         rounds += 1
@@ -251,14 +250,10 @@ def save(interpolate, system, control, report, h, until, course, memory, data):
 def stop(interpolate, system, control, report, h, course, memory, data, below):
     """End at the threshold within the step."""
     apart()
-    outputs = course[2]
     theta = crossing(interpolate, system, control, report, h, course, memory, data, below)
     save(interpolate, system, control, report, h, report.time + theta * h, course, memory, data)
-    last = outputs.shape[0] - 1
-    scalars = outputs.shape[1] - memory.shape[1]
-    interpolate(system, control, report, h, theta, memory, outputs[last, scalars:], data)
-    system[0](report.segment, report.time + theta * h, outputs[last, scalars:], outputs[last, :scalars], *data)
-    copy(outputs[last, scalars:], memory[Y])
+    interpolate(system, control, report, h, theta, memory, memory[SPARE], data)
+    copy(memory[SPARE], memory[Y])
     report.ending, report.time = Ending.STOPPED, report.time + theta * h
 
 
