@@ -144,6 +144,8 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
 
 def _within(course: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Value and slope of a schedule at the begin of each segment."""
+    if len(course) == 1:
+        return course[0, 1] + course[0, 2] * (begins - course[0, 0]), course[0, 2]
     begin, value, slope = course[np.searchsorted(course[:, 0], begins, side="right") - 1].T
     return value + slope * (begins - begin), slope
 

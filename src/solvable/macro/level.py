@@ -1,6 +1,6 @@
 """The deterministic limit as a level: pack the problem, integrate, label."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
@@ -18,6 +18,7 @@ from solvable.numerics.driving import FALLS, REPORT, RISES, control, outputs_for
 from solvable.numerics.ending import Ending
 from solvable.numerics.interpreting import interpreted, prepare
 from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
+from solvable.overlaps import integrated
 from solvable.problems import Problem
 from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
 from solvable.results.sampling import check_whole
@@ -70,7 +71,7 @@ class Macro:
     seconds: float | None = None
 
     name = "macro"
-    clock = "alpha"
+    clock = counts = "alpha"  # what progress is told in
     one_pass = True
 
     def __post_init__(self) -> None:
@@ -98,33 +99,38 @@ class Macro:
             for method in {self._method(lane, plan) for lane in lanes}:
                 entry, functions, _ = integrator(method, self.rtol, lanes[0].problem.inputs.blocks)
                 prepare(entry, *functions)
+        if plan.stop is not None and plan.stop.function is not None and self.method in ("weights", "closed"):
+            raise ValueError(
+                f"stop: a function given, but method {self.method!r} has no overlaps for it; use 'explicit'"
+            )
         with bell(lambda: _interrupt(reports), self.seconds):
             solved = gather(
-                workers.submit(self._solve_lane, *each)
-                for each in zip(lanes, [plan] * len(lanes), reports, strict=True)
+                (
+                    workers.submit(self._solve_lane, *each)
+                    for each in zip(lanes, [plan] * len(lanes), reports, strict=True)
+                ),
+                lambda: plan.report(float(reports["time"][:, 0].sum()), len(lanes) * float(plan.times[-1])),
             )
         return self._label(lanes, plan, solved, reports[:, 0])
 
     def _label(self, lanes: list[Lane], plan: Plan, solved: list[Solved], reports: np.ndarray) -> Trajectory:
         problem = lanes[0].problem
         kept = [one.blocks for one in solved if one.blocks is not None]
-        blocks = (
-            Blocks(np.stack([one.student for one in kept]), np.stack([one.cross for one in kept])) if kept else None
-        )
-        end_student, end_cross, end_readout = unpack(problem, np.stack([one.last for one in solved]))
+        blocks = Blocks(_stacked(one.student for one in kept), _stacked(one.cross for one in kept)) if kept else None
+        end_student, end_cross, end_readout = unpack(problem, _stacked(one.last for one in solved))
         return Trajectory(
             problem=problem,
             level=self.name,
             settings=self.settings() | ({"interpreted": True} if any(one.interpreted for one in solved) else {}),
             alpha=plan.times,
-            risk=np.stack([one.risk for one in solved]),
-            risk_error=np.stack([one.risk_error for one in solved]),
-            overlap_error=np.stack([one.overlap_error for one in solved]),
+            risk=_stacked(one.risk for one in solved),
+            risk_error=_stacked(one.risk_error for one in solved),
+            overlap_error=_stacked(one.overlap_error for one in solved),
             start_risk=np.array([one.start_risk for one in solved]),
-            student_overlap=np.stack([one.student for one in solved]),
-            cross_overlap=np.stack([one.cross for one in solved]),
-            readout=np.stack([one.readout for one in solved]),
-            block_teacher_overlap=np.stack([lane.start.block_teacher_overlap for lane in lanes]),
+            student_overlap=_stacked(one.student for one in solved),
+            cross_overlap=_stacked(one.cross for one in solved),
+            readout=_stacked(one.readout for one in solved),
+            block_teacher_overlap=_stacked(lane.start.block_teacher_overlap for lane in lanes),
             end_blocks=Blocks(end_student, end_cross),
             end_readout=end_readout,
             start_hash=np.array([lane.start.hash for lane in lanes], dtype=object),
@@ -165,13 +171,16 @@ class Macro:
             packed, block = pack_rows(lane.problem, lane.start, lane.weights)
         else:
             packed = pack(lane.problem, lane.start, noise=not self.small_rate)
-        if plan.stop is not None:
+        function = None if plan.stop is None else plan.stop.function
+        if plan.stop is not None and function is None:
             packed = packed.watching(plan.stop.quantity)
         entry, functions, rows = integrator(method, rtol, lane.problem.inputs.blocks)
         if not closed:
             rule = rule_for(lane.problem, self.nodes, node_seed)
             slope, look = system(lane.problem, rule, noise=not self.small_rate)
             functions = look, slope
+        if function is not None:
+            functions = _asking(function, lane, functions[0]), *functions[1:]
         data = packed.data(workspace(lane.problem.student.width, lane.problem.teacher.width))
         first = np.full(SEEN, np.nan)
         with suppress(np.linalg.LinAlgError):  # too large for averages: the run finds it diverged
@@ -186,11 +195,13 @@ class Macro:
             one_blas_thread() if method == "weights" else nullcontext(),
         ):
             course, memory = (plan.times, packed.breaks, outputs), np.empty((rows, packed.state.size))
-            (entry if closed else interpreted(entry))(*functions, told, report, course, memory, data)
+            (entry if closed and function is None else interpreted(entry))(
+                *functions, told, report, course, memory, data
+            )
         states, last, exact = outputs[:-1, SEEN:], outputs[-1, SEEN:], np.zeros(plan.times.size)
         risks = outputs[:-1, RISK], exact, exact, float(first[RISK])
         if block is None:
-            in_python = closed and method == "explicit" and not entry.overloads
+            in_python = closed and function is None and method == "explicit" and not entry.overloads
             return Solved(*_overlaps(lane.problem, states, plan), *risks, last, in_python)
         return Solved(
             *_overlaps_of_rows(lane, packed, block, states, plan), *risks, _last_rows(lane, packed, block, last)
@@ -212,7 +223,7 @@ class Macro:
         stretches = 2 * speed * lane.problem.training.schedule.integral(plan.times[-1])
         explicit, exponential = 6 * stretches / 3.3, 30 / np.sqrt(self.rtol)
         work = {"explicit": explicit, "exponential": exponential}
-        if not _misfits_of_rows(self, problem):
+        if not _misfits_of_rows(self, problem) and (plan.stop is None or plan.stop.function is None):
             q = problem.teacher.width
             numbers = columns(lane.start, lane.weights) * (3 * p + q) / (problem.inputs.blocks * (p + q) ** 2)
             work["weights"] = exponential * numbers
@@ -265,6 +276,12 @@ def _follow_closed_form(lane: Lane, plan: Plan, report: Any) -> Solved:
     exact = np.zeros(plan.times.size)
     risks = flow.risk[skip:], exact, exact, float(flow.risk[0])
     return Solved(*_overlaps(lane.problem, states, plan), *risks, states[-1])
+
+
+def _stacked(arrays: Iterable[np.ndarray]) -> np.ndarray:
+    """(run, ...); of a single run without a copy, which is most of the time that labels take."""
+    runs = list(arrays)
+    return runs[0][None] if len(runs) == 1 else np.stack(runs)
 
 
 Outputs = tuple[np.ndarray, np.ndarray, np.ndarray, Blocks | None]
@@ -327,6 +344,17 @@ def _threshold(stop: Threshold | None, first: np.ndarray) -> tuple[int, int, flo
     return WATCHED, FALLS if stop.falls else RISES, stop.level_for(first[WATCHED])
 
 
+def _asking(function: Any, lane: Lane, look: Any) -> Any:
+    """An observer that watches a function of the user's own."""
+
+    def observe(segment: int, t: float, y: np.ndarray, seen: np.ndarray, *data: Any) -> None:
+        look(segment, t, y, seen, *data)
+        student, cross, readout = unpack(lane.problem, y)
+        seen[WATCHED] = function(integrated(student, cross, lane.start.block_teacher_overlap, readout))
+
+    return observe
+
+
 def _floor(lane: Lane, first: np.ndarray) -> float:
     """Risk below which nothing can grow any more: zero, up to rounding, where neither noise nor decay moves a perfect student."""
     training = lane.problem.training
@@ -339,7 +367,8 @@ def _floor(lane: Lane, first: np.ndarray) -> float:
 
 def _size(lane: Lane) -> float:
     """The largest overlap at the start, at least one."""
-    return max(1.0, float(np.abs(lane.start.stacked).sum(axis=0).max()))
+    parts = lane.start.block_student_overlap, lane.start.block_cross_overlap, lane.start.block_teacher_overlap
+    return max(1.0, *(float(np.abs(part).sum(axis=0).max()) for part in parts))
 
 
 def _interrupt(reports: np.ndarray) -> None:
