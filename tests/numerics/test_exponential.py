@@ -7,6 +7,7 @@ import solvable as sv
 from solvable.dynamics.exponential import advance, phi_of_sum
 from solvable.dynamics.kernel_data import pack, workspace
 from solvable.numerics import doubling
+from solvable.numerics.interpreting import interpreted
 from solvable.results import Lane, Plan
 
 
@@ -29,12 +30,13 @@ def test_fitted_orders() -> None:
     exact = flat_end(sv.run(problem, start, sv.Macro(rtol=1e-13, method="explicit"), times=[4.0]))
     errors = []
     for steps in (8, 16, 32, 64):
+        step = interpreted(doubling.double_step)
         h, plain, doubled = 4 / steps, packed.state.copy(), packed.state.copy()
         out, a, b = (np.empty_like(plain) for _ in range(3))
         for i in range(steps):
             advance(0, i * h, h, plain, out, *packed.data(work))
             plain[:] = out
-            doubling.double_step.py_func(advance, 0, i * h, h, doubled, packed.data(work), a, b, out)
+            step(advance, 0, i * h, h, doubled, a, b, out, packed.data(work))
             doubled[:] = out
         errors.append([np.abs(plain - exact).max(), np.abs(doubled - exact).max()])
     slopes = -np.polyfit(np.log([8, 16, 32, 64]), np.log(errors), 1)[0]

@@ -16,9 +16,10 @@ teachers. `pack` is the only writer.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64, from_dtype, int64, types, void
+from numba import float64, from_dtype, int64, void
 
 from solvable.gaussian.pairs import KINDS
+from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 
@@ -73,7 +74,7 @@ DATA = (
     float64[::1], float64[:, :, ::1],
 )  # fmt: skip
 SYSTEM = void(int64, float64, float64[::1], float64[::1], *DATA)  # (segment, time, y, what is written, *data)
-SYSTEM_FUNCTION = types.FunctionType(SYSTEM)
+SYSTEM_FUNCTION = Function(SYSTEM)
 
 
 class Packed(NamedTuple):
@@ -149,6 +150,8 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
 
 def _within(course: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Value and slope of a schedule at the begin of each segment."""
+    if len(course) == 1:
+        return course[0, 1] + course[0, 2] * (begins - course[0, 0]), course[0, 2]
     begin, value, slope = course[np.searchsorted(course[:, 0], begins, side="right") - 1].T
     return value + slope * (begins - begin), slope
 

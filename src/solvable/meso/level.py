@@ -15,11 +15,11 @@ from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.own import in_python, own_amplitudes
 from solvable.dynamics.system import observers, system
 from solvable.meso import leap
+from solvable.numerics.driving import first_step
 from solvable.numerics.interpreting import by_machine_code
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import STREAM, child
 from solvable.numerics.threads import interruptible
-from solvable.numerics.tsit5 import first_step
 from solvable.problems import Problem
 from solvable.results import Ending, Lane, Plan, Threshold, Trajectory
 from solvable.results.ensemble import Control, run_jobs
