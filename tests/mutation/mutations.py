@@ -173,6 +173,20 @@ DYNAMICS = (
         ("dynamics/test_covariance.py::test_covariance_against_cubature[2-1]",),
     ),
     Mutation(
+        "implicit-without-feeding",
+        "dynamics/linearised.py",
+        "to_students[i, j, k] += direct * pull * z[k * n + j] + fed * total",
+        "to_students[i, j, k] += direct * pull * z[k * n + j]",
+        ("numerics/test_exponential.py::test_fitted_orders",),
+    ),
+    Mutation(
+        "implicit-slope-in-time",
+        "dynamics/implicit.py",
+        "out[i] = h / (2.0 * MOMENT) * (out[i] - spare[i])",
+        "out[i] = h / MOMENT * (out[i] - spare[i])",
+        ("numerics/test_exponential.py::test_fitted_orders",),
+    ),
+    Mutation(
         "exponential-phi",
         "dynamics/exponential.py",
         "return grown / x if x != 0.0 else 1.0",
@@ -262,8 +276,8 @@ NUMERICS = (
     Mutation(
         "doubling-extrapolates-by-a-quarter",
         "numerics/doubling.py",
-        "third = (out[i] - whole[i]) / 3.0",
-        "third = (out[i] - whole[i]) / 4.0",
+        "rest = (out[i] - whole[i]) / (2.0**order - 1.0)",
+        "rest = (out[i] - whole[i]) / 2.0**order",
         ("numerics/test_exponential.py::test_fitted_orders",),
     ),
     Mutation(

@@ -2,6 +2,7 @@
 
 from numba import float64, int64, types, void
 
+from solvable.dynamics import implicit
 from solvable.dynamics.equations import observe, rhs
 from solvable.dynamics.exponential import ADVANCE, TOLERATE, advance, tolerate
 from solvable.dynamics.kernel_data import DATA, SYSTEM_FUNCTION
@@ -30,16 +31,16 @@ def explicit(
 
 
 @compiled(
-    void(types.FunctionType(ADVANCE), SYSTEM_FUNCTION, types.FunctionType(TOLERATE), *REST),
+    void(types.FunctionType(ADVANCE), SYSTEM_FUNCTION, types.FunctionType(TOLERATE), int64, *REST),
     allocates=True,
 )
 def doubled(
-    advance, observe, tolerate, y0, begin, times, breaks, rtol, atol, max_steps, bound, floor, direction, level,
+    advance, observe, tolerate, order, y0, begin, times, breaks, rtol, atol, max_steps, bound, floor, direction, level,
     data, states, observed, last, report,
 ):  # fmt: skip
     """See `doubling.solve`."""
     solve_doubled(
-        advance, observe, tolerate, y0, begin, times, breaks, rtol, atol, max_steps, bound, floor, direction, level,
+        advance, observe, tolerate, order, y0, begin, times, breaks, rtol, atol, max_steps, bound, floor, direction, level,
         data, states, observed, last, report,
     )  # fmt: skip
 
@@ -47,5 +48,7 @@ def doubled(
 KERNELS = {
     "explicit": (explicit, rhs, observe),
     "exponential": (doubled, advance, observe, tolerate),
+    "implicit": (doubled, implicit.advance, observe, tolerate),
     "weights": (doubled, advance_rows, observe_rows, tolerate_rows),
 }
+ORDERS = {"exponential": 2, "implicit": implicit.ORDER, "weights": 2}  # of the steps that are doubled

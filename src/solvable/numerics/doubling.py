@@ -1,7 +1,8 @@
-"""Step doubling: any one-step method of order 2 with error control and one order more.
+"""Step doubling: any one-step method with error control and one order more.
 
-One full step against two half steps gives the error of the half steps; adding a third of the difference removes its leading
-term. Steps land on outputs and on the system's jumps; a threshold is found by repeating the last step with shorter lengths.
+One full step against two half steps gives the error of the half steps: at order k, their difference over 2^k - 1. Adding it
+removes the leading term. Steps land on outputs and on the system's jumps; a threshold is found by repeating the last step with
+shorter lengths.
 """
 
 import numpy as np
@@ -22,20 +23,18 @@ from solvable.numerics.tsit5 import (
 )  # fmt: skip
 from solvable.numerics.vectors import copy
 
-ORDER = 3
-
 
 @compiled()
-def double_step(advance, segment, t, h, y, data, whole, half, out):
-    """Advance y by h twice, whole and in halves; `out` is the extrapolated state, `half` keeps |difference| / 3."""
+def double_step(advance, order, segment, t, h, y, data, whole, half, out):
+    """Advance y by h twice, whole and in halves; `out` is the extrapolated state, `half` keeps the size of the correction."""
     advance(segment, t, h, y, whole, *data)
     advance(segment, t, 0.5 * h, y, out, *data)
     copy(out, half)
     advance(segment, t + 0.5 * h, 0.5 * h, half, out, *data)
     for i in range(y.size):
-        third = (out[i] - whole[i]) / 3.0
-        out[i] += third
-        half[i] = abs(third)
+        rest = (out[i] - whole[i]) / (2.0**order - 1.0)
+        out[i] += rest
+        half[i] = abs(rest)
 
 
 @compiled()
@@ -51,12 +50,12 @@ def largest(error, allowed, trial):
 
 @compiled(allocates=True)
 def solve(
-    advance, observe, tolerate, y0, begin, times, breaks,
+    advance, observe, tolerate, order, y0, begin, times, breaks,
     rtol, atol, max_steps, bound, floor, direction, level,
     data, states, observed, last, report,
 ):  # fmt: skip
-    """As `tsit5.solve`, with `advance` in place of the right-hand side and the error that each component may have from
-    `tolerate`; `report[2]` counts calls of `advance`."""
+    """As `tsit5.solve`, with `advance`, which has this order, in place of the right-hand side, and the error that each component
+    may have from `tolerate`; `report[2]` counts calls of `advance`."""
     n, m, n_times, n_breaks = y0.size, observed.shape[1], times.size, breaks.size
     end = times[n_times - 1]
     y, trial, whole, half = y0.copy(), np.empty(n), np.empty(n), np.empty(n)
@@ -98,13 +97,13 @@ def solve(
         lands = t + 1.01 * h >= target
         step = target - t if lands else h
 
-        double_step(advance, segment, t, step, y, data, whole, half, trial)
+        double_step(advance, order, segment, t, step, y, data, whole, half, trial)
         calls += 3
         tolerate(trial, rtol, atol, whole, *data)
         error, size = largest(half, whole, trial)
         if not error <= 1.0:
             rejected += 1
-            h = step * (0.2 if not np.isfinite(error) else max(0.2, 0.9 * error ** (-1.0 / 3.0)))
+            h = step * (0.2 if not np.isfinite(error) else max(0.2, 0.9 * error ** (-1.0 / (order + 1.0))))
             if not h > 1e-14 * max(abs(t), 1e-300):
                 ending, end_time = DIVERGED if not size <= 1e-4 * bound else STALLED, t
                 break
@@ -121,19 +120,19 @@ def solve(
             low, high = 0.0, 1.0
             while high - low > 1e-10:
                 share = 0.5 * (low + high)
-                double_step(advance, segment, t, share * step, y, data, whole, half, trial)
+                double_step(advance, order, segment, t, share * step, y, data, whole, half, trial)
                 observe(segment, t + share * step, trial, seen, *data)
                 if (seen[WATCHED] - level) * direction >= 0.0:
                     high = share
                 else:
                     low = share
-            double_step(advance, segment, t, high * step, y, data, whole, half, trial)
+            double_step(advance, order, segment, t, high * step, y, data, whole, half, trial)
             copy(trial, y)
             ending, end_time = STOPPED, t + high * step
             break
         t = target if lands else t + step
         copy(trial, y)
-        growth = min(4.0, max(0.3, 0.9 * max(error, 1e-10) ** (-1.0 / 3.0)))
+        growth = min(4.0, max(0.3, 0.9 * max(error, 1e-10) ** (-1.0 / (order + 1.0))))
         if not lands or growth < 1.0 or step * growth > h:  # else the step was cut short to land: keep the longer one
             h = step * growth
         if not size <= bound:
