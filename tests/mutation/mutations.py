@@ -269,8 +269,8 @@ NUMERICS = (
     Mutation(
         "doubling-extrapolates-by-a-quarter",
         "numerics/doubling.py",
-        "third = (out[i] - whole[i]) / 3.0",
-        "third = (out[i] - whole[i]) / 4.0",
+        "rest = (out[i] - whole[i]) / (2.0**order - 1.0)",
+        "rest = (out[i] - whole[i]) / 2.0**order",
         ("numerics/test_driving.py::test_fitted_orders_are_the_declared_ones[doubling]",),
     ),
     Mutation(

@@ -24,7 +24,7 @@ from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
 from solvable.results.sampling import check_whole
 from solvable.results.sizes import check_outputs
 
-METHODS = ("auto", "explicit", "exponential", "weights", "closed")
+METHODS = ("auto", "explicit", "implicit", "exponential", "weights", "closed")
 BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
 
 
@@ -50,10 +50,11 @@ class Macro:
     `rtol` and `atol` bound the error of each step; over a run the error measured is of the size of rtol (times what a plateau
     makes of it: there errors grow as the differences between students do). `small_rate`
     drops the order rate^2, which leaves gradient flow. `method` is "explicit" (order 5, or 8 where rtol is
-    small: up to 1e-8, or 1e-9 with several eigenvalues), "exponential" (order 3, for
-    spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "weights" (the
+    small: up to 1e-8, or 1e-9 with several eigenvalues), "implicit" (order 5, for
+    spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "exponential"
+    (order 3, for the same; it keeps all overlaps possible at any tolerance), "weights" (the
     same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
-    (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of the first three is
+    (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of explicit, implicit and weights is
     estimated to need the least work. Where the moments have no closed form they are averages over
     `nodes` points drawn by `node_seed`; the run is then repeated with other points, and `risk_error` and `overlap_error` tell
     how far the two are apart (rtol is then at least 1e-5 where the noise comes from nodes). A batch uses `threads` (None: all
@@ -64,7 +65,7 @@ class Macro:
     atol: float = 1e-14
     small_rate: bool = False
     max_steps: int = 1_000_000
-    method: Literal["auto", "explicit", "exponential", "weights", "closed"] = "auto"
+    method: Literal["auto", "explicit", "implicit", "exponential", "weights", "closed"] = "auto"
     nodes: int = NODES
     node_seed: int = 0
     threads: int | None = None
@@ -98,7 +99,7 @@ class Macro:
         if self.seconds is not None and is_closed(lanes[0].problem) and self.method != "closed":
             for method in {self._method(lane, plan) for lane in lanes}:
                 entry, functions, _ = integrator(method, self.rtol, lanes[0].problem.inputs.blocks)
-                prepare(entry, *functions)
+                prepare(entry, *(one for one in functions if not isinstance(one, int)))
         if plan.stop is not None and plan.stop.function is not None and self.method in ("weights", "closed"):
             raise ValueError(
                 f"stop: a function given, but method {self.method!r} has no overlaps for it; use 'explicit'"
@@ -208,8 +209,8 @@ class Macro:
         )
 
     def _method(self, lane: Lane, plan: Plan) -> str:
-        """The explicit method must resolve the fastest block, the exponential one pays with many steps for accuracy:
-        compare their work, calibrated on two erf students with 4 to 1024 eigenvalues."""
+        """The explicit method must resolve the fastest block, the implicit one solves with a Jacobian: compare their work, in
+        right-hand sides, calibrated on two to eight erf students with 16 to 1024 eigenvalues."""
         if self.method != "auto":
             return self.method
         problem = lane.problem
@@ -219,15 +220,14 @@ class Macro:
         drift = moments(field_covariance(now, lane.start), now, lane.start.readout).drift
         if not np.isfinite(drift).all():
             return "explicit"  # which finds that it diverges
-        p = lane.problem.student.width
+        p, q, blocks = problem.student.width, problem.teacher.width, problem.inputs.blocks
         speed = lane.problem.inputs.eigenvalues.max() * np.abs(np.linalg.eigvalsh(drift[:, :p])).max()
         stretches = 2 * speed * lane.problem.training.schedule.integral(plan.times[-1])
-        explicit, exponential = 6 * stretches / 3.3, 30 / np.sqrt(self.rtol)
-        work = {"explicit": explicit, "exponential": exponential}
+        step = 8 + 5 * p + 1.3 * p * (p * (p + 1) + 2 * p * q) / blocks
+        work = {"explicit": 6 * stretches / 3.3, "implicit": step * (45 + 10 * self.rtol**-0.2)}
         if not _misfits_of_rows(self, problem) and (plan.stop is None or plan.stop.function is None):
-            q = problem.teacher.width
-            numbers = columns(lane.start, lane.weights) * (3 * p + q) / (problem.inputs.blocks * (p + q) ** 2)
-            work["weights"] = exponential * numbers
+            numbers = columns(lane.start, lane.weights) * (3 * p + q) / (blocks * (p + q) ** 2)
+            work["weights"] = 30 / np.sqrt(self.rtol) * numbers
         return min(work, key=work.__getitem__)
 
     def check(self, lanes: list[Lane]) -> None:
@@ -242,16 +242,18 @@ class Macro:
         if self.method == "weights":
             for misfit in _misfits_of_rows(self, problem):
                 raise ValueError(f"method: 'weights' given, but {misfit}")
-        if self.method == "exponential":
+        if self.method in ("implicit", "exponential"):
             for lane in lanes:
                 if lane.problem.student.norm == "sphere":
                     raise ValueError(
-                        "method: 'exponential' given, but student.norm is 'sphere'; must be 'explicit' or 'auto'"
+                        f"method: {self.method!r} given, but student.norm is 'sphere'; must be 'explicit' or 'auto'"
                     )
                 if lane.problem.inputs.is_scheduled:
-                    raise ValueError("method: 'exponential' given, but an eigenvalue is a schedule; must be 'auto'")
+                    raise ValueError(f"method: {self.method!r} given, but an eigenvalue is a schedule; must be 'auto'")
                 if not is_closed(lane.problem):
-                    raise ValueError("method: 'exponential' given, but the moments have no closed form; must be 'auto'")
+                    raise ValueError(
+                        f"method: {self.method!r} given, but the moments have no closed form; must be 'auto'"
+                    )
 
 
 @contextmanager
