@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import boolean, float64, int64, void
 
-from solvable.gaussian.pairs import QUADRATIC, curvature, product, slopes
+from solvable.gaussian.pairs import curvature, product, slopes
 from solvable.gaussian.squares import slopes_times_square
+from solvable.gaussian.units import QUADRATIC
 from solvable.numerics.compiled import compiled
 
 

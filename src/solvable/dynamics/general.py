@@ -11,12 +11,13 @@ import numpy as np
 
 from solvable.dynamics.closed import Moments, clipped
 from solvable.gaussian.all_pairs import Pairs, hermite_pairs, quadrature_pairs, relu_pairs
+from solvable.gaussian.losses import pushes
 from solvable.gaussian.polynomial_squares import polynomial_squares
 from solvable.gaussian.rules import Rule, sobol, tensor
+from solvable.gaussian.units import UNITS
 from solvable.numerics.memory import FLOAT, check_memory, counted
 from solvable.problems import Problem
 
-CLOSED = ("linear", "quadratic", "erf")
 EXACT_NODES = 2**16
 
 
@@ -25,7 +26,8 @@ def is_closed(problem: Problem) -> bool:
     return (
         is_additive(problem)
         and problem.student.activation == problem.teacher.activation
-        and problem.student.activation in CLOSED
+        and isinstance(problem.student.activation, str)
+        and UNITS[problem.student.activation].closed
     )
 
 
@@ -129,14 +131,14 @@ def general_moments(C: np.ndarray, problem: Problem, readout: np.ndarray, rule: 
     z = g @ root
     unit = problem.student.unit
     activity, slope = unit.function(z[:, :p]), unit.derivative(z[:, :p])
-    error = problem.teacher.labels(z[:, p:]) - activity @ readout
+    label, output = problem.teacher.labels(z[:, p:]), activity @ readout
+    error = label - output
     if problem.training.loss == "squared":
         push, push_square = error, error**2 + problem.training.label_noise
     else:
-        noisy = (
-            error if rule.points.shape[1] == n else error + np.sqrt(problem.training.label_noise) * rule.points[:, n]
-        )
-        push = np.tanh(noisy)
+        if rule.points.shape[1] > n:
+            label = label + np.sqrt(problem.training.label_noise) * rule.points[:, n]
+        push = 0.5 * pushes(problem.training.loss, label, output)
         push_square = push**2
     amplitude = 2 * c * readout * slope
     S = (amplitude * (weights * push_square)[:, None]).T @ amplitude

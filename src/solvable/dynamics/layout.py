@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from solvable.gaussian.losses import LOSSES, TABULATED_LOSS
 from solvable.gaussian.tables import tabulate
+from solvable.gaussian.units import OWN, POLYNOMIAL, TABULATED, UNITS
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.overlaps import Overlaps, gram_factor
 from solvable.problems import Hermite, Problem, Target
@@ -17,21 +19,19 @@ from solvable.problems.networks import Network
 
 # positions in `ints`: sizes and switches, then slots of the state and of the workspace, then positions in `floats`
 (
-    STUDENTS, TEACHERS, BLOCKS, UNIT, TEACHER_UNIT, PRODUCT, LOG_COSH, SPHERE, TRAIN_READOUT, BATCH, NOISY,
+    STUDENTS, TEACHERS, BLOCKS, UNIT, TEACHER_UNIT, PRODUCT, LOSS, SPHERE, TRAIN_READOUT, BATCH, NOISY,
     READOUT,
     NORMALS, FIELDS, TEACHER_FIELDS, AMPLITUDES, PUSHES, COLUMN, RATE, READOUT_RATE, SEGMENTS, OUTSIDES,
     SUMS, PUSH_SUMS, FACTOR, TRIANGLE, WIDE,
-    ROOTS, TEACHER_READOUT, NUMBERS, DEGREE, TEACHER_NUMBERS, TEACHER_DEGREE,
+    ROOTS, TEACHER_READOUT, NUMBERS, DEGREE, TEACHER_NUMBERS, TEACHER_DEGREE, LOSS_NUMBERS, MARGIN,
     TABLE,
-) = range(34)  # fmt: skip
+) = range(36)  # fmt: skip
 # in the table of blocks, for each: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of
 # C, L, B, of its draws and of its sums over a batch
 RANK, FREEDOM, C, L, B, DRAWS, SUM = range(7)
 ROW = 7
 # positions in `floats`
 LOSS_FACTOR, LABEL_NOISE, DECAY, DIM = range(4)
-UNITS = {"linear": 0, "quadratic": 1, "erf": 2, "relu": 3, "tanh": 4}
-POLYNOMIAL_UNIT, TABULATED_UNIT, OWN_UNIT = 5, 6, -1
 
 
 class Layout(NamedTuple):
@@ -73,7 +73,7 @@ def layout(problem: Problem) -> Layout:
     ints = np.zeros(TABLE, dtype=np.int64)
     ints[: READOUT + 1] = (
         p, q, len(blocks), _unit(problem.student), _unit(problem.teacher),
-        problem.teacher.target == "product", training.loss == "log-cosh", problem.student.norm == "sphere",
+        problem.teacher.target == "product", LOSSES[training.loss].kind, problem.student.norm == "sphere",
         training.train_readout, training.batch, training.label_noise > 0, state,
     )  # fmt: skip
     ints[NORMALS] = normals
@@ -98,7 +98,9 @@ def layout(problem: Problem) -> Layout:
         TEACHER_READOUT: problem.teacher.readout_values,
         NUMBERS: _numbers(problem.student),
         TEACHER_NUMBERS: _numbers(problem.teacher),
+        LOSS_NUMBERS: _loss_numbers(training.loss),
     }
+    ints[MARGIN] = LOSSES[training.loss].of == "margin"
     ints[DEGREE], ints[TEACHER_DEGREE] = sections[NUMBERS].size - 1, sections[TEACHER_NUMBERS].size - 1
     place = head.size
     for position, values in sections.items():
@@ -109,27 +111,33 @@ def layout(problem: Problem) -> Layout:
 
 
 def is_own(problem: Problem) -> bool:
-    """Whether functions of the user's own decide what is learned that compiled code cannot call: targets, and units that no table
-    holds."""
-    return OWN_UNIT in (_unit(problem.student), _unit(problem.teacher)) or isinstance(problem.teacher.target, Target)
+    """Whether functions decide what is learned that compiled code cannot call: targets, units and losses that no table holds."""
+    wild = LOSSES[problem.training.loss].kind == TABULATED_LOSS and tabulate(LOSSES[problem.training.loss]) is None
+    return wild or OWN in (_unit(problem.student), _unit(problem.teacher)) or isinstance(problem.teacher.target, Target)
 
 
 def _unit(network: Network) -> int:
+    """The kind of a network's unit in compiled code."""
     if isinstance(network.activation, Hermite):
-        return POLYNOMIAL_UNIT
-    if isinstance(network.activation, str):
-        return UNITS[network.activation]
-    return OWN_UNIT if tabulate(network.unit) is None else TABULATED_UNIT
+        return POLYNOMIAL
+    kind = UNITS[network.activation].kind if isinstance(network.activation, str) else TABULATED
+    return OWN if kind == TABULATED and tabulate(network.unit) is None else kind
 
 
 def _numbers(network: Network) -> np.ndarray:
     """What a unit is made of: coefficients in powers of the field, or a table."""
-    if _unit(network) == TABULATED_UNIT:
+    if _unit(network) == TABULATED:
         table = tabulate(network.unit)
         assert table is not None
         return table
     coefficients = network.hermite_coefficients
     return np.zeros(1) if coefficients is None else np.polynomial.hermite_e.herme2poly(coefficients)
+
+
+def _loss_numbers(name: str) -> np.ndarray:
+    """The table of the push, if it is one."""
+    table = tabulate(LOSSES[name]) if LOSSES[name].kind == TABULATED_LOSS else None
+    return np.zeros(1) if table is None else table
 
 
 def coordinates(problem: Problem, start: Overlaps) -> np.ndarray:

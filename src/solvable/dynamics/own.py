@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from solvable.dynamics import layout
+from solvable.gaussian.losses import pushes
 from solvable.numerics.lanes import WIDTH
 from solvable.problems import Problem
 
@@ -28,8 +29,7 @@ def own_amplitudes(problem: Problem) -> Callable[..., None]:
         if ints[layout.NOISY]:
             error = error + floats[layout.LABEL_NOISE] * slots[ints[layout.NORMALS] - 1]
         value, slope = unit.function(h), unit.derivative(h)
-        error = error - (readout[:p] * value).sum(axis=0)
-        push = 2 * training.loss_factor * (np.tanh(error) if training.loss == "log-cosh" else error)
+        push = training.loss_factor * pushes(training.loss, error, (readout[:p] * value).sum(axis=0))
         slots[ints[layout.AMPLITUDES] :][:p] = readout[:p] * slope * push
         slots[ints[layout.PUSHES] :][:p] = value * push
 

@@ -7,13 +7,15 @@ values are eight lanes wide.
 
 import math
 
+import numpy as np
+
 from solvable.dynamics import layout as lay
+from solvable.gaussian.losses import LOG_COSH, SQUARED
 from solvable.gaussian.tables import evaluate
+from solvable.gaussian.units import ERF, LINEAR, POLYNOMIAL, QUADRATIC, RELU, TABULATED, TANH
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, as_words, fill, fma, get, load, put, store, where_above
 from solvable.numerics.random import chi, normals
-
-LINEAR, QUADRATIC, ERF, RELU = (lay.UNITS[name] for name in ("linear", "quadratic", "erf", "relu"))
 
 
 @compiled(strict=True, inline=True)
@@ -75,7 +77,7 @@ def unit(kind, floats, at, degree, x):
         return x, fill(1.0)
     if kind == RELU:
         return where_above(x, fill(0.0), x, fill(0.0)), where_above(x, fill(0.0), fill(1.0), fill(0.0))
-    if kind == lay.POLYNOMIAL_UNIT:
+    if kind == POLYNOMIAL:
         return _polynomial(floats, at, degree, x)
     value, slope = x, x
     for lane in range(WIDTH):
@@ -83,17 +85,31 @@ def unit(kind, floats, at, degree, x):
         if kind == ERF:
             value = put(value, lane, math.erf(z * math.sqrt(0.5)))
             slope = put(slope, lane, math.sqrt(2.0 / math.pi) * math.exp(-0.5 * z * z))
-        else:
+        elif kind == TANH:
             t = math.tanh(z)
             value, slope = put(value, lane, t), put(slope, lane, 1.0 - t * t)
+        else:  # no unit
+            value, slope = put(value, lane, np.nan), put(slope, lane, np.nan)
     return value, slope
+
+
+@compiled(strict=True)
+def push_of(ints, floats, error, label):
+    """What a loss without formula pushes, over twice the loss factor: from its table, of the residual or of the margin."""
+    x = label * (label - error) if ints[lay.MARGIN] else error
+    bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
+    push = x
+    for lane in range(WIDTH):
+        there, _ = evaluate(floats, ints[lay.LOSS_NUMBERS], get(x, lane), get(bits, lane))
+        push = put(push, lane, 0.5 * there)
+    return push * label if ints[lay.MARGIN] else push
 
 
 @compiled(strict=True)
 def look_up(ints, floats, work):
     """Units that are tables: values of students in the place of their pushes and slopes in that of their amplitudes, values of
     teachers in the place of their fields. Apart from the other units, whose loops would be slower beside it."""
-    for m in range(ints[lay.STUDENTS] if ints[lay.UNIT] == lay.TABULATED_UNIT else 0):
+    for m in range(ints[lay.STUDENTS] if ints[lay.UNIT] == TABULATED else 0):
         x = load(work, ints[lay.FIELDS] + m)
         value, slope = x, x
         bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
@@ -102,7 +118,7 @@ def look_up(ints, floats, work):
             value, slope = put(value, lane, there), put(slope, lane, bend)
         store(work, ints[lay.PUSHES] + m, value)
         store(work, ints[lay.AMPLITUDES] + m, slope)
-    teachers = ints[lay.TEACHER_UNIT] == lay.TABULATED_UNIT and not ints[lay.PRODUCT]
+    teachers = ints[lay.TEACHER_UNIT] == TABULATED and not ints[lay.PRODUCT]
     for m in range(ints[lay.TEACHERS] if teachers else 0):
         x = load(work, ints[lay.TEACHER_FIELDS] + m)
         value = x
@@ -117,8 +133,8 @@ def look_up(ints, floats, work):
 def amplitudes(ints, floats, state, work):
     """F of every student, and what pushes the readouts."""
     p, q = ints[lay.STUDENTS], ints[lay.TEACHERS]
-    students = ints[lay.UNIT] == lay.TABULATED_UNIT
-    teachers = ints[lay.TEACHER_UNIT] == lay.TABULATED_UNIT and not ints[lay.PRODUCT]
+    students = ints[lay.UNIT] == TABULATED
+    teachers = ints[lay.TEACHER_UNIT] == TABULATED and not ints[lay.PRODUCT]
     if students or teachers:
         look_up(ints, floats, work)
     label = fill(1.0 if ints[lay.PRODUCT] else 0.0)
@@ -133,6 +149,7 @@ def amplitudes(ints, floats, state, work):
             label = fma(fill(floats[ints[lay.TEACHER_READOUT] + m]), value, label)
     if ints[lay.NOISY]:
         label = fma(fill(floats[lay.LABEL_NOISE]), load(work, ints[lay.NORMALS] - 1), label)
+    error = label
     for k in range(p):
         if not students:
             value, slope = unit(
@@ -140,11 +157,13 @@ def amplitudes(ints, floats, state, work):
             )
             store(work, ints[lay.AMPLITUDES] + k, slope)
             store(work, ints[lay.PUSHES] + k, value)
-        label = label - load(state, ints[lay.READOUT] + k) * load(work, ints[lay.PUSHES] + k)
-    push = label
-    if ints[lay.LOG_COSH]:
+        error = error - load(state, ints[lay.READOUT] + k) * load(work, ints[lay.PUSHES] + k)
+    push = error
+    if ints[lay.LOSS] == LOG_COSH:
         for lane in range(WIDTH):
-            push = put(push, lane, math.tanh(get(label, lane)))
+            push = put(push, lane, math.tanh(get(error, lane)))
+    elif ints[lay.LOSS] != SQUARED:
+        push = push_of(ints, floats, error, label)
     push = push * (2.0 * floats[lay.LOSS_FACTOR])
     for k in range(p):
         slope = load(work, ints[lay.AMPLITUDES] + k) * push
