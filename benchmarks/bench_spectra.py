@@ -5,8 +5,8 @@ from common import interleaved, report
 from scipy.integrate import solve_ivp
 
 import solvable as sv
-from solvable.dynamics.equations import rhs, workspace
-from solvable.dynamics.packing import pack
+from solvable.dynamics.equations import rhs
+from solvable.dynamics.kernel_data import pack, workspace
 
 
 def case(eigenvalues: int, until: float) -> None:
@@ -17,7 +17,7 @@ def case(eigenvalues: int, until: float) -> None:
 
     def slope(t, y):
         dy = np.empty_like(y)
-        rhs(0, t, np.ascontiguousarray(y), packed.ints, packed.floats, work, dy)
+        rhs(0, t, np.ascontiguousarray(y), dy, *packed.data(work))
         return dy
 
     def run(**options):

@@ -6,7 +6,6 @@ import pytest
 import solvable as sv
 from comparing import joint_chance, scores
 from seeds import seed
-from solvable.dynamics.packing import FRACTIONS
 from solvable.meso import leap, level
 from solvable.results import Lane
 
@@ -137,8 +136,8 @@ def test_noise_within_the_frames_counts_once() -> None:
     """It comes with the kicks: the equations between them add that of the dimensions that no unit spans. (What is counted twice is
     of the order 1/dim, as is the error of the splitting, so means of paths hardly tell.)"""
     problem, _ = CASES["two blocks, erf"]
-    packed = level._packed(Lane(problem, sv.start(problem, seed=1)))
-    fractions = packed.floats[packed.ints[FRACTIONS] :][:2]
+    packed = level._packed(Lane(problem, sv.start(problem, seed=1)), None)
+    fractions = packed.blocks[0]["fraction"]
     assert fractions == pytest.approx([(1000 - 3) / 3000, (2000 - 3) / 3000], rel=1e-12)  # two students and a teacher
 
 

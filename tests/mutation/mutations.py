@@ -126,15 +126,15 @@ DYNAMICS = (
     Mutation(
         "noise-of-order-rate",
         "dynamics/equations.py",
-        "f * lam * eta * eta / floats[BATCH] if noisy else 0.0",
-        "f * lam * eta / floats[BATCH] if noisy else 0.0",
+        "block.fraction * lam * eta * eta / batch",
+        "block.fraction * lam * eta / batch",
         ("agreement/test_scipy.py::test_polynomial_units[quadratic]",),
     ),
     Mutation(
         "noise-whatever-the-batch",
         "dynamics/equations.py",
-        "f * lam * eta * eta / floats[BATCH] if noisy else 0.0",
-        "f * lam * eta * eta if noisy else 0.0",
+        "block.fraction * lam * eta * eta / batch",
+        "block.fraction * lam * eta * eta",
         ("agreement/test_scipy.py::test_polynomial_units[quadratic, 4 blocks, noise, decay, batch, half loss]",),
     ),
     Mutation(
@@ -147,8 +147,8 @@ DYNAMICS = (
     Mutation(
         "sphere-pushes-outwards",
         "dynamics/equations.py",
-        "pull = -0.5 * growth / norm",
-        "pull = 0.5 * growth / norm",
+        "pull = -0.5 * total(",
+        "pull = 0.5 * total(",
         ("macro/test_macro.py::test_sphere_keeps_norms_and_readout_balance_is_conserved",),
     ),
     Mutation(
@@ -412,8 +412,8 @@ SIMULATIONS = (
     Mutation(
         "meso-noise-scale",
         "meso/leap.py",
-        "size = math.sqrt(h * samples / (values[lay.DIM] * floats[BATCH]))",
-        "size = math.sqrt(1.1 * h * samples / (values[lay.DIM] * floats[BATCH]))",
+        "size = math.sqrt(h * samples / (values[lay.DIM] * batch))",
+        "size = math.sqrt(1.1 * h * samples / (values[lay.DIM] * batch))",
         ("meso/test_meso.py::test_kicks_have_the_exact_covariance[1-1-free]",),
     ),
     Mutation(

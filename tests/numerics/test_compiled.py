@@ -87,6 +87,7 @@ def test_patience_ends_in_the_middle_of_a_curve_and_only_what_it_needs_is_compil
     assert np.array_equal(json.loads(told.stdout), risks())
     made = {path.name.rpartition("-")[0].rpartition(".")[0] for path in (tmp_path / "cache").glob("*/*.bin")}
     assert made == {
+        "macro.integrators",
         "numerics.tsit5",
         "numerics.vectors",
         "dynamics.equations",
@@ -200,13 +201,13 @@ def test_a_value_that_stands_elsewhere_too_is_told(values) -> None:
 
 
 def test_swapped_positions_are_told(monkeypatch) -> None:
-    """Positions in packed arrays are small numbers that occur again and again."""
+    """Planes of scratch are small numbers that occur again and again."""
     from solvable.dynamics import equations
 
     before = identity(compiled()(equations.rhs.py_func))
-    noise, decay = equations.LABEL_NOISE, equations.DECAY
-    monkeypatch.setattr(equations, "LABEL_NOISE", decay)
-    monkeypatch.setattr(equations, "DECAY", noise)
+    noise, drift = equations.NOISE, equations.DRIFT
+    monkeypatch.setattr(equations, "NOISE", drift)
+    monkeypatch.setattr(equations, "DRIFT", noise)
     assert identity(compiled()(equations.rhs.py_func)) != before
 
 

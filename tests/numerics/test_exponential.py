@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import solvable as sv
-from solvable.dynamics.equations import workspace
 from solvable.dynamics.exponential import advance, phi_of_sum
-from solvable.dynamics.packing import pack
+from solvable.dynamics.kernel_data import pack, workspace
 from solvable.numerics import doubling
 from solvable.results import Lane, Plan
 
@@ -33,9 +32,9 @@ def test_fitted_orders() -> None:
         h, plain, doubled = 4 / steps, packed.state.copy(), packed.state.copy()
         out, a, b = (np.empty_like(plain) for _ in range(3))
         for i in range(steps):
-            advance(0, i * h, h, plain, packed.ints, packed.floats, work, out)
+            advance(0, i * h, h, plain, out, *packed.data(work))
             plain[:] = out
-            doubling.double_step.py_func(advance, 0, i * h, h, doubled, packed.ints, packed.floats, work, a, b, out)
+            doubling.double_step.py_func(advance, 0, i * h, h, doubled, packed.data(work), a, b, out)
             doubled[:] = out
         errors.append([np.abs(plain - exact).max(), np.abs(doubled - exact).max()])
     slopes = -np.polyfit(np.log([8, 16, 32, 64]), np.log(errors), 1)[0]

@@ -6,41 +6,39 @@ from numba import float64, int64, njit, void
 
 from solvable.numerics import tsit5
 
-RHS = void(int64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1])
-OBSERVE = void(float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1])
+SYSTEM = void(int64, float64, float64[::1], float64[::1], float64[::1])
 
 
-@njit(RHS)
-def pendulum(segment, t, y, ints, floats, work, dy):
+@njit(SYSTEM)
+def pendulum(segment, t, y, dy, floats):
     dy[0] = y[1]
     dy[1] = -np.sin(y[0])
 
 
-@njit(RHS)
-def switched_decay(segment, t, y, ints, floats, work, dy):
+@njit(SYSTEM)
+def switched_decay(segment, t, y, dy, floats):
     """Decay whose rate jumps between segments."""
     dy[0] = -floats[segment] * y[0]
 
 
-@njit(RHS)
-def explosion(segment, t, y, ints, floats, work, dy):
+@njit(SYSTEM)
+def explosion(segment, t, y, dy, floats):
     dy[0] = y[0] * y[0]
 
 
-@njit(OBSERVE)
-def first(y, ints, floats, work, observed):
-    observed[0] = y[0]
+@njit(SYSTEM)
+def first(segment, t, y, observed, floats):
+    observed[:] = y[0]
 
 
 def solve(rhs, y0, times, *, rtol=1e-8, atol=1e-14, breaks=(), floats=(0.0,), watch=None, max_steps=100_000):
     times = np.array(times, dtype=float)
-    states, observed = np.empty((len(times), len(y0))), np.empty((len(times), 1))
+    states, observed = np.empty((len(times), len(y0))), np.empty((len(times), 2))
     last, report = np.empty(len(y0)), np.zeros(tsit5.REPORT)
-    watched, direction, level = (-1, 1, 0.0) if watch is None else (0, *watch)
+    direction, level = (0, 0.0) if watch is None else watch
     tsit5.solve(
         rhs, first, np.array(y0, dtype=float), 0.0, times, np.array(breaks, dtype=float), rtol, atol, max_steps, 1e8, -np.inf,
-        watched, direction, level, np.zeros(1, dtype=np.int64), np.array(floats, dtype=float), np.zeros((1, 1, 1)),
-        states, observed, last, report,
+        direction, level, (np.array(floats, dtype=float),), states, observed, last, report,
     )  # fmt: skip
     return states, last, report
 
@@ -55,12 +53,12 @@ def reference(times):
 def fixed_steps(h, end):
     """States after equal steps of length h up to `end`, and halfway through the last step by dense output."""
     k, y, out, middle = np.empty((7, 2)), np.array([1.0, 0.5]), np.empty(2), np.empty(2)
-    arguments = np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros((1, 1, 1))
+    floats = np.zeros(1)
     for _ in range(round(end / h)):
-        pendulum(0, 0.0, y, *arguments, k[0])
+        pendulum(0, 0.0, y, k[0], floats)
         for stage in range(1, 7):
             tsit5.combine(stage, h, y, k, out)
-            pendulum(0, 0.0, out, *arguments, k[stage])
+            pendulum(0, 0.0, out, k[stage], floats)
         tsit5.interpolate(0.5, h, y, k, np.empty(7), middle)
         y[:] = out
     return out, middle
@@ -169,8 +167,8 @@ def test_work_is_pinned() -> None:
     assert report[2] <= 1.05 * 2275
 
 
-@njit(RHS)
-def pendulums(segment, t, y, ints, floats, work, dy):
+@njit(SYSTEM)
+def pendulums(segment, t, y, dy, floats):
     for i in range(0, y.size, 2):
         dy[i] = y[i + 1]
         dy[i + 1] = -np.sin(y[i])

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import boolean, float64, int64, void
 
+from solvable.dynamics.kernel_data import DRIFT, NOISE, SCRATCH
 from solvable.gaussian.pairs import curvature, product, slopes
 from solvable.gaussian.squares import slopes_times_square
 from solvable.gaussian.units import QUADRATIC
@@ -61,13 +62,13 @@ def risk_of(kind, C, s, c):
 
 @compiled(
     void(
-        int64, int64, boolean, boolean, float64, float64,
-        float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1],
+        int64, int64, boolean, boolean, float64, float64, float64[:, ::1], float64[::1], float64[:, :, ::1], float64[::1]
     ),
     pure=True,
 )  # fmt: skip
-def step_moments(kind, p, with_noise, with_readout, c, label_noise, C, s, work, D, S, readout_drift):
-    """Fill the first p rows of D and of S, and the readout drift (p,); the last two only when asked for."""
+def step_moments(kind, p, with_noise, with_readout, c, label_noise, C, s, work, readout_drift):
+    """Fill the first p rows of the planes DRIFT and NOISE of `work`, and the readout drift (p,): the last two if asked for."""
+    D, S = work[DRIFT], work[NOISE]
     n = s.size
     for k in range(p):
         a, bend = -s[k], 0.0
@@ -76,7 +77,7 @@ def step_moments(kind, p, with_noise, with_readout, c, label_noise, C, s, work, 
             bend += s[j] * curvature(kind, C[k, k], C[j, j], C[k, j])
         D[k, k] += 2.0 * c * a * bend
     if with_noise:
-        slopes_times_square(kind, p, C, s, work, S)
+        slopes_times_square(kind, p, C, s, work[SCRATCH], S)
         for k in range(p):
             for m in range(p):
                 if label_noise > 0.0:

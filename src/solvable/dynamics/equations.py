@@ -2,177 +2,209 @@
 
     dOmega^b/dalpha = A^b Omega^b + (A^b Omega^b)^T + f_b lambda_b eta^2 S / B,    A^b = eta lambda_b D + Gamma
 
-State `y`: for each block the student rows (Q^b | R^b) of Omega^b, shape (blocks, p, n), then the readout (p,).
-The problem comes packed as `ints` and `floats` (see `packing.py`), the one form that compiled code shares.
+State and problem come in the form of `kernel_data.py`.
 """
 
-import numpy as np
-from numba import float64, int64, void
-
 from solvable.dynamics.closed import risk_of, step_moments
-from solvable.dynamics.packing import (
-    BATCH,
-    BLOCKS,
-    DECAY,
-    EIGENVALUES,
-    FRACTIONS,
-    KIND,
-    LABEL_NOISE,
-    LOSS_FACTOR,
-    NOISE,
-    RATES,
-    READOUT_RATES,
-    SPHERE,
-    STUDENTS,
-    TEACHER_BLOCKS,
-    TEACHER_FIELDS,
-    TEACHER_READOUT,
-    TEACHERS,
-    TRAIN_READOUT,
-)  # fmt: skip
+from solvable.dynamics.kernel_data import DRIFT, FIELDS, GAIN, NOISE, OVERLAPS, RISK, SIGNS, SYSTEM, WATCHED
 from solvable.numerics.compiled import compiled
 
-RISK, CROSS = 0, 1
-OBSERVED = 2
-WATCHED = {"risk": RISK, "cross_overlap": CROSS}
+CROSS_OVERLAP, STUDENT_OVERLAP, NORM, READOUT = 1, 2, 3, 4  # numbers of `kernel_data.WATCHABLE`; 0 is the risk
 
 
 @compiled()
-def fields(y, ints, floats, C, s):
+def rate_at(problem, t):
+    return problem.rate + problem.rate_slope * (t - problem.begin)
+
+
+@compiled()
+def readout_rate_at(problem, t):
+    return problem.readout_rate + problem.readout_rate_slope * (t - problem.begin)
+
+
+@compiled()
+def decay_at(problem, t):
+    return problem.decay + problem.decay_slope * (t - problem.begin)
+
+
+@compiled()
+def batch_at(problem, t):
+    return problem.batch + problem.batch_slope * (t - problem.begin)
+
+
+@compiled()
+def label_noise_at(problem, t):
+    return problem.label_noise + problem.label_noise_slope * (t - problem.begin)
+
+
+@compiled()
+def eigenvalue_at(problem, block, t):
+    return block.eigenvalue + block.slope * (t - problem.begin)
+
+
+@compiled(inline=True)
+def fields(segment, t, y, problems, blocks, numbers, work):
     """Covariance C = sum_b lambda_b Omega^b of all fields, and their signed readouts s = (-a, a*)."""
-    p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
-    n = p + q
-    lam = floats[ints[EIGENVALUES] : ints[EIGENVALUES] + blocks]
-    for k in range(p):
-        for j in range(n):
-            C[k, j] = lam[0] * y[k * n + j]
-    for b in range(1, blocks):
+    problem, C, s = problems[segment], work[FIELDS], work[SIGNS, 0]
+    p, q, n, m = problem.students, problem.teachers, problem.rows, problem.moving
+    base = problem.blocks * m * n
+    for b in range(problem.blocks):
+        lam = eigenvalue_at(problem, blocks[segment, b], t)
         for k in range(p):
-            row = (b * p + k) * n
-            for j in range(n):
-                C[k, j] += lam[b] * y[row + j]
+            row = (b * m + k) * n
+            if b == 0:
+                for j in range(n):
+                    C[k, j] = lam * y[row + j]
+            else:
+                for j in range(n):
+                    C[k, j] += lam * y[row + j]
     for k in range(p):
         for j in range(p, n):
             C[j, k] = C[k, j]
-        s[k] = -y[blocks * p * n + k]
-    at, ar = ints[TEACHER_FIELDS], ints[TEACHER_READOUT]
+        s[k] = -y[base + k]
+    at, readout, passed = problem.teacher_fields, problem.teacher_readout, t - problem.begin
     for i in range(q):
         for j in range(q):
-            C[p + i, p + j] = floats[at + i * q + j]
-        s[p + i] = floats[ar + i]
+            C[p + i, p + j] = numbers[at + i * q + j] + passed * numbers[at + (q + i) * q + j]
+        s[p + i] = numbers[readout + i]
 
 
 @compiled()
-def largest_cross(y, p, n, blocks):
+def total(problem, y, k, j):
+    """Overlap of row k, which moves, with row j, in all blocks together."""
+    found = 0.0
+    for b in range(problem.blocks):
+        found += y[(b * problem.moving + k) * problem.rows + j]
+    return found
+
+
+@compiled()
+def watched_value(problem, Omega, readout):
+    """Of the overlaps of all blocks together (students, rows): one entry, or the largest absolute one. See `WATCHABLE`."""
+    p, kind, row = problem.students, problem.watched, problem.watched_row
+    first = p if kind == CROSS_OVERLAP else 0
+    if row >= 0:
+        return readout[row] if kind == READOUT else Omega[row, row if kind == NORM else first + problem.watched_column]
     largest = 0.0
     for k in range(p):
-        for j in range(p, n):
-            total = 0.0
-            for b in range(blocks):
-                total += y[(b * p + k) * n + j]
-            largest = max(largest, abs(total))
+        if kind == READOUT:
+            largest = max(largest, abs(readout[k]))
+        elif kind == NORM:
+            largest = max(largest, abs(Omega[k, k]))
+        else:
+            for j in range(first, problem.rows if kind == CROSS_OVERLAP else k):
+                largest = max(largest, abs(Omega[k, j]))
     return largest
 
 
-@compiled(void(float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]), pure=True)
-def observe(y, ints, floats, work, observed):
-    """What outputs and events look at: the risk, and the largest |cross overlap|."""
-    p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
-    n = p + q
-    C, s = work[0], work[1, 0]
-    fields(y, ints, floats, C, s)
-    observed[RISK] = risk_of(ints[KIND], C, s, floats[LOSS_FACTOR])
-    observed[CROSS] = largest_cross(y, p, n, blocks)
+@compiled()
+def watch(problem, y, risk, work):
+    """What a threshold is for."""
+    if problem.watched <= 0:
+        return risk
+    Omega = work[OVERLAPS]
+    for k in range(problem.students):
+        for j in range(problem.rows):
+            Omega[k, j] = total(problem, y, k, j)
+    return watched_value(problem, Omega, y[problem.blocks * problem.moving * problem.rows :])
+
+
+@compiled(SYSTEM, pure=True)
+def observe(segment, t, y, seen, problems, blocks, cases, numbers, work):
+    """What outputs and thresholds look at: the risk, and what is watched."""
+    problem = problems[segment]
+    fields(segment, t, y, problems, blocks, numbers, work)
+    seen[RISK] = risk_of(problem.kind, work[FIELDS], work[SIGNS, 0], problem.loss_factor)
+    seen[WATCHED] = watch(problem, y, seen[RISK], work)
 
 
 @compiled()
-def rate_at(segment, alpha, floats, start):
-    """The learning rate in a segment of its schedule: value and slope from the segment's beginning."""
-    at = start + 3 * segment
-    return floats[at + 1] + floats[at + 2] * (alpha - floats[at])
-
-
-@compiled()
-def hold_norms(y, dy, blocks, p, n):
+def hold_norms(problem, y, dy):
     """Sphere: Gamma_kk = -1/2 (dQ_kk)_free / Q_kk with the total Q keeps every student's norm."""
+    p, n, m = problem.students, problem.rows, problem.moving
     for k in range(p):
-        norm, growth = 0.0, 0.0
-        for b in range(blocks):
-            norm += y[(b * p + k) * n + k]
-            growth += dy[(b * p + k) * n + k]
-        pull = -0.5 * growth / norm
-        for b in range(blocks):
+        pull = -0.5 * total(problem, dy, k, k) / total(problem, y, k, k)
+        for b in range(problem.blocks):
+            row = (b * m + k) * n
             for j in range(n):
-                dy[(b * p + k) * n + j] += pull * y[(b * p + k) * n + j]
-            for j in range(p):
-                dy[(b * p + j) * n + k] += pull * y[(b * p + j) * n + k]
+                dy[row + j] += pull * y[row + j]
+            for j in range(m):
+                dy[(b * m + j) * n + k] += pull * y[(b * m + j) * n + k]
 
 
 @compiled()
-def stack(b, y, ints, floats, Omega):
-    """Overlaps of all units in block b, from the moving student rows and the fixed teacher block."""
-    p, q = ints[STUDENTS], ints[TEACHERS]
-    n = p + q
-    for k in range(p):
-        row = (b * p + k) * n
+def stack(b, y, problem, numbers, Omega):
+    """Overlaps of all rows in block b, from those that move and those that do not."""
+    n, m = problem.rows, problem.moving
+    for k in range(m):
+        row = (b * m + k) * n
         for j in range(n):
             Omega[k, j] = y[row + j]
-        for j in range(p, n):
+        for j in range(m, n):
             Omega[j, k] = y[row + j]
-    at = ints[TEACHER_BLOCKS] + b * q * q
+    q = n - m
+    at = problem.teacher_overlaps + b * q * q
     for i in range(q):
         for j in range(q):
-            Omega[p + i, p + j] = floats[at + i * q + j]
+            Omega[m + i, m + j] = numbers[at + i * q + j]
 
 
-@compiled(void(int64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]))
-def assemble(segment, alpha, y, ints, floats, work, dy):
+@compiled()
+def move(b, pull, decay, spread, problem, y, dy, work):
+    """Block b of the equations: dy = G + G^T + spread S with G = pull D Omega - decay Omega."""
+    D, S, G = work[DRIFT], work[NOISE], work[GAIN]
+    Omega = work[OVERLAPS] if problem.blocks > 1 else work[FIELDS]
+    p, n, base, noisy = problem.students, problem.rows, b * problem.moving * problem.rows, problem.noise
+    for k in range(p):
+        row = base + k * n
+        for j in range(n):
+            total = 0.0
+            for i in range(n):
+                total += D[k, i] * Omega[j, i]
+            G[k, j] = pull * total - decay * y[row + j]
+    for k in range(p):
+        row = base + k * n
+        for j in range(p):
+            dy[row + j] = G[k, j] + G[j, k] + (spread * S[k, j] if noisy else 0.0)
+        for j in range(p, n):
+            dy[row + j] = G[k, j]
+
+
+@compiled(SYSTEM, inline=True)
+def assemble(segment, t, y, dy, problems, blocks, cases, numbers, work):
     """The equations of motion from the moments: C, D and S in `work`, the readout drift at the end of `dy`."""
-    p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
-    n = p + q
-    C, D, S, G, Omega = work[0], work[3], work[4], work[5], work[6]
-    trains, noisy = ints[TRAIN_READOUT] != 0, ints[NOISE] != 0
-    eta = rate_at(segment, alpha, floats, ints[RATES])
-    decay = eta * floats[DECAY]
-    for b in range(blocks):
-        lam, f = floats[ints[EIGENVALUES] + b], floats[ints[FRACTIONS] + b]
-        if blocks > 1:
-            stack(b, y, ints, floats, Omega)
-        else:
-            Omega = C  # lambda times the overlaps: the factor below makes up for it
-        pull = eta * lam if blocks > 1 else eta
-        for k in range(p):
-            row = (b * p + k) * n
-            for j in range(n):
-                total = 0.0
-                for i in range(n):
-                    total += D[k, i] * Omega[j, i]
-                G[k, j] = pull * total - decay * y[row + j]
-        spread = f * lam * eta * eta / floats[BATCH] if noisy else 0.0
-        for k in range(p):
-            row = (b * p + k) * n
-            for j in range(p):
-                dy[row + j] = G[k, j] + G[j, k] + (spread * S[k, j] if noisy else 0.0)
-            for j in range(p, n):
-                dy[row + j] = G[k, j]
-    if ints[SPHERE] != 0:
-        hold_norms(y, dy, blocks, p, n)
-    rate = rate_at(segment, alpha, floats, ints[READOUT_RATES]) if trains else 0.0
-    for k in range(blocks * p * n, blocks * p * n + p):
+    problem = problems[segment]
+    eta, batch = rate_at(problem, t), batch_at(problem, t)
+    decay = eta * decay_at(problem, t)
+    for b in range(problem.blocks):
+        block = blocks[segment, b]
+        lam = eigenvalue_at(problem, block, t)
+        if problem.blocks > 1:
+            stack(b, y, problem, numbers, work[OVERLAPS])
+        # a single block's C is lambda times its overlaps: the factor makes up for it
+        pull = eta * lam if problem.blocks > 1 else eta
+        move(b, pull, decay, block.fraction * lam * eta * eta / batch, problem, y, dy, work)
+    if problem.sphere:
+        hold_norms(problem, y, dy)
+    trains, base = problem.train_readout, problem.blocks * problem.moving * problem.rows
+    rate = readout_rate_at(problem, t)
+    for k in range(base, base + problem.students):
         dy[k] = rate * dy[k] if trains else 0.0
 
 
-@compiled(void(int64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]), pure=True)
-def rhs(segment, alpha, y, ints, floats, work, dy):
+@compiled(SYSTEM, pure=True)
+def rhs(segment, t, y, dy, problems, blocks, cases, numbers, work):
     """dy/dalpha where the moments have a closed form."""
-    p, size = ints[STUDENTS], ints[BLOCKS] * ints[STUDENTS] * (ints[STUDENTS] + ints[TEACHERS])
-    C, s, scratch, D, S = work[0], work[1, 0], work[2], work[3], work[4]
-    trains, noisy = ints[TRAIN_READOUT] != 0, ints[NOISE] != 0
-    fields(y, ints, floats, C, s)
-    step_moments(ints[KIND], p, noisy, trains, floats[LOSS_FACTOR], floats[LABEL_NOISE], C, s, scratch, D, S, dy[size:])
-    assemble(segment, alpha, y, ints, floats, work, dy)
+    problem = problems[segment]
+    fields(segment, t, y, problems, blocks, numbers, work)
+    closed_moments(problem, t, work, dy[problem.blocks * problem.moving * problem.rows :])
+    assemble(segment, t, y, dy, problems, blocks, cases, numbers, work)
 
 
-def workspace(students: int, teachers: int) -> np.ndarray:
-    n = students + teachers
-    return np.zeros((7, n, n))
+@compiled(inline=True)
+def closed_moments(problem, t, work, readout_drift):
+    """D, S and the readout drift from the covariance and the readouts that `fields` has left in `work`."""
+    step_moments(
+        problem.kind, problem.students, problem.noise, problem.train_readout, problem.loss_factor,
+        label_noise_at(problem, t), work[FIELDS], work[SIGNS, 0], work, readout_drift,
+    )  # fmt: skip

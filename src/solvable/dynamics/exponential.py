@@ -12,26 +12,20 @@ import math
 import numpy as np
 from numba import float64, int64, void
 
-from solvable.dynamics.closed import step_moments
-from solvable.dynamics.equations import fields, rate_at
-from solvable.dynamics.packing import (
-    BATCH,
-    BLOCKS,
-    DECAY,
-    EIGENVALUES,
-    FRACTIONS,
-    KIND,
-    LABEL_NOISE,
-    LOSS_FACTOR,
-    NOISE,
-    RATES,
-    READOUT_RATES,
-    STUDENTS,
-    TEACHER_BLOCKS,
-    TEACHERS,
-    TRAIN_READOUT,
-)  # fmt: skip
+from solvable.dynamics.equations import (
+    batch_at,
+    closed_moments,
+    decay_at,
+    eigenvalue_at,
+    fields,
+    rate_at,
+    readout_rate_at,
+)
+from solvable.dynamics.kernel_data import DATA, DRIFT, NOISE, SIGNS
 from solvable.numerics.compiled import compiled
+
+ADVANCE = void(int64, float64, float64, float64[::1], float64[::1], *DATA)  # (segment, t, h, y, y after h, *data)
+TOLERATE = void(float64[::1], float64, float64, float64[::1], *DATA)  # (y, rtol, atol, allowed errors, *data)
 
 
 @compiled()
@@ -50,107 +44,118 @@ def phi_of_sum(x, y, grown_x, grown_y):
 
 
 @compiled(allocates=True)
-def frozen(segment, t, h, state, y, ints, floats, work, out):
+def frozen(segment, t, h, state, y, out, problems, blocks, numbers, work):
     """Advance y by h with the moments of `state` (and the rates at time t) held fixed."""
-    p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
-    n = p + q
-    C, s, scratch, D, S = work[0], work[1, 0], work[2], work[3], work[4]
-    noisy, trains = ints[NOISE] != 0, ints[TRAIN_READOUT] != 0
-    drift = work[1, 1]
-    fields(state, ints, floats, C, s)
-    step_moments(ints[KIND], p, noisy, trains, floats[LOSS_FACTOR], floats[LABEL_NOISE], C, s, scratch, D, S, drift)
-    eta = rate_at(segment, t, floats, ints[RATES])
-    d, X = np.linalg.eigh(np.ascontiguousarray(D[:p, :p]))
-    G, N = X.T @ np.ascontiguousarray(D[:p, p:n]), work[5]
-    if noisy:
-        N = X.T @ np.ascontiguousarray(S[:p, :p]) @ X
-
-    e, f, g, x = np.empty(p), np.empty(p), np.empty(p), np.empty(p)
-    Rt, Ht, Qt = np.empty((p, q)), np.empty((p, q)), np.empty((p, p))
-    half = np.empty((p, p))
-    for b in range(blocks):
-        lam, share = floats[ints[EIGENVALUES] + b], floats[ints[FRACTIONS] + b]
-        at = ints[TEACHER_BLOCKS] + b * q * q
-        base = b * p * n
+    problem = problems[segment]
+    p, q, n = problem.students, problem.teachers, problem.rows
+    drift = work[SIGNS, 1]
+    fields(segment, t, state, problems, blocks, numbers, work)
+    closed_moments(problem, t, work, drift)
+    d, X = np.linalg.eigh(np.ascontiguousarray(work[DRIFT, :p, :p]))
+    G, N = X.T @ np.ascontiguousarray(work[DRIFT, :p, p:n]), np.zeros((p, p))
+    if problem.noise:
+        N = X.T @ np.ascontiguousarray(work[NOISE, :p, :p]) @ X
+    eta = rate_at(problem, t)
+    pulls, half, Qt, Rt = np.empty((4, p)), np.empty((p, p)), np.empty((p, p)), np.empty((2, p, q))
+    for b in range(problem.blocks):
+        lam, base = eigenvalue_at(problem, blocks[segment, b], t), b * p * n
         for i in range(p):
-            x[i] = (eta * lam * d[i] - eta * floats[DECAY]) * h
-            g[i] = math.expm1(x[i])
-            e[i] = 1.0 + g[i]
-            f[i] = eta * lam * h * phi(x[i], g[i])
-            for m in range(q):
-                total, pull = 0.0, 0.0
-                for k in range(p):
-                    total += X[k, i] * y[base + k * n + p + m]
-                for r in range(q):
-                    pull += G[i, r] * floats[at + r * q + m]
-                Rt[i, m], Ht[i, m] = total, f[i] * pull
-            for j in range(p):
-                total = 0.0
-                for k in range(p):
-                    total += X[k, i] * y[base + k * n + j]
-                half[i, j] = total
-        spread = share * lam * eta * eta / floats[BATCH] * h
-        for i in range(p):
-            for j in range(i + 1):
-                total = 0.0
-                for k in range(p):
-                    total += half[i, k] * X[k, j]
-                cross = 0.0
-                for m in range(q):
-                    cross += (e[i] * Rt[i, m] + Ht[i, m]) * f[j] * G[j, m] + e[j] * Rt[j, m] * f[i] * G[i, m]
-                Qt[i, j] = e[i] * e[j] * total + cross
-                if noisy:
-                    Qt[i, j] += spread * phi_of_sum(x[i], x[j], g[i], g[j]) * N[i, j]
-                Qt[j, i] = Qt[i, j]
-        for i in range(p):
-            for m in range(q):
-                Rt[i, m] = e[i] * Rt[i, m] + Ht[i, m]
-        for k in range(p):
-            for j in range(p):
-                total = 0.0
-                for i in range(p):
-                    total += X[k, i] * Qt[i, j]
-                half[k, j] = total
-        for k in range(p):
-            for j in range(k + 1):
-                total = 0.0
-                for i in range(p):
-                    total += half[k, i] * X[j, i]
-                out[base + k * n + j] = total
-                out[base + j * n + k] = total
-            for m in range(q):
-                total = 0.0
-                for i in range(p):
-                    total += X[k, i] * Rt[i, m]
-                out[base + k * n + p + m] = total
-    rate = rate_at(segment, t, floats, ints[READOUT_RATES]) if trains else 0.0
+            x = (eta * lam * d[i] - eta * decay_at(problem, t)) * h
+            grown = math.expm1(x)
+            pulls[0, i], pulls[1, i], pulls[2, i], pulls[3, i] = x, grown, 1.0 + grown, eta * lam * h * phi(x, grown)
+        spread = blocks[segment, b].fraction * lam * eta * eta / batch_at(problem, t) * h if problem.noise else 0.0
+        to_eigenbasis(p, q, X, y[base:], G, numbers[problem.teacher_overlaps + b * q * q :], pulls, half, Rt)
+        grow(p, q, spread, X, G, N, pulls, half, Rt, Qt)
+        from_eigenbasis(p, q, X, Qt, Rt[0], half, out[base:])
+    rate, base = readout_rate_at(problem, t) if problem.train_readout else 0.0, problem.blocks * p * n
     for k in range(p):
-        out[blocks * p * n + k] = y[blocks * p * n + k] + (h * rate * drift[k] if trains else 0.0)
+        out[base + k] = y[base + k] + (h * rate * drift[k] if problem.train_readout else 0.0)
 
 
-@compiled(
-    void(int64, float64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]),
-    allocates=True,
-)
-def advance(segment, t, h, y, ints, floats, work, out):
+@compiled()
+def to_eigenbasis(p, q, X, y, G, T, pulls, half, Rt):
+    """X^T Q into `half`, X^T R and f X^T D_ST T into Rt."""
+    n = p + q
+    for i in range(p):
+        for m in range(q):
+            total, pull = 0.0, 0.0
+            for k in range(p):
+                total += X[k, i] * y[k * n + p + m]
+            for r in range(q):
+                pull += G[i, r] * T[r * q + m]
+            Rt[0, i, m], Rt[1, i, m] = total, pulls[3, i] * pull
+        for j in range(p):
+            total = 0.0
+            for k in range(p):
+                total += X[k, i] * y[k * n + j]
+            half[i, j] = total
+
+
+@compiled()
+def grow(p, q, spread, X, G, N, pulls, half, Rt, Qt):
+    """Overlaps after h in the eigenbasis, into Qt and Rt[0]."""
+    x, grown, e, f = pulls[0], pulls[1], pulls[2], pulls[3]
+    R, H = Rt[0], Rt[1]
+    for i in range(p):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(p):
+                total += half[i, k] * X[k, j]
+            cross = 0.0
+            for m in range(q):
+                cross += (e[i] * R[i, m] + H[i, m]) * f[j] * G[j, m] + e[j] * R[j, m] * f[i] * G[i, m]
+            Qt[i, j] = e[i] * e[j] * total + cross
+            if spread != 0.0:
+                Qt[i, j] += spread * phi_of_sum(x[i], x[j], grown[i], grown[j]) * N[i, j]
+            Qt[j, i] = Qt[i, j]
+    for i in range(p):
+        for m in range(q):
+            R[i, m] = e[i] * R[i, m] + H[i, m]
+
+
+@compiled()
+def from_eigenbasis(p, q, X, Qt, Rt, half, out):
+    n = p + q
+    for k in range(p):
+        for j in range(p):
+            total = 0.0
+            for i in range(p):
+                total += X[k, i] * Qt[i, j]
+            half[k, j] = total
+    for k in range(p):
+        for j in range(k + 1):
+            total = 0.0
+            for i in range(p):
+                total += half[k, i] * X[j, i]
+            out[k * n + j] = total
+            out[j * n + k] = total
+        for m in range(q):
+            total = 0.0
+            for i in range(p):
+                total += X[k, i] * Rt[i, m]
+            out[k * n + p + m] = total
+
+
+@compiled(ADVANCE, allocates=True)
+def advance(segment, t, h, y, out, problems, blocks, cases, numbers, work):
     """Exponential midpoint rule, order 2."""
     middle = np.empty(y.size)
-    frozen(segment, t, 0.5 * h, y, y, ints, floats, work, middle)
-    frozen(segment, t + 0.5 * h, h, middle, y, ints, floats, work, out)
+    frozen(segment, t, 0.5 * h, y, y, middle, problems, blocks, numbers, work)
+    frozen(segment, t + 0.5 * h, h, middle, y, out, problems, blocks, numbers, work)
 
 
-@compiled(void(float64[::1], int64[::1], float64[::1], float64, float64, float64[::1]))
-def tolerate(y, ints, floats, rtol, atol, allowed):
+@compiled(TOLERATE)
+def tolerate(y, rtol, atol, allowed, problems, blocks, cases, numbers, work):
     """Error that each overlap may have: what matters is lambda_b Omega^b, its share of the field covariance, compared with
     the largest share that any block has in the same entry. Small entries keep their relative accuracy, blocks that do
     not matter are not followed in vain."""
-    p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
-    size = p * (p + q)
+    problem = problems[0]
+    size = problem.moving * problem.rows
     for i in range(size):
         most = 0.0
-        for b in range(blocks):
-            most = max(most, floats[ints[EIGENVALUES] + b] * abs(y[b * size + i]))
-        for b in range(blocks):
-            allowed[b * size + i] = (atol + rtol * most) / max(floats[ints[EIGENVALUES] + b], 1e-300)
-    for k in range(p):
-        allowed[blocks * size + k] = atol + rtol * abs(y[blocks * size + k])
+        for b in range(problem.blocks):
+            most = max(most, blocks[0, b].eigenvalue * abs(y[b * size + i]))
+        for b in range(problem.blocks):
+            allowed[b * size + i] = (atol + rtol * most) / max(blocks[0, b].eigenvalue, 1e-300)
+    for k in range(problem.blocks * size, y.size):
+        allowed[k] = atol + rtol * abs(y[k])

@@ -9,6 +9,7 @@ import numpy as np
 
 from solvable.dynamics.closed import Moments, risk_of, step_moments
 from solvable.dynamics.general import general_moments, is_closed, rule_for
+from solvable.dynamics.kernel_data import DRIFT, NOISE, workspace
 from solvable.gaussian.pairs import KINDS
 from solvable.overlaps import Overlaps, as_array
 from solvable.problems import Problem
@@ -37,6 +38,7 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
         return general_moments(C, problem, a, rule_for(problem, nodes, seed))
     s = np.concatenate([-a, problem.teacher.readout_values])
     kind, training = KINDS[str(problem.student.activation)], problem.training
-    work, D, S, readout_drift = np.empty_like(C), np.empty_like(C), np.empty_like(C), np.empty(p)
-    step_moments(kind, p, True, True, training.loss_factor, training.label_noise, C, s, work, D, S, readout_drift)
-    return Moments(risk_of(kind, C, s, training.loss_factor), D[:p].copy(), S[:p, :p].copy(), readout_drift)
+    work, readout_drift = workspace(p, q), np.empty(p)
+    step_moments(kind, p, True, True, training.loss_factor, training.label_noise, C, s, work, readout_drift)
+    risk = risk_of(kind, C, s, training.loss_factor)
+    return Moments(risk, work[DRIFT, :p].copy(), work[NOISE, :p, :p].copy(), readout_drift)

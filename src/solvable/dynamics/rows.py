@@ -10,29 +10,15 @@ every coordinate solved exactly. State `y`: students J (p, columns) over sqrt(N)
 import math
 
 import numpy as np
-from numba import float64, int64, void
 
-from solvable.dynamics.closed import risk_of, step_moments
-from solvable.dynamics.equations import CROSS, RISK, rate_at
-from solvable.dynamics.exponential import phi
-from solvable.dynamics.packing import (
-    DECAY,
-    KIND,
-    LABEL_NOISE,
-    LOSS_FACTOR,
-    RATES,
-    STUDENTS,
-    TEACHER_FIELDS,
-    TEACHER_READOUT,
-    TEACHERS,
-    Packed,
-    pack,
-)
+from solvable.dynamics.closed import risk_of
+from solvable.dynamics.equations import closed_moments, decay_at, rate_at, watched_value
+from solvable.dynamics.exponential import ADVANCE, TOLERATE, phi
+from solvable.dynamics.kernel_data import DRIFT, FIELDS, OVERLAPS, RISK, SIGNS, SYSTEM, WATCHED, Packed, pack
 from solvable.numerics.compiled import compiled
 from solvable.overlaps import Overlaps, Weights, gram_factor
 from solvable.problems import Problem
 
-COLUMNS, COLUMN_EIGENVALUES, TEACHER_ROWS = 14, 15, 16  # further positions in `ints`
 ROUNDING = 1e-13  # of a block's largest overlap: no direction
 
 
@@ -49,11 +35,10 @@ def pack_rows(problem: Problem, start: Overlaps, weights: Weights | None) -> tup
         rows, block = factors.transpose(1, 0, 2)[:, kept], np.nonzero(kept)[0]
     p = problem.student.width
     values = problem.inputs.eigenvalues[block]
-    ints = np.concatenate([packed.ints, np.empty(3, dtype=np.int64)])
-    ints[COLUMNS], ints[COLUMN_EIGENVALUES] = block.size, packed.floats.size
-    ints[TEACHER_ROWS] = packed.floats.size + block.size
-    floats = np.concatenate([packed.floats, values, rows[p:].ravel()])
-    return Packed(ints, floats, packed.breaks, np.concatenate([rows[:p].ravel(), start.readout])), block
+    packed.problems["columns"], packed.problems["column_eigenvalues"] = block.size, packed.numbers.size
+    packed.problems["teacher_rows"] = packed.numbers.size + block.size
+    numbers = np.concatenate([packed.numbers, values, rows[p:].ravel()])
+    return packed._replace(numbers=numbers, state=np.concatenate([rows[:p].ravel(), start.readout])), block
 
 
 def columns(start: Overlaps, weights: Weights | None) -> int:
@@ -65,76 +50,76 @@ def columns(start: Overlaps, weights: Weights | None) -> int:
 
 
 @compiled(allocates=True)
-def row_fields(y, ints, floats, C, s):
-    """Covariance of all fields, signed readouts, J and B."""
-    p, q, m = ints[STUDENTS], ints[TEACHERS], ints[COLUMNS]
+def row_fields(problem, y, numbers, work):
+    """Covariance of all fields and signed readouts into `work`; J and B."""
+    p, q, m = problem.students, problem.teachers, problem.columns
+    C, s = work[FIELDS], work[SIGNS, 0]
     J = y[: p * m].reshape(p, m)
-    B = floats[ints[TEACHER_ROWS] : ints[TEACHER_ROWS] + q * m].reshape(q, m)
-    weighted = J * floats[ints[COLUMN_EIGENVALUES] : ints[COLUMN_EIGENVALUES] + m]
+    B = numbers[problem.teacher_rows : problem.teacher_rows + q * m].reshape(q, m)
+    weighted = J * numbers[problem.column_eigenvalues : problem.column_eigenvalues + m]
     C[:p, :p] = np.dot(weighted, J.T)
     C[:p, p : p + q] = np.dot(weighted, B.T)
     C[p : p + q, :p] = C[:p, p : p + q].T
-    at, ar = ints[TEACHER_FIELDS], ints[TEACHER_READOUT]
     for i in range(q):
         for j in range(q):
-            C[p + i, p + j] = floats[at + i * q + j]
-        s[p + i] = floats[ar + i]
+            C[p + i, p + j] = numbers[problem.teacher_fields + i * q + j]
+        s[p + i] = numbers[problem.teacher_readout + i]
     for k in range(p):
         s[k] = -y[p * m + k]
     return J, B
 
 
 @compiled(allocates=True)
-def frozen_rows(segment, t, h, state, y, ints, floats, work, out):
+def frozen_rows(segment, t, h, state, y, out, problems, numbers, work):
     """Advance y by h with the moments of `state` (and the rate at time t) held fixed."""
-    p, q, m = ints[STUDENTS], ints[TEACHERS], ints[COLUMNS]
-    n = p + q
-    C, s, D, S = work[0], work[1, 0], work[3], work[4]
-    _, B = row_fields(state, ints, floats, C, s)
-    step_moments(ints[KIND], p, False, False, floats[LOSS_FACTOR], floats[LABEL_NOISE], C, s, work[2], D, S, work[1, 1])
-    eta = rate_at(segment, t, floats, ints[RATES])
-    d, X = np.linalg.eigh(np.ascontiguousarray(D[:p, :p]))
+    problem = problems[segment]
+    p, n, m = problem.students, problem.rows, problem.columns
+    _, B = row_fields(problem, state, numbers, work)
+    closed_moments(problem, t, work, work[SIGNS, 1])
+    eta = rate_at(problem, t)
+    d, X = np.linalg.eigh(np.ascontiguousarray(work[DRIFT, :p, :p]))
     U = np.dot(X.T, y[: p * m].reshape(p, m))
-    pull = np.dot(np.dot(X.T, np.ascontiguousarray(D[:p, p:n])), B)
+    pull = np.dot(np.dot(X.T, np.ascontiguousarray(work[DRIFT, :p, p:n])), B)
     for i in range(p):
         for c in range(m):
-            lam = floats[ints[COLUMN_EIGENVALUES] + c]
-            x = (eta * lam * d[i] - eta * floats[DECAY]) * h
+            lam = numbers[problem.column_eigenvalues + c]
+            x = (eta * lam * d[i] - eta * decay_at(problem, t)) * h
             grown = math.expm1(x)
             U[i, c] += grown * U[i, c] + eta * lam * h * phi(x, grown) * pull[i, c]
     out[: p * m] = np.dot(X, U).ravel()
     out[p * m :] = y[p * m :]
 
 
-@compiled(
-    void(int64, float64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]),
-    allocates=True,
-)
-def advance_rows(segment, t, h, y, ints, floats, work, out):
+@compiled(ADVANCE, allocates=True)
+def advance_rows(segment, t, h, y, out, problems, blocks, cases, numbers, work):
     """Exponential midpoint rule, order 2."""
     middle = np.empty(y.size)
-    frozen_rows(segment, t, 0.5 * h, y, y, ints, floats, work, middle)
-    frozen_rows(segment, t + 0.5 * h, h, middle, y, ints, floats, work, out)
+    frozen_rows(segment, t, 0.5 * h, y, y, middle, problems, numbers, work)
+    frozen_rows(segment, t + 0.5 * h, h, middle, y, out, problems, numbers, work)
 
 
-@compiled(void(float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1]), allocates=True)
-def observe_rows(y, ints, floats, work, observed):
-    """The risk, and the largest |cross overlap|."""
-    C, s = work[0], work[1, 0]
-    J, B = row_fields(y, ints, floats, C, s)
-    observed[RISK] = risk_of(ints[KIND], C, s, floats[LOSS_FACTOR])
-    observed[CROSS] = np.abs(np.dot(J, B.T)).max()
+@compiled(SYSTEM, allocates=True)
+def observe_rows(segment, t, y, seen, problems, blocks, cases, numbers, work):
+    """The risk, and what is watched."""
+    problem = problems[segment]
+    J, B = row_fields(problem, y, numbers, work)
+    seen[RISK] = risk_of(problem.kind, work[FIELDS], work[SIGNS, 0], problem.loss_factor)
+    seen[WATCHED] = seen[RISK]
+    if problem.watched > 0:
+        p, n = problem.students, problem.rows
+        work[OVERLAPS, :p, :p], work[OVERLAPS, :p, p:n] = np.dot(J, J.T), np.dot(J, B.T)
+        seen[WATCHED] = watched_value(problem, work[OVERLAPS], y[p * problem.columns :])
 
 
-@compiled(void(float64[::1], int64[::1], float64[::1], float64, float64, float64[::1]))
-def tolerate_rows(y, ints, floats, rtol, atol, allowed):
+@compiled(TOLERATE)
+def tolerate_rows(y, rtol, atol, allowed, problems, blocks, cases, numbers, work):
     """Error that each weight may have: relative to the student's largest, both times the root of their eigenvalue."""
-    p, m = ints[STUDENTS], ints[COLUMNS]
+    problem = problems[0]
+    p, m, at = problem.students, problem.columns, problem.column_eigenvalues
     for k in range(p):
         most = 0.0
         for c in range(m):
-            most = max(most, math.sqrt(floats[ints[COLUMN_EIGENVALUES] + c]) * abs(y[k * m + c]))
+            most = max(most, math.sqrt(numbers[at + c]) * abs(y[k * m + c]))
         for c in range(m):
-            root = math.sqrt(floats[ints[COLUMN_EIGENVALUES] + c])
-            allowed[k * m + c] = (atol + rtol * most) / max(root, 1e-150)
+            allowed[k * m + c] = (atol + rtol * most) / max(math.sqrt(numbers[at + c]), 1e-150)
         allowed[p * m + k] = np.inf

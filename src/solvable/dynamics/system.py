@@ -4,27 +4,30 @@ from collections.abc import Callable
 from typing import Any
 
 from solvable.dynamics import equations
-from solvable.dynamics.equations import CROSS, RISK, assemble, fields, largest_cross
+from solvable.dynamics.equations import assemble, fields, watch
 from solvable.dynamics.general import general_moments, is_closed, is_exact, risk_on_nodes, rule_for
+from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, RISK, WATCHED
 from solvable.gaussian.rules import Rule
 from solvable.problems import Problem
 
 
 def system(problem: Problem, rule: Rule, *, noise: bool) -> tuple[Callable[..., None], Callable[..., None]]:
     """Right-hand side and observer with the signatures of the integrators."""
-    p, q, blocks = problem.student.width, problem.teacher.width, problem.inputs.blocks
-    size = blocks * p * (p + q)
+    p, q = problem.student.width, problem.teacher.width
+    size = problem.inputs.blocks * p * (p + q)
 
-    def rhs(segment: int, alpha: float, y: Any, ints: Any, floats: Any, work: Any, dy: Any) -> None:
-        fields(y, ints, floats, work[0], work[1, 0])
-        found = general_moments(work[0], problem, y[size:], rule, noise=noise)
-        work[3, :p], work[4, :p, :p], dy[size:] = found.drift, found.noise, found.readout_drift
-        assemble(segment, alpha, y, ints, floats, work, dy)
+    def rhs(segment: int, t: float, y: Any, dy: Any, *data: Any) -> None:
+        problems, blocks, _, numbers, work = data
+        fields(segment, t, y, problems, blocks, numbers, work)
+        found = general_moments(work[FIELDS], problem, y[size:], rule, noise=noise)
+        work[DRIFT, :p], work[NOISE, :p, :p], dy[size:] = found.drift, found.noise, found.readout_drift
+        assemble(segment, t, y, dy, *data)
 
-    def observe(y: Any, ints: Any, floats: Any, work: Any, observed: Any) -> None:
-        fields(y, ints, floats, work[0], work[1, 0])
-        observed[RISK] = general_moments(work[0], problem, y[size:], rule, noise=False).risk
-        observed[CROSS] = largest_cross(y, p, p + q, blocks)
+    def observe(segment: int, t: float, y: Any, seen: Any, *data: Any) -> None:
+        problems, blocks, _, numbers, work = data
+        fields(segment, t, y, problems, blocks, numbers, work)
+        seen[RISK] = general_moments(work[FIELDS], problem, y[size:], rule, noise=False).risk
+        seen[WATCHED] = watch(problems[segment], y, seen[RISK], work)
 
     return rhs, observe
 
@@ -41,11 +44,12 @@ def observers(problem: Problem, nodes: int) -> list[Callable[..., None]]:
 
 
 def _on_nodes(problem: Problem, rule: Rule) -> Callable[..., None]:
-    p, q, blocks = problem.student.width, problem.teacher.width, problem.inputs.blocks
+    size = problem.inputs.blocks * problem.student.width * (problem.student.width + problem.teacher.width)
 
-    def observe(y: Any, ints: Any, floats: Any, work: Any, observed: Any) -> None:
-        fields(y, ints, floats, work[0], work[1, 0])
-        observed[RISK] = risk_on_nodes(work[0], problem, y[blocks * p * (p + q) :], rule)
-        observed[CROSS] = largest_cross(y, p, p + q, blocks)
+    def observe(segment: int, t: float, y: Any, seen: Any, *data: Any) -> None:
+        problems, blocks, _, numbers, work = data
+        fields(segment, t, y, problems, blocks, numbers, work)
+        seen[RISK] = risk_on_nodes(work[FIELDS], problem, y[size:], rule)
+        seen[WATCHED] = watch(problems[segment], y, seen[RISK], work)
 
     return observe

@@ -8,14 +8,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from solvable.dynamics.closed_flow import flow_overlaps
-from solvable.dynamics.equations import OBSERVED, RISK, WATCHED, observe, rhs, workspace
-from solvable.dynamics.exponential import advance, tolerate
+from solvable.dynamics.equations import observe, rhs
 from solvable.dynamics.general import is_additive, is_closed, is_exact, rule_for
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack, workspace
 from solvable.dynamics.moments import NODES, field_covariance, moments
-from solvable.dynamics.packing import Packed, pack, unpack
-from solvable.dynamics.rows import advance_rows, columns, observe_rows, pack_rows, tolerate_rows
+from solvable.dynamics.rows import columns, observe_rows, pack_rows
 from solvable.dynamics.system import system
-from solvable.numerics import doubling, tsit5
+from solvable.macro.integrators import KERNELS, explicit
+from solvable.numerics import tsit5
 from solvable.numerics.interpreting import prepare
 from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
 from solvable.problems import Problem
@@ -24,11 +24,6 @@ from solvable.results.sampling import check_whole
 from solvable.results.sizes import check_outputs
 
 METHODS = ("auto", "explicit", "exponential", "weights", "closed")
-KERNELS = {
-    "explicit": (tsit5.solve, rhs, observe),
-    "exponential": (doubling.solve, advance, observe, tolerate),
-    "weights": (doubling.solve, advance_rows, observe_rows, tolerate_rows),
-}
 BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
 
 
@@ -167,25 +162,27 @@ class Macro:
             packed, block = pack_rows(lane.problem, lane.start, lane.weights)
         else:
             packed = pack(lane.problem, lane.start, noise=not self.small_rate)
+        if plan.stop is not None:
+            packed = packed.watching(plan.stop.quantity)
         work = workspace(lane.problem.student.width, lane.problem.teacher.width)
         states, observed = (
             np.full((plan.times.size, packed.state.size), np.nan),
-            np.full((plan.times.size, OBSERVED), np.nan),
+            np.full((plan.times.size, SEEN), np.nan),
         )
-        last, first = packed.state.copy(), np.full(OBSERVED, np.nan)
+        data = packed.data(work)
+        last, first = packed.state.copy(), np.full(SEEN, np.nan)
         closed = is_closed(lane.problem)
         slope, look = rhs, observe if block is None else observe_rows
         if not closed:
             rule = rule_for(lane.problem, self.nodes, node_seed)
             slope, look = system(lane.problem, rule, noise=not self.small_rate)
         with suppress(np.linalg.LinAlgError):  # too large for averages: the run finds it diverged
-            look(packed.state, packed.ints, packed.floats, work, first)
+            look(0, 0.0, packed.state, first, *data)
         rest = (
             packed.state, 0.0, plan.times, packed.breaks,
             rtol, self.atol, self.max_steps, BOUND * _size(lane), _floor(lane, first),
             *_threshold(plan.stop, first),
-            packed.ints, packed.floats, work,
-            states, observed, last, report,
+            data, states, observed, last, report,
         )  # fmt: skip
         with _breakdown(plan.times, states, last, report):
             if not closed:
@@ -197,7 +194,7 @@ class Macro:
         exact = np.zeros(plan.times.size)
         risks = observed[:, RISK], exact, exact, float(first[RISK])
         if block is None:
-            interpreted = closed and method == "explicit" and not tsit5.solve.overloads
+            interpreted = closed and method == "explicit" and not explicit.overloads
             return Solved(*_overlaps(lane.problem, states, plan), *risks, last, interpreted)
         return Solved(
             *_overlaps_of_rows(lane, packed, block, states, plan), *risks, _last_rows(lane, packed, block, last)
@@ -293,7 +290,7 @@ def _overlaps(problem: Problem, states: np.ndarray, plan: Plan) -> Outputs:
 def _overlaps_of_rows(lane: Lane, packed: Packed, block: np.ndarray, states: np.ndarray, plan: Plan) -> Outputs:
     """The same of states that are weights."""
     p, q, m = lane.problem.student.width, lane.problem.teacher.width, block.size
-    J, B = states[:, : p * m].reshape(-1, p, m), packed.floats[-q * m :].reshape(q, m)
+    J, B = states[:, : p * m].reshape(-1, p, m), packed.numbers[-q * m :].reshape(q, m)
     totals = J @ J.transpose(0, 2, 1), J @ B.T, states[:, p * m :]
     if not plan.keep_blocks:
         return *totals, None
@@ -304,7 +301,7 @@ def _overlaps_of_rows(lane: Lane, packed: Packed, block: np.ndarray, states: np.
 def _last_rows(lane: Lane, packed: Packed, block: np.ndarray, last: np.ndarray) -> np.ndarray:
     """The last state, packed as overlaps."""
     p, q, m = lane.problem.student.width, lane.problem.teacher.width, block.size
-    found = _blocks_of_rows(lane.problem, last[: p * m].reshape(p, m), packed.floats[-q * m :].reshape(q, m), block)
+    found = _blocks_of_rows(lane.problem, last[: p * m].reshape(p, m), packed.numbers[-q * m :].reshape(q, m), block)
     return np.concatenate([np.concatenate([found.student, found.cross], axis=2).ravel(), last[p * m :]])
 
 
@@ -327,12 +324,11 @@ def _misfits_of_rows(level: Macro, problem: Problem) -> list[str]:
     return [reason for reason, holds in reasons.items() if holds]
 
 
-def _threshold(stop: Threshold | None, first: np.ndarray) -> tuple[int, int, float]:
-    """Which observed value to watch (-1: none), in which direction, for which level."""
+def _threshold(stop: Threshold | None, first: np.ndarray) -> tuple[int, float]:
+    """In which direction what is watched must pass (0: nothing is), and which level."""
     if stop is None:
-        return -1, tsit5.RISES, 0.0
-    watched = WATCHED[stop.quantity]
-    return watched, tsit5.FALLS if stop.falls else tsit5.RISES, stop.level_for(first[watched])
+        return 0, 0.0
+    return tsit5.FALLS if stop.falls else tsit5.RISES, stop.level_for(first[WATCHED])
 
 
 def _floor(lane: Lane, first: np.ndarray) -> float:

@@ -14,26 +14,15 @@ overlaps, keeps the overlaps possible; what F F^T takes away the equations give 
 import math
 
 import numpy as np
-from numba import boolean, float64, int64, uint64
+from numba import float64, int64, types, uint64
 
 from solvable.dynamics import layout as lay
-from solvable.dynamics.equations import rate_at
-from solvable.dynamics.packing import (
-    BATCH,
-    BLOCKS,
-    EIGENVALUES,
-    FRACTIONS,
-    RATES,
-    READOUT_RATES,
-    SPHERE,
-    STUDENTS,
-    TEACHERS,
-    TRAIN_READOUT,
-)  # fmt: skip
+from solvable.dynamics.equations import batch_at, eigenvalue_at, rate_at, readout_rate_at
+from solvable.dynamics.kernel_data import DATA, DRIFT, GAIN, NOISE, SYSTEM_FUNCTION, WATCHED
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, store
-from solvable.numerics.tsit5 import NODES, OBSERVE, ORDER, RHS, combine, interpolate, scaled_error
+from solvable.numerics.tsit5 import NODES, ORDER, combine, interpolate, scaled_error
 from solvable.numerics.vectors import copy
 
 WEAK_ORDER = 2  # of means and covariances in the leap, to first order in 1/dim
@@ -149,27 +138,28 @@ def normalise(y, p, n, blocks, norms):
 
 @compiled(strict=True)
 def kick(
-    rhs, h, alpha, segment, y, ints, floats, work,
+    rhs, h, alpha, segment, y, data,
     slots, values, state, scratch, stream, sums, rounds,
     frame, inverse, V, slope, norms,
 ):  # fmt: skip
     """Add the noise of the samples of a time h to the state y. The equations leave C, D and S in `work`."""
-    p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
+    problem, table, work = data[0][segment], data[1], data[4]
+    p, q, blocks, batch = problem.students, problem.teachers, problem.blocks, batch_at(problem, alpha)
     n, width = p + q, p + q
-    rounds = max(1, min(rounds, int(h * values[lay.DIM] * floats[BATCH] / WIDTH)))  # no more than are leapt over
+    rounds = max(1, min(rounds, int(h * values[lay.DIM] * batch / WIDTH)))  # no more than are leapt over
     samples = rounds * WIDTH
-    rhs(segment, alpha, y, ints, floats, work, slope)
+    rhs(segment, alpha, y, slope, *data)
     factor(y, p, q, blocks, inverse, V)
     spread(slots, V, y, p, q, state)
     gather(slots, values, state, scratch, stream, rounds, sums)
-    D, S = work[3], work[4]
-    eta = rate_at(segment, alpha, floats, ints[RATES])
-    size = math.sqrt(h * samples / (values[lay.DIM] * floats[BATCH]))
+    D, S = work[DRIFT], work[NOISE]
+    eta = rate_at(problem, alpha)
+    size = math.sqrt(h * samples / (values[lay.DIM] * batch))
     other = blocks * p * width
     for b in range(blocks):
-        root = math.sqrt(floats[ints[EIGENVALUES] + b])
-        outside = eta * eta * root * root * floats[ints[FRACTIONS] + b] / floats[BATCH] * size
-        moved = work[5]
+        root = math.sqrt(eigenvalue_at(problem, table[segment, b], alpha))
+        outside = eta * eta * root * root * table[segment, b].fraction / batch * size
+        moved = work[GAIN]
         for k in range(p):
             for i in range(width):
                 expected = 0.0
@@ -193,19 +183,19 @@ def kick(
                 for i in range(q):
                     total += moved[k, i] * frame[b, m, i]
                 y[row + p + m] = total
-    if ints[TRAIN_READOUT] != 0:
-        rate = rate_at(segment, alpha, floats, ints[READOUT_RATES])
+    if problem.train_readout:
+        rate = readout_rate_at(problem, alpha)
         at = other + p * (p + 1) // 2
         for k in range(p):
             y[y.size - p + k] += size * (rate * mean(sums, at + k, samples) - slope[y.size - p + k])
-    if ints[SPHERE] != 0:
+    if problem.sphere:
         normalise(y, p, n, blocks, norms)
 
 
 @compiled(strict=True)
-def rebuild(y, ints, frame, V, norms):
+def rebuild(y, problem, frame, V, norms):
     """Overlaps of the coordinates V, which are possible whatever they came from."""
-    p, q, blocks = ints[STUDENTS], ints[TEACHERS], ints[BLOCKS]
+    p, q, blocks = problem.students, problem.teachers, problem.blocks
     n = p + q
     for b in range(blocks):
         for k in range(p):
@@ -220,24 +210,24 @@ def rebuild(y, ints, frame, V, norms):
                 for i in range(q):
                     total += V[b, k, i] * frame[b, m, i]
                 y[row + p + m] = total
-    if ints[SPHERE] != 0:
+    if problem.sphere:
         normalise(y, p, n, blocks, norms)
 
 
 @compiled(strict=True)
-def step(rhs, h, alpha, segment, y, ints, floats, work, rtol, atol, k, trial):
+def step(rhs, h, alpha, segment, y, data, rtol, atol, k, trial):
     """One step of Tsitouras' pair of orders 5 and 4 (`numerics/tsit5.py`) from y to `trial`, and its error in units of the
     tolerance. Kicks come between steps, so no stage serves twice."""
-    rhs(segment, alpha, y, ints, floats, work, k[0])
+    rhs(segment, alpha, y, k[0], *data)
     for stage in range(1, 7):
         combine(stage, h, y, k, trial)
-        rhs(segment, alpha + NODES[stage] * h, trial, ints, floats, work, k[stage])
+        rhs(segment, alpha + NODES[stage] * h, trial, k[stage], *data)
     error, _ = scaled_error(h, y, trial, k, rtol, atol, k[7])
     return error
 
 
 @compiled(strict=True, allocates=True)
-def crossing(observe, h, before, base, trial, k, watched, falls, level, y, ints, floats, work, seen):
+def crossing(observe, h, alpha, segment, before, base, trial, k, direction, level, y, data, seen):
     """The share of a leap after which the watched quantity passes its level, and that state into y, which comes as the leap's end.
     Within the leap the mean follows the dense output of its step, from `base` to `trial`, and what the two kicks added grows
     in proportion to time."""
@@ -248,8 +238,8 @@ def crossing(observe, h, before, base, trial, k, watched, falls, level, y, ints,
         interpolate(middle, h, base, k, weights, y)
         for i in range(y.size):
             y[i] += middle * last[i] - (1.0 - middle) * first[i]
-        observe(y, ints, floats, work, seen)
-        if seen[watched] <= level if falls else seen[watched] >= level:
+        observe(segment, alpha + middle * h, y, seen, *data)
+        if direction * (seen[WATCHED] - level) >= 0.0:
             high = middle
         else:
             low = middle
@@ -258,9 +248,9 @@ def crossing(observe, h, before, base, trial, k, watched, falls, level, y, ints,
 
 @compiled(
     int64(
-        RHS, OBSERVE, float64[::1], float64[::1], float64[::1], float64, float64, float64,
-        float64, int64, boolean, float64,
-        float64[::1], int64[::1], float64[::1], float64[:, :, ::1],
+        SYSTEM_FUNCTION, SYSTEM_FUNCTION, float64[::1], float64[::1], float64[::1], float64, float64, float64,
+        float64, int64, float64,
+        float64[::1], types.Tuple(DATA),
         int64[::1], float64[::1], float64[::1], float64[::1], uint64[::1], float64[::1], int64,
         float64[:, :, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1],
         float64[:, ::1], float64[:, ::1], float64[::1],
@@ -270,8 +260,8 @@ def crossing(observe, h, before, base, trial, k, watched, falls, level, y, ints,
 )  # fmt: skip
 def follow(
     rhs, observe, times, breaks, course, fixed, rtol, atol,
-    bound, watched, falls, level,
-    y, ints, floats, work,
+    bound, direction, level,
+    y, data,
     slots, values, state, scratch, stream, sums, rounds,
     frame, inverse, V, stages,
     states, observed, halt,
@@ -281,17 +271,17 @@ def follow(
     takes far longer to make. `course` = [leap to try, leaps allowed], and afterwards [time, leaps taken]. A threshold is met within
     a leap, where `crossing` finds it. y becomes the last state; `states` and `observed` are rows for the times that were reached.
     `halt` is set by others to break off."""
-    t, h_next, taken, segment, output = 0.0, course[0], 0, 0, 0
+    t, h_next, taken, segment, output, problem = 0.0, course[0], 0, 0, 0, data[0][0]
     norms, before, base, trial, seen = (
-        np.empty(ints[STUDENTS]),
+        np.empty(problem.students),
         np.empty_like(y),
         np.empty_like(y),
         np.empty_like(y),
         np.empty(observed.shape[1]),
     )
-    observe(y, ints, floats, work, seen)
+    observe(segment, t, y, seen, *data)
     fate = GOING
-    if watched >= 0 and (seen[watched] <= level if falls else seen[watched] >= level):
+    if direction != 0 and direction * (seen[WATCHED] - level) >= 0.0:
         fate = PASSED
     while True:
         while output < times.size and times[output] <= t and (fate == GOING or t == 0.0):
@@ -317,10 +307,10 @@ def follow(
             h = end - t
         copy(y, before)
         kick(
-            rhs, 0.5 * h, t, segment, y, ints, floats, work,
+            rhs, 0.5 * h, t, segment, y, data,
             slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, stages[7], norms,
         )  # fmt: skip
-        error = step(rhs, h, t, segment, y, ints, floats, work, rtol, atol, stages, trial)
+        error = step(rhs, h, t, segment, y, data, rtol, atol, stages, trial)
         taken += 1
         if fixed <= 0.0 and not error <= TOO_LONG:
             copy(before, y)
@@ -332,11 +322,11 @@ def follow(
         copy(y, base)
         copy(trial, y)
         kick(
-            rhs, 0.5 * h, t + h, segment, y, ints, floats, work,
+            rhs, 0.5 * h, t + h, segment, y, data,
             slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, stages[7], norms,
         )  # fmt: skip
-        if factor(y, ints[STUDENTS], ints[TEACHERS], ints[BLOCKS], inverse, V):
-            rebuild(y, ints, frame, V, norms)
+        if factor(y, problem.students, problem.teachers, problem.blocks, inverse, V):
+            rebuild(y, problem, frame, V, norms)
         grown = h * min(5.0, max(0.2, 0.9 * max(error, 1e-6) ** (-1.0 / ORDER)))
         h_next = max(grown, h_next) if lands else grown
         t = end if lands else t + h
@@ -346,14 +336,12 @@ def follow(
         if not size <= bound:
             fate = LOST
             break
-        observe(y, ints, floats, work, seen)
-        if watched >= 0 and (seen[watched] <= level if falls else seen[watched] >= level):
-            share = crossing(
-                observe, h, before, base, trial, stages, watched, falls, level, y, ints, floats, work, seen
-            )
+        observe(segment, t, y, seen, *data)
+        if direction != 0 and direction * (seen[WATCHED] - level) >= 0.0:
+            share = crossing(observe, h, t - h, segment, before, base, trial, stages, direction, level, y, data, seen)
             t -= (1.0 - share) * h
-            if factor(y, ints[STUDENTS], ints[TEACHERS], ints[BLOCKS], inverse, V):
-                rebuild(y, ints, frame, V, norms)
+            if factor(y, problem.students, problem.teachers, problem.blocks, inverse, V):
+                rebuild(y, problem, frame, V, norms)
             fate = PASSED
             break
     course[0], course[1] = t, taken

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvable.dynamics import layout
-from solvable.dynamics.equations import OBSERVED, observe, rhs
+from solvable.dynamics.equations import observe, rhs
 from solvable.dynamics.general import is_closed, is_exact, rule_for
+from solvable.dynamics.kernel_data import SEEN, Packed, pack
 from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.own import in_python, own_amplitudes
-from solvable.dynamics.packing import FRACTIONS, Packed, pack
 from solvable.dynamics.system import observers, system
 from solvable.meso import leap
 from solvable.numerics.interpreting import by_machine_code
@@ -21,7 +21,7 @@ from solvable.numerics.random import STREAM, child
 from solvable.numerics.threads import interruptible
 from solvable.numerics.tsit5 import first_step
 from solvable.problems import Problem
-from solvable.results import Ending, Lane, Plan, Trajectory
+from solvable.results import Ending, Lane, Plan, Threshold, Trajectory
 from solvable.results.ensemble import Control, run_jobs
 from solvable.results.records import Eye, Records
 from solvable.results.sampling import check_whole, lane_seed, seed_settings
@@ -129,7 +129,7 @@ class _Setting:
         problem = lane.problem
         self.level, self.lane, self.records = level, lane, records
         self.seed = lane_seed(level.seed, 3, lane)
-        self.eye, self.packed = Eye(lane, records.plan), _packed(lane)
+        self.eye, self.packed = Eye(lane, records.plan), _packed(lane, records.plan.stop)
         self.kernels = _kernels(problem)
         batched = problem.replace(training__batch=2)  # as in a batch, nothing is drawn outside the frames
         self.form, frames = layout.layout(batched), layout.coordinates(batched, lane.start)
@@ -139,7 +139,7 @@ class _Setting:
         self.frame = np.stack([frames[row[layout.B] :][: q * q].reshape(q, q) for row in table])
         self.inverse = np.linalg.pinv(self.frame, rcond=1e-12).transpose(0, 2, 1).copy()
         speed, packed = np.empty_like(self.packed.state), self.packed
-        self.kernels.rhs(0, 0.0, packed.state, packed.ints, packed.floats, self.eye.scratch, speed)
+        self.kernels.rhs(0, 0.0, packed.state, speed, *packed.data(self.eye.scratch))
         C, rate = field_covariance(problem, lane.start), problem.training.schedule(0.0)
         fastest = rate * problem.inputs.eigenvalues.max() * np.abs(moments(C, problem, lane.start.readout).drift).sum()
         self.rtol = level.tolerance(records.dim)
@@ -157,7 +157,7 @@ class _Path:
         one, records, level = self.setting, self.setting.records, self.setting.level
         y, p, q = one.packed.state.copy(), one.lane.problem.student.width, one.lane.problem.teacher.width
         blocks, times = len(one.frame), records.steps / records.dim
-        states, observed = np.full((times.size, y.size), np.nan), np.empty((times.size, OBSERVED))
+        states, observed = np.full((times.size, y.size), np.nan), np.empty((times.size, SEEN))
         course, eye, state = np.array([one.leap, float(level.max_steps)]), one.eye, slots(one.form.slots)
         state[:] = one.first
         stream = child(one.seed, self.run).generate_state(STREAM * WIDTH, np.uint64)
@@ -165,8 +165,8 @@ class _Path:
             follow, *functions = one.kernels
             fate = follow(
                 *functions, times, one.packed.breaks, course, level.leap or 0.0, one.rtol, 0.1 * one.rtol / np.sqrt(records.dim),
-                eye.bound, eye.watched, eye.falls, eye.level,
-                y, one.packed.ints, one.packed.floats, np.zeros_like(eye.scratch),
+                eye.bound, (-1 if eye.falls else 1) if eye.watches else 0, eye.level,
+                y, one.packed.data(np.zeros_like(eye.scratch)),
                 one.form.ints, one.form.floats, state, slots(one.form.work), stream,
                 slots(blocks * p * (p + q) + p * (p + 1) // 2 + p), level.samples // WIDTH,
                 one.frame, one.inverse, np.zeros((blocks, p, p + q)), np.empty((8, y.size)),
@@ -197,14 +197,13 @@ def _breakdown(times: np.ndarray, states: np.ndarray, course: np.ndarray) -> Ite
         broken.append(error)
 
 
-def _packed(lane: Lane) -> Packed:
+def _packed(lane: Lane, stop: Threshold | None) -> Packed:
     """For the equations between kicks: what of the noise lies within the frames comes with the kicks."""
     problem = lane.problem
     packed = pack(problem, lane.start)
     outside = problem.inputs.block_sizes - problem.student.width - problem.teacher.width
-    at = packed.ints[FRACTIONS]
-    packed.floats[at : at + outside.size] = outside / problem.inputs.dim
-    return packed
+    packed.blocks["fraction"] = outside / problem.inputs.dim
+    return packed if stop is None else packed.watching(stop.quantity)
 
 
 class Kernels(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from solvable.dynamics import layout
-from solvable.dynamics.equations import RISK
+from solvable.dynamics.kernel_data import RISK, WATCHED
 from solvable.dynamics.own import in_python, own_amplitudes
 from solvable.dynamics.sample import amplitudes
 from solvable.micro import process
@@ -159,7 +159,7 @@ class Walk:
         if self.sample is not None:
             self.records.start_risk[self.runs[0]] = first = self._seen()[1][RISK]
             stop = self.records.plan.stop
-            if stop is not None and self.eye.watched == RISK:
+            if stop is not None and stop.quantity == "risk":
                 self.eye.level = stop.level_for(first)
 
     def _has_basis(self) -> bool:
@@ -236,7 +236,7 @@ class Walk:
         return 1
 
     def overlaps(self) -> np.ndarray:
-        """The state as `dynamics.packing` has it."""
+        """The state as `dynamics.kernel_data` has it."""
         rows = self.V if self.basis is None else self.V @ self.basis
         sizes = self.problem.inputs.block_sizes
         if sizes.size == 1:
@@ -248,11 +248,13 @@ class Walk:
         return np.concatenate([blocks.ravel() / self.dim, self.readout])
 
     def _seen(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """The state, risk and largest cross overlap, and the error of the risk: on rows where there are data."""
+        """The state, risk and what is watched, and the error of the risk: on rows where there are data."""
         y = self.overlaps()
         seen, error = self.eye.see(y)
         if self.sample is not None:
             seen[RISK], error = self.sample.risk(self.problem, self.V, self.readout)
+            if self.eye.watches_risk:
+                seen[WATCHED] = seen[RISK]
         return y, seen, error
 
     def _size(self) -> float:
@@ -264,6 +266,6 @@ class Walk:
         """How the run ends here, if it does."""
         if not self._size() <= self.eye.bound:
             return Ending.DIVERGED
-        if watch and self.eye.watched >= 0 and self.eye.passed(self._seen()[1]):
+        if watch and self.eye.watches and self.eye.passed(self._seen()[1]):
             return Ending.STOPPED
         return None

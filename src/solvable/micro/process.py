@@ -1,10 +1,11 @@
 """Many steps of the reduced process, with a look at the runs from time to time."""
 
 import numpy as np
-from numba import boolean, float64, int64, uint64, void
+from numba import float64, int64, uint64, void
 
 from solvable.dynamics import layout as lay
-from solvable.dynamics.equations import OBSERVED, observe
+from solvable.dynamics.equations import observe
+from solvable.dynamics.kernel_data import DATA, SEEN, WATCHED
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.micro.batch import clear_sums, collect, learn_batch
 from solvable.micro.step import learn
@@ -40,7 +41,7 @@ def set_rates(ints, floats, tables, step, work):
 
 @compiled(strict=True)
 def overlaps(ints, state, lane, y):
-    """Student rows of every block's overlaps and the readout of one lane, as `dynamics.packing` has them."""
+    """Student rows of every block's overlaps and the readout of one lane, as `dynamics.kernel_data` has them."""
     p, q = ints[lay.STUDENTS], ints[lay.TEACHERS]
     n = p + q
     for b in range(ints[lay.BLOCKS]):
@@ -79,31 +80,26 @@ def _size(ints, state, lane):
     return total
 
 
-@compiled(strict=True)
-def passed(value, level, falls):
-    return value <= level if falls else value >= level
-
-
 @compiled(
     int64(
-        int64[::1], float64[::1], int64, float64[::1], int64, boolean, float64[::1], int64[::1], float64[:, ::1],
-        float64[:, :, ::1], int64[::1], int64[::1], float64[:, ::1],
+        int64[::1], float64[::1], int64, float64[::1], int64, float64[::1], *DATA[:3], float64[:, ::1],
+        DATA[4], int64[::1], int64[::1], float64[:, ::1],
     ),
     strict=True,
     allocates=True,
 )  # fmt: skip
-def look(ints, state, step, bounds, watched, falls, levels, inspect, values, scratch, fate, when, ends):
-    """See which runs have diverged or passed their threshold (watched -1: none) and keep their states. How many go on."""
-    going, observed = 0, np.empty(OBSERVED)
+def look(ints, state, step, bounds, direction, levels, problems, blocks, cases, numbers, scratch, fate, when, ends):
+    """See which runs have diverged or passed their threshold (direction 0: none) and keep their states. How many go on."""
+    going, seen = 0, np.empty(SEEN)
     for lane in range(fate.size):
         if fate[lane] != GOING:
             continue
         if not _size(ints, state, lane) <= bounds[lane]:
             fate[lane] = LOST
-        elif watched >= 0:
+        elif direction != 0:
             overlaps(ints, state, lane, ends[lane])
-            observe(ends[lane], inspect, values[lane], scratch, observed)
-            if passed(observed[watched], levels[lane], falls):
+            observe(0, 0.0, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
+            if direction * (seen[WATCHED] - levels[lane]) >= 0.0:
                 fate[lane] = PASSED
         if fate[lane] == GOING:
             going += 1
@@ -116,14 +112,14 @@ def look(ints, state, step, bounds, watched, falls, levels, inspect, values, scr
 @compiled(
     int64(
         int64[::1], float64[::1], float64[:, :, :, ::1], uint64[::1], float64[::1], float64[::1],
-        int64, int64, int64, float64[::1], int64, boolean, float64[::1], int64[::1], float64[:, ::1], float64[:, :, ::1],
+        int64, int64, int64, float64[::1], int64, float64[::1], *DATA[:3], float64[:, ::1], DATA[4],
         int64[::1], int64[::1], float64[:, ::1],
     ),
     strict=True,
 )  # fmt: skip
 def follow(
     ints, floats, tables, stream, state, work,
-    begin, end, stride, bounds, watched, falls, levels, inspect, values, scratch, fate, when, ends,
+    begin, end, stride, bounds, direction, levels, problems, blocks, cases, numbers, scratch, fate, when, ends,
 ):  # fmt: skip
     """Take the steps begin..end, with a look at every multiple of `stride`; return the step it came to, an earlier one if no
     run goes on."""
@@ -146,8 +142,9 @@ def follow(
             learn_batch(ints, floats, stream, state, work)
         if (step + 1) % stride == 0:
             going = look(
-                ints, state, step + 1, bounds, watched, falls, levels, inspect, values, scratch, fate, when, ends
-            )
+                ints, state, step + 1, bounds, direction, levels, problems, blocks, cases, numbers, scratch,
+                fate, when, ends,
+            )  # fmt: skip
             if going == 0:
                 return step + 1
     return end

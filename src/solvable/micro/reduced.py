@@ -71,13 +71,13 @@ class Group:
         known = {id(lane): Eye(lane, self.records.plan) for lane in self.lanes}
         self.eyes = [known[id(lane)] for lane in self.lanes]
         first = self.eyes[0]
-        self.inspect, self.scratch = first.packed.ints, first.scratch
-        self.values = np.stack([eye.packed.floats for eye in self.eyes])
+        numbers = np.stack([eye.packed.numbers for eye in self.eyes])
+        self.seen_by = *first.packed.data(first.scratch)[:3], numbers, first.scratch
         self.fate, self.when = np.zeros((2, count), dtype=np.int64)
         self.ends = np.stack([eye.packed.state for eye in self.eyes])
         self.levels, self.bounds = np.array([[eye.level, eye.bound] for eye in self.eyes]).T.copy()
-        self.slow = first.watched >= 0 and not first.compiled
-        self.watched, self.falls = -1 if self.slow else first.watched, first.falls
+        self.slow = first.watches and not first.compiled
+        self.direction = 0 if self.slow or not first.watches else -1 if first.falls else 1
         least, often = SLOW_LOOK if self.slow else LOOK
         self.stride = max(least, self.records.dim // often)
 
@@ -87,8 +87,8 @@ class Group:
         came = int(
             self.follow(
                 self.layout.ints, self.layout.floats, self.tables, self.stream, self.state,
-                self.work, begin, end, self.stride, self.bounds, self.watched, self.falls, self.levels,
-                self.inspect, self.values, self.scratch, self.fate, self.when, self.ends,
+                self.work, begin, end, self.stride, self.bounds, self.direction, self.levels,
+                *self.seen_by, self.fate, self.when, self.ends,
             )
         )  # fmt: skip
         if self.slow and came % self.stride == 0:
@@ -98,8 +98,8 @@ class Group:
     def _look(self, step: int, *, final: bool = False) -> bool:
         """See who diverged, and at the first step who is past the threshold already."""
         process.look(
-            self.layout.ints, self.state, step, self.bounds, -1 if final else self.watched, self.falls, self.levels,
-            self.inspect, self.values, self.scratch, self.fate, self.when, self.ends,
+            self.layout.ints, self.state, step, self.bounds, 0 if final else self.direction, self.levels,
+            *self.seen_by, self.fate, self.when, self.ends,
         )  # fmt: skip
         if self.slow and not final:
             self._look_slowly(step)

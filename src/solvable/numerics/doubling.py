@@ -5,7 +5,6 @@ term. Steps land on outputs and on the system's jumps; a threshold is found by r
 """
 
 import numpy as np
-from numba import float64, int64, types, void
 
 from solvable.numerics.compiled import compiled
 from solvable.numerics.tsit5 import (
@@ -14,10 +13,10 @@ from solvable.numerics.tsit5 import (
     FINISHED,
     INTERRUPT,
     INTERRUPTED,
-    OBSERVE,
     STALLED,
     STEP_LIMIT,
     STOPPED,
+    WATCHED,
     at_rest,
     repeat,
 )  # fmt: skip
@@ -25,21 +24,14 @@ from solvable.numerics.vectors import copy
 
 ORDER = 3
 
-ADVANCE = types.FunctionType(
-    void(int64, float64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1])
-)  # (segment, t, h, y, ints, floats, work, y after h)
-TOLERATE = types.FunctionType(
-    void(float64[::1], int64[::1], float64[::1], float64, float64, float64[::1])
-)  # (y, ints, floats, rtol, atol, largest error of each component)
-
 
 @compiled()
-def double_step(advance, segment, t, h, y, ints, floats, work, whole, half, out):
+def double_step(advance, segment, t, h, y, data, whole, half, out):
     """Advance y by h twice, whole and in halves; `out` is the extrapolated state, `half` keeps |difference| / 3."""
-    advance(segment, t, h, y, ints, floats, work, whole)
-    advance(segment, t, 0.5 * h, y, ints, floats, work, out)
+    advance(segment, t, h, y, whole, *data)
+    advance(segment, t, 0.5 * h, y, out, *data)
     copy(out, half)
-    advance(segment, t + 0.5 * h, 0.5 * h, half, ints, floats, work, out)
+    advance(segment, t + 0.5 * h, 0.5 * h, half, out, *data)
     for i in range(y.size):
         third = (out[i] - whole[i]) / 3.0
         out[i] += third
@@ -57,20 +49,11 @@ def largest(error, allowed, trial):
     return scaled, size
 
 
-@compiled(
-    void(
-        ADVANCE, OBSERVE, TOLERATE, float64[::1], float64, float64[::1], float64[::1],
-        float64, float64, int64, float64, float64, int64, int64, float64,
-        int64[::1], float64[::1], float64[:, :, ::1],
-        float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],
-    ),
-    allocates=True,
-)  # fmt: skip
+@compiled(allocates=True)
 def solve(
     advance, observe, tolerate, y0, begin, times, breaks,
-    rtol, atol, max_steps, bound, floor, watched, direction, level,
-    ints, floats, work,
-    states, observed, last, report,
+    rtol, atol, max_steps, bound, floor, direction, level,
+    data, states, observed, last, report,
 ):  # fmt: skip
     """As `tsit5.solve`, with `advance` in place of the right-hand side and the error that each component may have from
     `tolerate`; `report[2]` counts calls of `advance`."""
@@ -84,7 +67,7 @@ def solve(
     t, segment, saved = begin, 0, 0
     calls, accepted, rejected = 0, 0, 0
     ending, end_time = FINISHED, end
-    observe(y, ints, floats, work, seen)
+    observe(segment, t, y, seen, *data)
     while saved < n_times and times[saved] <= t:
         copy(y, states[saved])
         copy(seen, observed[saved])
@@ -92,7 +75,7 @@ def solve(
     while segment < n_breaks and breaks[segment] <= t:
         segment += 1
     done = t >= end
-    if watched >= 0 and (seen[watched] - level) * direction >= 0.0:
+    if direction != 0 and (seen[WATCHED] - level) * direction >= 0.0:
         ending, end_time, done = STOPPED, t, True
     h = 1e-6 * (end - t)
     resting = False
@@ -115,9 +98,9 @@ def solve(
         lands = t + 1.01 * h >= target
         step = target - t if lands else h
 
-        double_step(advance, segment, t, step, y, ints, floats, work, whole, half, trial)
+        double_step(advance, segment, t, step, y, data, whole, half, trial)
         calls += 3
-        tolerate(trial, ints, floats, rtol, atol, whole)
+        tolerate(trial, rtol, atol, whole, *data)
         error, size = largest(half, whole, trial)
         if not error <= 1.0:
             rejected += 1
@@ -130,21 +113,21 @@ def solve(
         for i in range(n):
             half[i] = (trial[i] - y[i]) / step
         resting = at_rest(trial, half, end - begin, rtol, True)
-        observe(trial, ints, floats, work, seen)
+        observe(segment, t + step, trial, seen, *data)
         if seen[0] != seen[0]:
             ending, end_time = DIVERGED, t
             break
-        if watched >= 0 and (seen[watched] - level) * direction >= 0.0:
+        if direction != 0 and (seen[WATCHED] - level) * direction >= 0.0:
             low, high = 0.0, 1.0
             while high - low > 1e-10:
                 share = 0.5 * (low + high)
-                double_step(advance, segment, t, share * step, y, ints, floats, work, whole, half, trial)
-                observe(trial, ints, floats, work, seen)
-                if (seen[watched] - level) * direction >= 0.0:
+                double_step(advance, segment, t, share * step, y, data, whole, half, trial)
+                observe(segment, t + share * step, trial, seen, *data)
+                if (seen[WATCHED] - level) * direction >= 0.0:
                     high = share
                 else:
                     low = share
-            double_step(advance, segment, t, high * step, y, ints, floats, work, whole, half, trial)
+            double_step(advance, segment, t, high * step, y, data, whole, half, trial)
             copy(trial, y)
             ending, end_time = STOPPED, t + high * step
             break

@@ -1,12 +1,11 @@
 """An adaptive explicit Runge-Kutta integrator of order 5 with dense output (tsitouras2011).
 
-The system is a pair of compiled functions with fixed signatures, so that this file compiles once and is cached for
-every system: `rhs` writes dy/dt, `observe` writes a few scalars (risk, largest overlap) that outputs and events need.
-Both receive the number of the smooth segment they are in: a system may jump at `breaks`, and steps land on them.
+The system is a pair of compiled functions: `rhs(segment, t, y, dy, *data)` writes dy/dt, `observe(segment, t, y, seen, *data)` a
+few scalars that outputs and events need. Both receive the number of the smooth segment they are in: a system may jump at `breaks`,
+and steps land on them. Whoever solves a system declares an entry with its types.
 """
 
 import numpy as np
-from numba import float64, int64, types, void
 
 from solvable.numerics.compiled import compiled
 from solvable.numerics.vectors import copy
@@ -14,15 +13,8 @@ from solvable.numerics.vectors import copy
 ORDER = 5
 DENSE_ORDER = 4
 
-RHS = types.FunctionType(
-    void(int64, float64, float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1])
-)  # (segment, t, y, ints, floats, work, dy)
-OBSERVE = types.FunctionType(
-    void(float64[::1], int64[::1], float64[::1], float64[:, :, ::1], float64[::1])
-)  # (y, ints, floats, work, observed)
-
 FINISHED, STOPPED, CONVERGED, DIVERGED, STEP_LIMIT, STALLED, INTERRUPTED = range(7)
-RISES, FALLS = 1, -1
+RISES, FALLS, WATCHED = 1, -1, 1
 REPORT, INTERRUPT = 6, 5  # size of `report`, and the place in it where another thread asks to stop
 
 NODES = np.array([0.0, 0.161, 0.327, 0.9, 0.9800255409045097, 1.0, 1.0])
@@ -148,27 +140,17 @@ def first_step(y, dy, span, rtol):
     return min(span, 0.01 * max(rtol, 1e-12) ** 0.1 / ratio)
 
 
-@compiled(
-    void(
-        RHS, OBSERVE, float64[::1], float64, float64[::1], float64[::1],
-        float64, float64, int64, float64, float64, int64, int64, float64,
-        int64[::1], float64[::1], float64[:, :, ::1],
-        float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],
-    ),
-    pure=True,
-    allocates=True,
-)  # fmt: skip
+@compiled(allocates=True)
 def solve(
     rhs, observe, y0, begin, times, breaks,
-    rtol, atol, max_steps, bound, floor, watched, direction, level,
-    ints, floats, work,
-    states, observed, last, report,
+    rtol, atol, max_steps, bound, floor, direction, level,
+    data, states, observed, last, report,
 ):  # fmt: skip
     """Integrate y from y0 at `begin` and write `states[j]`, `observed[j]` at every `times[j]`, NaN where not reached.
 
     Error control is by the maximum over components of |error| / (atol + rtol |y|), so that many small
     components do not dilute one bad one. `breaks` are the inner jumps of the system. The run stops when
-    `observed[watched]` crosses `level` in `direction` (watched < 0: never), when |y| passes `bound` or `observed[0]`
+    `observed[1]` crosses `level` in `direction` (0: never), when |y| passes `bound` or `observed[0]`
     is NaN (diverged), when a whole run from here would move nothing beyond the tolerance (converged: the remaining
     outputs repeat the state; once `observed[0]` has fallen to `floor` nothing can grow any more, which is easier to
     tell), after `max_steps`, or when another thread sets `report[INTERRUPT]`.
@@ -187,17 +169,17 @@ def solve(
     ending, end_time = FINISHED, end
     while saved < n_times and times[saved] <= t:
         copy(y, states[saved])
-        observe(y, ints, floats, work, seen)
+        observe(segment, t, y, seen, *data)
         copy(seen, observed[saved])
         saved += 1
     while segment < n_breaks and breaks[segment] <= t:
         segment += 1
 
-    observe(y, ints, floats, work, seen)
+    observe(segment, t, y, seen, *data)
     done = t >= end
-    if watched >= 0 and (seen[watched] - level) * direction >= 0.0:
+    if direction != 0 and (seen[WATCHED] - level) * direction >= 0.0:
         ending, end_time, done = STOPPED, t, True
-    rhs(segment, t, y, ints, floats, work, k[0])
+    rhs(segment, t, y, k[0], *data)
     evaluations += 1
     h = first_step(y, k[0], end - t, rtol)
     previous = 1e-4
@@ -208,7 +190,7 @@ def solve(
             break
         if segment == n_breaks and at_rest(y, k[0], end - begin, rtol, seen[0] <= floor):
             ending, end_time = CONVERGED, t
-            observe(y, ints, floats, work, seen)
+            observe(segment, t, y, seen, *data)
             repeat(saved, y, seen, states, observed)
             break
         if accepted + rejected >= max_steps:
@@ -223,7 +205,7 @@ def solve(
 
         for s in range(1, 7):
             combine(s, h, y, k, trial)
-            rhs(segment, t + NODES[s] * h, trial, ints, floats, work, k[s])
+            rhs(segment, t + NODES[s] * h, trial, k[s], *data)
         evaluations += 6
 
         error, size = scaled_error(h, y, trial, k, rtol, atol, middle)
@@ -238,11 +220,11 @@ def solve(
 
         accepted += 1
         t_new = target if lands else t + h
-        observe(trial, ints, floats, work, seen)
+        observe(segment, t_new, trial, seen, *data)
         if seen[0] != seen[0]:
             ending, end_time = DIVERGED, t
             break
-        crossed = watched >= 0 and (seen[watched] - level) * direction >= 0.0
+        crossed = direction != 0 and (seen[WATCHED] - level) * direction >= 0.0
         theta_end = 1.0
         if crossed:
             low, high = 0.0, 1.0
@@ -251,8 +233,8 @@ def solve(
                 if theta <= low or theta >= high:
                     break
                 interpolate(theta, h, y, k, weights, middle)
-                observe(middle, ints, floats, work, seen)
-                if (seen[watched] - level) * direction >= 0.0:
+                observe(segment, t + theta * h, middle, seen, *data)
+                if (seen[WATCHED] - level) * direction >= 0.0:
                     high = theta
                 else:
                     low = theta
@@ -264,7 +246,7 @@ def solve(
                 copy(trial, states[saved])
             else:
                 interpolate((times[saved] - t) / h, h, y, k, weights, states[saved])
-            observe(states[saved], ints, floats, work, observed[saved])
+            observe(segment, times[saved], states[saved], observed[saved], *data)
             saved += 1
 
         if crossed:
@@ -281,7 +263,7 @@ def solve(
             break
         if lands:
             segment += 1
-            rhs(segment, t, y, ints, floats, work, k[0])
+            rhs(segment, t, y, k[0], *data)
             evaluations += 1
             h = min(5.0 * h, first_step(y, k[0], end - t, rtol))  # the rate may have jumped
         else:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from solvable.dynamics.equations import OBSERVED, RISK, WATCHED, observe, workspace
-from solvable.dynamics.packing import pack, unpack
+from solvable.dynamics.equations import observe
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack, workspace
 from solvable.dynamics.system import observers
 from solvable.results import Blocks, Ending, Lane, Plan, Trajectory
 from solvable.results.sizes import check_outputs
@@ -16,37 +16,37 @@ NODES = 2**12  # for risks without closed form: their error is far below that of
 
 
 class Eye:
-    """Looks at the states of a lane: risk and largest cross overlap, whether the threshold is passed. One for each thread.
-    `watched` is which of the two has a threshold (-1: none), `falls` in which direction, `level` where."""
+    """Looks at the states of a lane: the risk and what is watched, whether the threshold is passed. One for each thread. `watches`
+    says whether there is a threshold, `falls` in which direction, `level` where."""
 
     def __init__(self, lane: Lane, plan: Plan) -> None:
         problem = lane.problem.replace(
             training__learning_rate=1.0, training__readout_rate=None
         )  # rates are not looked at
         self.packed = pack(problem, lane.start)
+        if plan.stop is not None:
+            self.packed = self.packed.watching(plan.stop.quantity)
         self.scratch = workspace(problem.student.width, problem.teacher.width)
         self._observers = observers(problem, NODES)
         self.compiled = self._observers[0] is observe
         self.bound = BOUND * max(
             1.0, *(float(np.trace(one)) for one in (lane.start.student_overlap, lane.start.teacher_overlap))
         )
-        self.watched, self.falls, self.level = -1, True, 0.0
+        self.watches, self.falls, self.level = plan.stop is not None, True, 0.0
+        self.watches_risk = plan.stop is not None and plan.stop.quantity == "risk"
         if plan.stop is not None:
-            self.watched, self.falls = WATCHED[plan.stop.quantity], plan.stop.falls
-            self.level = plan.stop.level_for(self.see(self.packed.state)[0][self.watched])
+            self.falls, self.level = plan.stop.falls, plan.stop.level_for(self.see(self.packed.state)[0][WATCHED])
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def see(self, y: np.ndarray) -> tuple[np.ndarray, float]:
-        """Risk and largest cross overlap, and the error of the risk."""
-        found = np.empty((len(self._observers), OBSERVED))
+        """Risk and what is watched, and the error of the risk."""
+        found = np.empty((len(self._observers), SEEN))
         for look, row in zip(self._observers, found, strict=True):
-            look(y, self.packed.ints, self.packed.floats, self.scratch, row)
+            look(0, 0.0, y, row, *self.packed.data(self.scratch))
         return found[0], abs(float(found[0, RISK]) - float(found[-1, RISK])) if len(found) > 1 else 0.0
 
     def passed(self, seen: np.ndarray) -> bool:
-        if self.watched < 0:
-            return False
-        return bool(seen[self.watched] <= self.level if self.falls else seen[self.watched] >= self.level)
+        return self.watches and bool(seen[WATCHED] <= self.level if self.falls else seen[WATCHED] >= self.level)
 
 
 class Records:

@@ -1,0 +1,143 @@
+"""A problem in the form that compiled code shares: records of named numbers, and the arrays that they point into.
+
+Compiled functions get `problems, blocks, cases, numbers, work` in this order (`Packed.data`):
+
+    problems  (segment,)         PROBLEM: sizes, switches, and every scheduled number as value and slope within the segment
+    blocks    (segment, block)   BLOCK: an eigenvalue of the inputs and its share of the dimensions
+    cases     (segment, case)    CASE: what may happen to a sample
+    numbers   flat               readouts and overlaps of what does not move, nodes of averages; places in it are fields of PROBLEM
+    work      (plane, row, row)  scratch: the planes named below
+
+A segment is a stretch of time in which every schedule is smooth. The state `y` holds, for each block, the overlaps of the rows
+that move with all rows, shape (blocks, moving, rows), then the readout (students,). Students come first among the rows, then
+teachers. `pack` is the only writer.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float64, from_dtype, int64, types, void
+
+from solvable.gaussian.pairs import KINDS
+from solvable.overlaps import Overlaps
+from solvable.problems import Problem
+
+UNKNOWN = -1  # a unit without closed form: compiled code must not ask for its kind
+RISK, WATCHED = 0, 1  # what `observe` sees: the risk, and whatever a threshold is for
+SEEN = 2
+# what a threshold may be for, by its number in PROBLEM.watched
+WATCHABLE = ("risk", "cross_overlap", "student_overlap", "norm", "readout")
+NOTHING = -1
+# planes of `work`: covariance of the fields, signed readouts (a row), scratch, drift D, noise S, drift of overlaps, overlaps
+FIELDS, SIGNS, SCRATCH, DRIFT, NOISE, GAIN, OVERLAPS = range(7)
+PLANES = 7
+
+
+def record(**fields: type) -> np.dtype[Any]:
+    """A dtype whose elements are records in compiled code and in Python."""
+    return np.dtype((np.record, list(fields.items())))
+
+
+PROBLEM = record(
+    students=int, teachers=int, rows=int, moving=int, blocks=int, cases=int,
+    kind=int, sphere=bool, train_readout=bool, noise=bool,
+    watched=int, watched_row=int, watched_column=int,
+    loss_factor=float,
+    begin=float,
+    rate=float, rate_slope=float, readout_rate=float, readout_rate_slope=float, decay=float, decay_slope=float,
+    batch=float, batch_slope=float, label_noise=float, label_noise_slope=float,
+    teacher_readout=int, teacher_overlaps=int, teacher_fields=int,
+    columns=int, column_eigenvalues=int, teacher_rows=int,
+)  # fmt: skip
+BLOCK = record(eigenvalue=float, slope=float, fraction=float)
+CASE = record(probability=float, slope=float)
+SCHEDULED = ("rate", "readout_rate", "decay", "batch", "label_noise")  # each with a slope
+
+DATA = (
+    from_dtype(PROBLEM)[::1], from_dtype(BLOCK)[:, ::1], from_dtype(CASE)[:, ::1],
+    float64[::1], float64[:, :, ::1],
+)  # fmt: skip
+SYSTEM = void(int64, float64, float64[::1], float64[::1], *DATA)  # (segment, time, y, what is written, *data)
+SYSTEM_FUNCTION = types.FunctionType(SYSTEM)
+
+
+class Packed(NamedTuple):
+    problems: np.ndarray
+    blocks: np.ndarray
+    cases: np.ndarray
+    numbers: np.ndarray
+    state: np.ndarray
+
+    @property
+    def breaks(self) -> np.ndarray:
+        """Times at which a schedule changes its course."""
+        return self.problems["begin"][1:].copy()
+
+    def data(self, work: np.ndarray) -> tuple[np.ndarray, ...]:
+        return self.problems, self.blocks, self.cases, self.numbers, work
+
+    def watching(self, quantity: str, entry: tuple[int, int] | None = None) -> "Packed":
+        """The same, with this quantity for a threshold: one entry of it, or the largest absolute one."""
+        problems = self.problems.copy()
+        problems["watched"] = WATCHABLE.index(quantity)
+        problems["watched_row"], problems["watched_column"] = (-1, -1) if entry is None else entry
+        return self._replace(problems=problems)
+
+
+def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
+    """`noise=False` drops the order rate^2: the limit of small rates."""
+    inputs, T = problem.inputs, start.block_teacher_overlap
+    courses = {"rate": problem.training.schedule.segments, "readout_rate": problem.training.readout_schedule.segments}
+    begins = courses["rate"][:, 0]
+    if courses["readout_rate"] is not courses["rate"]:
+        begins = np.union1d(begins, courses["readout_rate"][:, 0])
+    fields = np.tensordot(inputs.eigenvalues, T, axes=1)
+    sections = {
+        "teacher_readout": problem.teacher.readout_values,
+        "teacher_overlaps": T,
+        "teacher_fields": np.concatenate([fields, np.zeros_like(fields)]),  # and their slopes
+    }
+    places = np.cumsum([0, *(values.size for values in sections.values())]).tolist()
+    known = _plain_numbers(problem, noise) | dict(zip(sections, places, strict=False))
+    problems = np.array([tuple(known.get(name, 0) for name in PROBLEM.names or ())] * begins.size, dtype=PROBLEM)
+    problems["begin"] = begins
+    for name, course in courses.items():
+        problems[name], problems[name + "_slope"] = _within(course, begins)
+    blocks = np.zeros((begins.size, inputs.blocks), dtype=BLOCK)
+    blocks["eigenvalue"], blocks["fraction"] = inputs.eigenvalues, inputs.fractions
+    cases = np.array([[(1.0, 0.0)]] * begins.size, dtype=CASE)
+    numbers = np.concatenate([values.ravel() for values in sections.values()])
+    rows = np.concatenate([start.block_student_overlap, start.block_cross_overlap], axis=2)
+    return Packed(problems, blocks, cases, numbers, np.concatenate([rows.ravel(), start.readout]))
+
+
+def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
+    """Sizes, switches and what no schedule changes, the same in all segments."""
+    training, activation = problem.training, problem.student.activation
+    p, q = problem.student.width, problem.teacher.width
+    return {
+        "students": p, "teachers": q, "rows": p + q, "moving": p, "blocks": problem.inputs.blocks, "cases": 1,
+        "kind": KINDS.get(activation, UNKNOWN) if isinstance(activation, str) else UNKNOWN,
+        "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "noise": noise,
+        "watched": NOTHING, "watched_row": -1, "watched_column": -1,
+        "loss_factor": training.loss_factor, "decay": training.weight_decay,
+        "batch": training.batch, "label_noise": training.label_noise,
+    }  # fmt: skip
+
+
+def _within(course: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Value and slope of a schedule at the begin of each segment."""
+    begin, value, slope = course[np.searchsorted(course[:, 0], begins, side="right") - 1].T
+    return value + slope * (begins - begin), slope
+
+
+def unpack(problem: Problem, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """States (..., size) as block student overlaps (..., blocks, p, p), cross overlaps and readouts (..., p)."""
+    p, q, blocks = problem.student.width, problem.teacher.width, problem.inputs.blocks
+    rows = states[..., : blocks * p * (p + q)].reshape(*states.shape[:-1], blocks, p, p + q)
+    return rows[..., :p], rows[..., p:], states[..., blocks * p * (p + q) :]
+
+
+def workspace(students: int, teachers: int) -> np.ndarray:
+    n = students + teachers
+    return np.zeros((PLANES, n, n))
