@@ -48,6 +48,10 @@ PROBLEM = record(
     batch=float, batch_slope=float, label_noise=float, label_noise_slope=float,
     teacher_readout=int, teacher_overlaps=int, teacher_fields=int,
     columns=int, column_eigenvalues=int, teacher_rows=int,
+    # functions without closed moments (`functions.py`): kinds, places of their numbers, and what averages they need
+    unit=int, unit_at=int, unit_terms=int, teacher_unit=int, teacher_at=int, teacher_terms=int,
+    loss=int, loss_at=int, margin=bool, product=bool, smooth=bool,
+    nodes=int, node_count=int, node_fields=int,
 )  # fmt: skip
 BLOCK = record(eigenvalue=float, slope=float, fraction=float)
 CASE = record(probability=float, slope=float)
@@ -107,8 +111,13 @@ def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     blocks["eigenvalue"], blocks["fraction"] = inputs.eigenvalues, inputs.fractions
     cases = np.array([[(1.0, 0.0)]] * begins.size, dtype=CASE)
     numbers = np.concatenate([values.ravel() for values in sections.values()])
+    return Packed(problems, blocks, cases, numbers, state_of(start))
+
+
+def state_of(start: Overlaps) -> np.ndarray:
+    """Overlaps as a state."""
     rows = np.concatenate([start.block_student_overlap, start.block_cross_overlap], axis=2)
-    return Packed(problems, blocks, cases, numbers, np.concatenate([rows.ravel(), start.readout]))
+    return np.concatenate([rows.ravel(), start.readout])
 
 
 def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
@@ -138,6 +147,7 @@ def unpack(problem: Problem, states: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return rows[..., :p], rows[..., p:], states[..., blocks * p * (p + q) :]
 
 
-def workspace(students: int, teachers: int) -> np.ndarray:
+def workspace(students: int, teachers: int, more: int = 0) -> np.ndarray:
+    """The planes, and behind them at least so many numbers more."""
     n = students + teachers
-    return np.zeros((PLANES, n, n))
+    return np.zeros((PLANES - (-more // n**2), n, n))

@@ -13,6 +13,7 @@ quantity, so that every loop runs over neighbouring nodes.
 
 import math
 
+from solvable.dynamics.kernel_data import DRIFT, NOISE, SCRATCH
 from solvable.gaussian.curves import bends, curve
 from solvable.gaussian.losses import SQUARED
 from solvable.gaussian.units import TABULATED
@@ -226,9 +227,8 @@ def add_noise_and_readout(problem, noise, n, rows, S, readout_drift):
 
 @compiled()
 def moments_on_nodes(problem, noise, s, root, inverse, numbers, work, scratch, readout_drift):
-    """Fill D in work[0], S in work[1] and the readout drift; return the risk. work[2] is scratch."""
-    p, n, total = problem.students, s.size, 0.0
-    D, S = work[0], work[1]
+    """Fill the first rows of the planes DRIFT and NOISE of `work`, and the readout drift."""
+    p, n, D, S = problem.students, s.size, work[DRIFT], work[NOISE]
     for k in range(p):
         readout_drift[k] = 0.0
         for j in range(n):
@@ -239,7 +239,6 @@ def moments_on_nodes(problem, noise, s, root, inverse, numbers, work, scratch, r
         take_nodes(problem, root, numbers, begin, rows)
         take_units(problem, n, numbers, rows)
         take_labels(problem, s, n, rows)
-        total += square_error(n, rows)
         if problem.node_fields > n:
             add_noise(problem, noise, numbers, begin, rows[4 * n + LABEL])
         take_pushes(problem, numbers, n, rows)
@@ -248,8 +247,7 @@ def moments_on_nodes(problem, noise, s, root, inverse, numbers, work, scratch, r
         else:
             add_drift_by_stein(problem, numbers, begin, n, rows, D)
         add_noise_and_readout(problem, noise, n, rows, S, readout_drift)
-    finish(problem, s, inverse, D, S, work[2])
-    return problem.loss_factor * total
+    finish(problem, s, inverse, D, S, work[SCRATCH])
 
 
 @compiled()

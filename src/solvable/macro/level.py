@@ -8,12 +8,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from solvable.dynamics.closed_flow import flow_overlaps
-from solvable.dynamics.equations import observe, rhs
-from solvable.dynamics.general import is_additive, is_closed, is_exact, rule_for
-from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack, workspace
+from solvable.dynamics.functions import is_additive
+from solvable.dynamics.general import is_closed, is_exact, rule_for
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack
 from solvable.dynamics.moments import NODES, field_covariance, moments
-from solvable.dynamics.rows import columns, observe_rows, pack_rows
-from solvable.dynamics.system import system
+from solvable.dynamics.rows import columns, pack_rows
+from solvable.dynamics.system import System, system
 from solvable.macro.integrators import KERNELS, explicit
 from solvable.numerics import tsit5
 from solvable.numerics.interpreting import prepare
@@ -93,14 +93,22 @@ class Macro:
         check_outputs(lanes, plan, copies=2)
         reports = np.zeros((len(lanes), 2, tsit5.REPORT))  # of a run and of its repetition with other nodes
         workers = pool(min(len(lanes), self.threads or cores()))
-        if self.seconds is not None and is_closed(lanes[0].problem) and self.method != "closed":
-            prepare(*(kernel for method in {self._method(lane, plan) for lane in lanes} for kernel in KERNELS[method]))
+        if self.seconds is not None and self.method != "closed":
+            self._prepare(lanes, plan)
         with bell(lambda: _interrupt(reports), self.seconds):
             solved = gather(
                 workers.submit(self._solve_lane, *each)
                 for each in zip(lanes, [plan] * len(lanes), reports, strict=True)
             )
         return self._label(lanes, plan, solved, reports[:, 0])
+
+    def _prepare(self, lanes: list[Lane], plan: Plan) -> None:
+        """Compile before the time is counted."""
+        for lane in lanes if is_closed(lanes[0].problem) else lanes[:1]:
+            method = self._method(lane, plan) if is_closed(lane.problem) else "explicit"
+            one = system(lane.problem, pack(lane.problem, lane.start), self.nodes)
+            if one.compiled:
+                prepare(*_kernels(one, method))
 
     def _label(self, lanes: list[Lane], plan: Plan, solved: list[Solved], reports: np.ndarray) -> Trajectory:
         problem = lanes[0].problem
@@ -162,39 +170,29 @@ class Macro:
             packed, block = pack_rows(lane.problem, lane.start, lane.weights)
         else:
             packed = pack(lane.problem, lane.start, noise=not self.small_rate)
-        if plan.stop is not None:
-            packed = packed.watching(plan.stop.quantity)
-        work = workspace(lane.problem.student.width, lane.problem.teacher.width)
+        one = system(lane.problem, packed, self.nodes, node_seed).watching(plan.stop.quantity if plan.stop else None)
+        solve, *functions = _kernels(one, method)
+        packed = one.packed
         states, observed = (
             np.full((plan.times.size, packed.state.size), np.nan),
             np.full((plan.times.size, SEEN), np.nan),
         )
-        data = packed.data(work)
+        data = one.data()
         last, first = packed.state.copy(), np.full(SEEN, np.nan)
-        closed = is_closed(lane.problem)
-        slope, look = rhs, observe if block is None else observe_rows
-        if not closed:
-            rule = rule_for(lane.problem, self.nodes, node_seed)
-            slope, look = system(lane.problem, rule, noise=not self.small_rate)
         with suppress(np.linalg.LinAlgError):  # too large for averages: the run finds it diverged
-            look(0, 0.0, packed.state, first, *data)
+            functions[1](0, 0.0, packed.state, first, *data)
         rest = (
             packed.state, 0.0, plan.times, packed.breaks,
             rtol, self.atol, self.max_steps, BOUND * _size(lane), _floor(lane, first),
             *_threshold(plan.stop, first),
             data, states, observed, last, report,
         )  # fmt: skip
-        with _breakdown(plan.times, states, last, report):
-            if not closed:
-                tsit5.solve.py_func(slope, look, *rest)
-            else:
-                solve, *functions = KERNELS[method]
-                with one_blas_thread() if method == "weights" else nullcontext():
-                    solve(*functions, *rest)
+        with _breakdown(plan.times, states, last, report), one_blas_thread() if method == "weights" else nullcontext():
+            solve(*functions, *rest)
         exact = np.zeros(plan.times.size)
         risks = observed[:, RISK], exact, exact, float(first[RISK])
         if block is None:
-            interpreted = closed and method == "explicit" and not explicit.overloads
+            interpreted = solve is explicit and not explicit.overloads
             return Solved(*_overlaps(lane.problem, states, plan), *risks, last, interpreted)
         return Solved(
             *_overlaps_of_rows(lane, packed, block, states, plan), *risks, _last_rows(lane, packed, block, last)
@@ -242,6 +240,13 @@ class Macro:
                     )
                 if not is_closed(lane.problem):
                     raise ValueError("method: 'exponential' given, but the moments have no closed form; must be 'auto'")
+
+
+def _kernels(one: System, method: str) -> tuple[Any, ...]:
+    """Who solves, and what it calls."""
+    if not one.compiled:
+        return tsit5.solve.py_func, one.rhs, one.observe
+    return (explicit, one.rhs, one.observe) if method == "explicit" else KERNELS[method]
 
 
 @contextmanager

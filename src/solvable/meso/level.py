@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvable.dynamics import layout
-from solvable.dynamics.equations import observe, rhs
 from solvable.dynamics.general import is_closed, is_exact, rule_for
 from solvable.dynamics.kernel_data import SEEN, Packed, pack
 from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.own import in_python, own_amplitudes
-from solvable.dynamics.system import observers, system
+from solvable.dynamics.system import System, system
 from solvable.meso import leap
 from solvable.numerics.interpreting import by_machine_code
 from solvable.numerics.lanes import WIDTH, slots
@@ -129,8 +128,8 @@ class _Setting:
         problem = lane.problem
         self.level, self.lane, self.records = level, lane, records
         self.seed = lane_seed(level.seed, 3, lane)
-        self.eye, self.packed = Eye(lane, records.plan), _packed(lane, records.plan.stop)
-        self.kernels = _kernels(problem)
+        self.eye, self.system = Eye(lane, records.plan), system(problem, _packed(lane, records.plan.stop), NODES)
+        self.packed, self.kernels = self.system.packed, _kernels(problem, self.system)
         batched = problem.replace(training__batch=2)  # as in a batch, nothing is drawn outside the frames
         self.form, frames = layout.layout(batched), layout.coordinates(batched, lane.start)
         self.first = slots(self.form.slots)
@@ -139,7 +138,7 @@ class _Setting:
         self.frame = np.stack([frames[row[layout.B] :][: q * q].reshape(q, q) for row in table])
         self.inverse = np.linalg.pinv(self.frame, rcond=1e-12).transpose(0, 2, 1).copy()
         speed, packed = np.empty_like(self.packed.state), self.packed
-        self.kernels.rhs(0, 0.0, packed.state, speed, *packed.data(self.eye.scratch))
+        self.kernels.rhs(0, 0.0, packed.state, speed, *self.system.data())
         C, rate = field_covariance(problem, lane.start), problem.training.schedule(0.0)
         fastest = rate * problem.inputs.eigenvalues.max() * np.abs(moments(C, problem, lane.start.readout).drift).sum()
         self.rtol = level.tolerance(records.dim)
@@ -166,7 +165,7 @@ class _Path:
             fate = follow(
                 *functions, times, one.packed.breaks, course, level.leap or 0.0, one.rtol, 0.1 * one.rtol / np.sqrt(records.dim),
                 eye.bound, (-1 if eye.falls else 1) if eye.watches else 0, eye.level,
-                y, one.packed.data(np.zeros_like(eye.scratch)),
+                y, one.system.data(),
                 one.form.ints, one.form.floats, state, slots(one.form.work), stream,
                 slots(blocks * p * (p + q) + p * (p + 1) // 2 + p), level.samples // WIDTH,
                 one.frame, one.inverse, np.zeros((blocks, p, p + q)), np.empty((8, y.size)),
@@ -214,15 +213,11 @@ class Kernels(NamedTuple):
     observe: Callable[..., None]
 
 
-def _kernels(problem: Problem) -> Kernels:
-    """Compiled where the moments have a closed form, else Python around averages over nodes or functions of the user's own."""
-    own, closed = layout.is_own(problem), is_closed(problem)
-    kernels = Kernels(leap.follow, rhs, observe)
-    if not closed:
-        rule = rule_for(problem, NODES, 0)
-        slope, _ = system(problem, rule, noise=True)
-        kernels = Kernels(leap.follow, slope, observers(problem, NODES)[0])
-    if closed and not own:
+def _kernels(problem: Problem, equations: System) -> Kernels:
+    """Compiled, or Python around averages or samples of functions that compiled code cannot call."""
+    own = layout.is_own(problem)
+    kernels = Kernels(leap.follow, equations.rhs, equations.observe)
+    if equations.compiled and not own:
         return kernels
     gather = in_python(leap.gather, amplitudes=own_amplitudes(problem)) if own else leap.gather
     others = {"kick": in_python(leap.kick, gather=gather)}

@@ -1,11 +1,11 @@
 """Many steps of the reduced process, with a look at the runs from time to time."""
 
 import numpy as np
-from numba import float64, int64, uint64, void
+from numba import boolean, float64, int64, uint64, void
 
 from solvable.dynamics import layout as lay
-from solvable.dynamics.equations import observe
-from solvable.dynamics.kernel_data import DATA, SEEN, WATCHED
+from solvable.dynamics.averages import HIGHEST, LOWEST
+from solvable.dynamics.kernel_data import DATA, SEEN, SYSTEM_FUNCTION, WATCHED
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.micro.batch import clear_sums, collect, learn_batch
 from solvable.micro.step import learn
@@ -82,14 +82,19 @@ def _size(ints, state, lane):
 
 @compiled(
     int64(
+        SYSTEM_FUNCTION, SYSTEM_FUNCTION, boolean,
         int64[::1], float64[::1], int64, float64[::1], int64, float64[::1], *DATA[:3], float64[:, ::1],
         DATA[4], int64[::1], int64[::1], float64[:, ::1],
     ),
     strict=True,
     allocates=True,
 )  # fmt: skip
-def look(ints, state, step, bounds, direction, levels, problems, blocks, cases, numbers, scratch, fate, when, ends):
-    """See which runs have diverged or passed their threshold (direction 0: none) and keep their states. How many go on."""
+def look(
+    observe, bound, coarsely,
+    ints, state, step, bounds, direction, levels, problems, blocks, cases, numbers, scratch, fate, when, ends,
+):  # fmt: skip
+    """See which runs have diverged or passed their threshold (direction 0: none) and keep their states. How many go on. A look at
+    the risk may begin `coarsely`, with its bounds."""
     going, seen = 0, np.empty(SEEN)
     for lane in range(fate.size):
         if fate[lane] != GOING:
@@ -98,8 +103,13 @@ def look(ints, state, step, bounds, direction, levels, problems, blocks, cases, 
             fate[lane] = LOST
         elif direction != 0:
             overlaps(ints, state, lane, ends[lane])
-            observe(0, 0.0, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
-            if direction * (seen[WATCHED] - levels[lane]) >= 0.0:
+            near = True
+            if coarsely:
+                bound(0, 0.0, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
+                near = not (direction * (seen[LOWEST if direction < 0 else HIGHEST] - levels[lane]) < 0.0)
+            if near:
+                observe(0, 0.0, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
+            if near and direction * (seen[WATCHED] - levels[lane]) >= 0.0:
                 fate[lane] = PASSED
         if fate[lane] == GOING:
             going += 1
@@ -111,6 +121,7 @@ def look(ints, state, step, bounds, direction, levels, problems, blocks, cases, 
 
 @compiled(
     int64(
+        SYSTEM_FUNCTION, SYSTEM_FUNCTION, boolean,
         int64[::1], float64[::1], float64[:, :, :, ::1], uint64[::1], float64[::1], float64[::1],
         int64, int64, int64, float64[::1], int64, float64[::1], *DATA[:3], float64[:, ::1], DATA[4],
         int64[::1], int64[::1], float64[:, ::1],
@@ -118,6 +129,7 @@ def look(ints, state, step, bounds, direction, levels, problems, blocks, cases, 
     strict=True,
 )  # fmt: skip
 def follow(
+    observe, bound, coarsely,
     ints, floats, tables, stream, state, work,
     begin, end, stride, bounds, direction, levels, problems, blocks, cases, numbers, scratch, fate, when, ends,
 ):  # fmt: skip
@@ -142,6 +154,7 @@ def follow(
             learn_batch(ints, floats, stream, state, work)
         if (step + 1) % stride == 0:
             going = look(
+                observe, bound, coarsely,
                 ints, state, step + 1, bounds, direction, levels, problems, blocks, cases, numbers, scratch,
                 fate, when, ends,
             )  # fmt: skip

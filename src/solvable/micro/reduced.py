@@ -5,8 +5,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from solvable.dynamics import layout
+from solvable.dynamics import equations, layout
+from solvable.dynamics.averages import bound_risk
 from solvable.dynamics.own import in_python, own_amplitudes
+from solvable.dynamics.system import is_coarse
 from solvable.micro import process
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
@@ -77,6 +79,11 @@ class Group:
         self.ends = np.stack([eye.packed.state for eye in self.eyes])
         self.levels, self.bounds = np.array([[eye.level, eye.bound] for eye in self.eyes]).T.copy()
         self.slow = first.watches and not first.compiled
+        self.looks = equations.observe, equations.observe, False
+        if first.compiled:
+            one = first.systems[0]
+            coarsely = first.watches_risk and is_coarse(one)
+            self.looks = one.observe, bound_risk if coarsely else one.observe, coarsely
         self.direction = 0 if self.slow or not first.watches else -1 if first.falls else 1
         least, often = SLOW_LOOK if self.slow else LOOK
         self.stride = max(least, self.records.dim // often)
@@ -86,6 +93,7 @@ class Group:
             end = min(end, (begin // self.stride + 1) * self.stride)
         came = int(
             self.follow(
+                *self.looks,
                 self.layout.ints, self.layout.floats, self.tables, self.stream, self.state,
                 self.work, begin, end, self.stride, self.bounds, self.direction, self.levels,
                 *self.seen_by, self.fate, self.when, self.ends,
@@ -98,6 +106,7 @@ class Group:
     def _look(self, step: int, *, final: bool = False) -> bool:
         """See who diverged, and at the first step who is past the threshold already."""
         process.look(
+            *self.looks,
             self.layout.ints, self.state, step, self.bounds, 0 if final else self.direction, self.levels,
             *self.seen_by, self.fate, self.when, self.ends,
         )  # fmt: skip
