@@ -59,6 +59,16 @@ def test_what_is_added_runs_at_every_level(loss) -> None:
         assert (np.abs(ends.mean(axis=0) - other.student_overlap[0, 0]) > allowed).any()
 
 
+@pytest.mark.statistical
+@pytest.mark.usefixtures("added")
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic"])
+def test_moments_of_what_is_added_equal_sampling(loss) -> None:
+    """Within 6 standard errors of 200 000 samples, on a singular covariance too."""
+    factor = np.random.default_rng(seed(3)).standard_normal((3, 3))
+    for C in (factor @ factor.T / 3, factor[:, :2] @ factor[:, :2].T / 3):
+        assert sv.checks.moments_against_sampling(problem_of(loss), C, seed=seed(4), nodes=2**15, allowed=6).passed
+
+
 @pytest.mark.usefixtures("added")
 @pytest.mark.parametrize("loss", ["huber", "logistic"])
 def test_sgd_by_the_table_of_a_loss_is_sgd_by_its_push(loss, monkeypatch) -> None:

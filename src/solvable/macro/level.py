@@ -24,6 +24,8 @@ from solvable.results.sampling import check_whole
 from solvable.results.sizes import check_outputs
 
 METHODS = ("auto", "explicit", "exponential", "weights", "closed")
+REPETITIONS = 2  # with other nodes, where averages need nodes
+SPREAD = 1.5  # errors that are reported, over how far a run and its repetitions are apart: 19 of 20 true ones are below
 BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
 
 
@@ -52,9 +54,9 @@ class Macro:
     spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "weights" (the
     same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
     (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of the first three is
-    estimated to need the least work. Where the moments have no closed form they are averages over
-    `nodes` points drawn by `node_seed`; the run is then repeated with other points, and `risk_error` and `overlap_error` tell
-    how far the two are apart (rtol is then at least 1e-5 where the noise comes from nodes). A batch uses `threads` (None: all
+    estimated to need the least work. Where moments have no closed form and need more than two fields, they are
+    averages over `nodes` points drawn by `node_seed`; the run is then repeated twice with other points, and `risk_error` and
+    `overlap_error` are one and a half times how far the three are apart (rtol is then at least 1e-5). A batch uses `threads` (None: all
     cores). After `seconds` a run ends as interrupted (None: never), for those who cannot wait.
     """
 
@@ -91,7 +93,7 @@ class Macro:
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
         check_outputs(lanes, plan, copies=2)
-        reports = np.zeros((len(lanes), 2, tsit5.REPORT))  # of a run and of its repetition with other nodes
+        reports = np.zeros((len(lanes), 1 + REPETITIONS, tsit5.REPORT))  # of a run and its repetitions with other nodes
         workers = pool(min(len(lanes), self.threads or cores()))
         if self.seconds is not None and self.method != "closed":
             self._prepare(lanes, plan)
@@ -142,7 +144,7 @@ class Macro:
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def _solve_lane(self, lane: Lane, plan: Plan, reports: np.ndarray) -> Solved:
-        report, again = reports
+        report, *again = reports
         if self.method == "closed":
             return _follow_closed_form(lane, plan, report)
         exact = is_exact(lane.problem, self.nodes, noise=not self.small_rate)
@@ -151,16 +153,17 @@ class Macro:
         solved = self._integrate(lane, plan, report, self.node_seed, rtol)
         if exact or report[0] == tsit5.INTERRUPTED:
             return solved
-        other = self._integrate(lane, plan, again, self.node_seed + 1, rtol if scattered else 0.1 * rtol)
-        report[2] += again[2]
+        finer, seeds = rtol if scattered else 0.1 * rtol, range(self.node_seed + 1, self.node_seed + 1 + REPETITIONS)
+        others = [self._integrate(lane, plan, *each, finer) for each in zip(again, seeds, strict=True)]
+        report[2] += sum(one[2] for one in again)
         floor = rtol if scattered else 0.0
-        of_risk = np.abs(solved.risk - other.risk) + floor * solved.start_risk
-        one, two = _moving(solved), _moving(other)
-        of_overlaps = np.abs(one - two).max(axis=1) + floor * np.abs(one).max(axis=1)
-        ended = np.isfinite(solved.risk) & ~np.isfinite(other.risk)
+        risks, moving = (np.stack([part(one) for one in (solved, *others)]) for part in (_risk, _moving))
+        of_risk = SPREAD * np.ptp(risks, axis=0) + floor * solved.start_risk
+        of_overlaps = SPREAD * np.ptp(moving, axis=0).max(axis=1) + floor * np.abs(moving[0]).max(axis=1)
+        ended = np.isfinite(solved.risk) & ~np.isfinite(risks).all(axis=0)
         for error in (of_risk, of_overlaps):
-            error[ended] = np.inf  # the repetition ended before: unknown
-            np.fmax.accumulate(error, out=error)  # the two may cross: never less than before
+            error[ended] = np.inf  # a repetition ended before: unknown
+            np.fmax.accumulate(error, out=error)  # runs may cross: never less than before
         return solved._replace(risk_error=of_risk, overlap_error=of_overlaps)
 
     def _integrate(self, lane: Lane, plan: Plan, report: np.ndarray, node_seed: int, rtol: float) -> Solved:
@@ -277,6 +280,10 @@ def _follow_closed_form(lane: Lane, plan: Plan, report: np.ndarray) -> Solved:
 
 
 Outputs = tuple[np.ndarray, np.ndarray, np.ndarray, Blocks | None]
+
+
+def _risk(solved: Solved) -> np.ndarray:
+    return solved.risk
 
 
 def _moving(solved: Solved) -> np.ndarray:
