@@ -54,10 +54,10 @@ class Macro:
     spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "weights" (the
     same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
     (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of the first three is
-    estimated to need the least work. Where moments have no closed form and need more than two fields, they are
-    averages over `nodes` points drawn by `node_seed`; the run is then repeated twice with other points, and `risk_error` and
-    `overlap_error` are one and a half times how far the three are apart (rtol is then at least 1e-5). A batch uses `threads` (None: all
-    cores). After `seconds` a run ends as interrupted (None: never), for those who cannot wait.
+    estimated to need the least work. Where moments have no closed form and need more than two fields, they are averages over
+    `nodes` points drawn by `node_seed`; the run is then repeated twice with other points, and `risk_error` and `overlap_error`
+    are one and a half times how far the three are apart (rtol is then at least 1e-5). A batch uses `threads` (None: all cores).
+    After `seconds` a run ends as interrupted (None: never), for those who cannot wait.
     """
 
     rtol: float = 1e-8
