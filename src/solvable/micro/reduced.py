@@ -17,7 +17,8 @@ from solvable.results.ensemble import Control
 from solvable.results.records import Eye, Records
 
 LOOK = 16, 1000  # look for thresholds every so many steps at least, and so many times per unit of alpha at most
-SLOW_LOOK = 16, 20  # where the risk has no closed form
+SLOW_LOOK = 16, 20  # where only Python can compute the risk
+COARSE_STRIDE = 64  # steps at most, up to a certain dim, where a look at bounds of the risk costs as much as some steps
 CHUNK = 0.05  # seconds between glances at the clock
 FATES = {process.PASSED: Ending.STOPPED, process.LOST: Ending.DIVERGED}
 
@@ -87,6 +88,8 @@ class Group:
         self.direction = 0 if self.slow or not first.watches else -1 if first.falls else 1
         least, often = SLOW_LOOK if self.slow else LOOK
         self.stride = max(least, self.records.dim // often)
+        if self.looks[2]:
+            self.stride = max(self.stride, min(COARSE_STRIDE, self.records.dim // SLOW_LOOK[1]))
 
     def _advance(self, begin: int, end: int) -> int:
         if self.slow:
