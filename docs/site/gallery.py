@@ -4,10 +4,12 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from solvable.papers import registry
+from solvable.papers import registry, tables
 from solvable.papers.references import REFERENCES
+from solvable.papers.statements import summary
 
 
 def write_gallery(figures: Path, site: Path) -> None:
@@ -21,13 +23,18 @@ def write_gallery(figures: Path, site: Path) -> None:
             f"{REFERENCES[paper]}.",
             "",
             f"Drawn by `solvable reproduce {paper} --quick`: fewer runs and smaller sizes than `make reproduce` takes, with "
-            "tolerances to match. A claim is compared within its tolerance, which is not an error bar; one that is true or false "
-            "has 1 for true. The verdicts are explained on the [first page](../index.md), rows such as W37 in the "
-            "[errata](../errata.md).",
+            "tolerances to match. A claim is compared within its tolerance; the error bar of a number with noise is its standard "
+            "error (s.e.). Rows such as W37 are in the [errata](../errata.md). The verdicts:",
+            "",
+            *(f"- {line}" for line in tables.meanings(tables.MEANINGS)),
+            "",
+            f"Under each picture stands what the paper used beside what we use; {tables.DIFFERS} marks a value that is not the "
+            "paper's.",
             "",
         ]
         for key in registry.available(paper):
             lines += _section(key, figures, pictures)
+        lines += _coverage(paper)
         place = site / "gallery"
         place.mkdir(exist_ok=True)
         (place / f"{paper}.md").write_text("\n".join(lines), encoding="utf-8")
@@ -38,22 +45,59 @@ def _section(key: str, figures: Path, pictures: Path) -> list[str]:
     figure = registry.get(key)
     module = sys.modules[figure.compute.__module__]
     about = " ".join((module.__doc__ or "").split())
-    for mark in "*$<_":  # plain text, no markup
-        about = about.replace(mark, f"\\{mark}")
+    about = _plain(about)
     lines = [f"## {key}: {figure.title}", "", f"{about} Computed and judged in `{module.__name__}`.", ""]
     if not (figures / f"{name}.png").is_file():
         return [*lines, "Not drawn in this build.", ""]
     shutil.copy(figures / f"{name}.png", pictures / f"{name}.png")
-    lines += [
-        f"![{figure.title}](../_pictures/{name}.png)",
-        "",
-        "| verdict | claim | expected | found | tolerance |",
-        "|---|---|---|---|---|",
-    ]
-    for claim in json.loads((figures / f"{name}.json").read_text(encoding="utf-8")):
-        numbers = " | ".join(f"{claim[part]:.4g}" for part in ("expected", "found", "tolerance"))
-        text = claim["claim"].replace("|", "\\|").replace("$", "\\$").replace("*", "\\*").replace("<", "&lt;")
+    lines += [f"![{figure.title}](../_pictures/{name}.png)", ""]
+    record = json.loads((figures / f"{name}.json").read_text(encoding="utf-8"))
+    if record["parameters"]:
+        lines += [*_markdown(tables.parameters(record["parameters"]), _outside_formulas), ""]
+    return [*lines, *_markdown(_linked(tables.verdicts(record["claims"]), record["claims"])), ""]
+
+
+def _coverage(paper: str) -> list[str]:
+    """What the paper states, and what judges it."""
+    stated = registry.statements(paper)
+    if stated is None:
+        return []
+    counts = summary(stated)
+    lines = [
+        f"## {paper}: what the paper states", "",
+        f"{counts['statements']} statements: {counts['claims']} judged by claims of figures, {counts['tests']} by tests alone, "
+        f"{counts['none']} by neither, with the reason.", "",
+    ]  # fmt: skip
+    return [*lines, *_markdown(tables.statements(stated), _outside_formulas), ""]
+
+
+def _linked(table: tables.Words, claims: list[dict]) -> tables.Words:
+    """The verdicts with a link to their row of the errata, without the figure's name."""
+    at, first = table.names.index("verdict"), table.names.index("figure")
+    rows = []
+    for cells, claim in zip(table.rows, claims, strict=True):
         row = re.search(r"ERRATA\.md (\w+)", claim["evidence"])
-        verdict = claim["verdict"] + (f" ([{row[1]}](../errata.md))" if row else "")
-        lines.append(f"| {verdict} | {text} | {numbers} |")
-    return [*lines, ""]
+        cells = [*cells[:-1], _plain(cells[-1])]
+        cells[at] += f" ([{row[1]}](../errata.md))" if row else ""
+        rows.append(cells[:first] + cells[first + 1 :])
+    return tables.Words(table.names[:first] + table.names[first + 1 :], rows)
+
+
+def _plain(text: str) -> str:
+    """No markup in the words of a claim."""
+    for mark in "*$_[":
+        text = text.replace(mark, f"\\{mark}")
+    return text.replace("<", "&lt;")
+
+
+def _outside_formulas(text: str) -> str:
+    """The same, but formulas between dollars stay."""
+    parts = re.split(r"(\$[^$]*\$)", text)
+    return "".join(part if i % 2 else _plain(part) for i, part in enumerate(parts))
+
+
+def _markdown(table: tables.Words, escape: Callable[[str], str] = str) -> list[str]:
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(escape(cell).replace("|", "\\|") for cell in cells) + " |"
+
+    return [line(table.names), "|" + "---|" * len(table.names), *(line(row) for row in table.rows)]

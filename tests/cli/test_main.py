@@ -1,18 +1,21 @@
 """The command line: what it prints, its exit codes, and that mistakes are one line each."""
 
 import json
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from xarray import Dataset
 
 import solvable as sv
 from solvable.cli.main import main
 from solvable.papers import registry
-from solvable.papers.claims import judge
+from solvable.papers.claims import beyond, corrected
+from solvable.papers.parameters import Parameter, table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROBLEM = """
@@ -235,23 +238,84 @@ def test_figures_and_claims(tmp_path, capsys, monkeypatch) -> None:
     assert "would draw bocchi2026/6" in capsys.readouterr().out
     assert not (tmp_path / "new").exists()
     assert main(["figure", "bocchi2026/6", "--quick", "--output", str(tmp_path), "--json"]) == 0
-    verdicts = json.loads(capsys.readouterr().out)
-    keys = {"paper", "figure", "claim", "expected", "found", "tolerance", "verdict", "evidence"}
-    assert all(set(verdict) == keys for verdict in verdicts)
+    record = json.loads(capsys.readouterr().out)
+    assert record == json.loads((tmp_path / "bocchi2026-6.json").read_text(encoding="utf-8"))
+    assert record["figure"] == "bocchi2026/6"
+    assert record["parameters"] == registry.get("bocchi2026/6").parameters.as_dicts()
+    keys = {
+        "paper",
+        "figure",
+        "claim",
+        "expected",
+        "found",
+        "tolerance",
+        "verdict",
+        "evidence",
+        "source",
+        "printed",
+        "error",
+    }
+    assert all(set(verdict) == keys | {"distance", "printed_distance"} for verdict in record["claims"])
     monkeypatch.setattr(registry, "available", lambda paper=None: ["bocchi2026/3"])  # all of them are drawn elsewhere
     assert main(["claims", "bocchi2026"]) == 0
-    assert "corrected" in capsys.readouterr().out
+    assert "corrected: the print is excluded" in capsys.readouterr().out
+
+
+def test_the_table_of_a_figure_is_printed(tmp_path, capsys, monkeypatch) -> None:
+    """Beforehand too, by a dry run; not of each figure of many."""
+    rows = table(Parameter("bases", 100, 20, 5, why="100 take an hour"))
+    one = replace(registry.get("bocchi2026/6"), parameters=rows)
+    monkeypatch.setattr(registry, "get", lambda key: one)
+    monkeypatch.setattr(registry, "available", lambda paper=None: ["bocchi2026/6"])
+    options = ["--quick", "--output", str(tmp_path)]
+    for words in (["-n"], []):
+        assert main(["figure", "bocchi2026/6", *options, *words]) == 0
+        assert re.search(r"bases +100 +20\* +5\* +100 take an hour", capsys.readouterr().out)
+    assert main(["reproduce", "bocchi2026", *options]) == 0
+    assert "take an hour" not in capsys.readouterr().out
+    assert main(["reproduce", "bocchi2026", *options, "--json"]) == 0
+    (record,) = json.loads(capsys.readouterr().out)
+    assert record["parameters"] == rows.as_dicts()
+
+
+def test_the_gallery_shows_parameters_and_verdicts(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs/site"))
+    from gallery import write_gallery
+
+    assert main(["figure", "bocchi2026/6", "--quick", "--output", str(tmp_path / "figures")]) == 0
+    path = tmp_path / "figures/bocchi2026-6.json"
+    facts = {"source": "(1)", "row": "B1", "printed": 1.0, "tolerance": 0.1, "evidence": "here"}
+    wrong = corrected("bocchi2026/6", "a * b < |c|", expected=2.0, found=2.0, **facts)
+    rows = table(Parameter("bases", 100, 20, 5, why="100 take an hour", label="$p^*$ <"))
+    record = json.loads(path.read_text(encoding="utf-8")) | {"claims": [wrong.as_dict()], "parameters": rows.as_dicts()}
+    path.write_text(json.dumps(record), encoding="utf-8")
+    (tmp_path / "site").mkdir()
+    write_gallery(tmp_path / "figures", tmp_path / "site")
+    text = (tmp_path / "site/gallery/bocchi2026.md").read_text(encoding="utf-8")
+    assert "| $p^*$ < | 100 | 20\\* | 5\\* | 100 take an hour |".replace(" <", " &lt;") in text
+    assert "| verdict | where | printed | expected | found | tolerance | claim |" in text
+    assert (
+        "| corrected ([B1](../errata.md)) | (1) | 1 | 2 | 2 | 0.1 | a \\* b &lt; \\|c\\| \\[found is 1 from the print"
+        in text
+    )
+    assert "Not drawn in this build." in text
+    capsys.readouterr()
 
 
 def test_a_claim_that_fails_is_exit_code_1(capsys, monkeypatch) -> None:
     facts = {"expected": 1.0, "tolerance": 0.1, "evidence": "here"}
     for found, code in [(1.0, 0), (2.0, 1)]:
-        verdict = judge("bocchi2026/3", "one is one", found=found, **facts)
-        one = SimpleNamespace(compute=lambda quick: None, claims=lambda data, verdict=verdict: [verdict])
+        verdict = beyond("bocchi2026/3", "one is one", found=found, **facts)
+        one = replace(
+            registry.get("bocchi2026/6"),
+            compute=lambda quick: Dataset(),
+            claims=lambda data, verdict=verdict: [verdict],
+        )
         monkeypatch.setattr(registry, "available", lambda paper=None: ["bocchi2026/3"])
-        monkeypatch.setattr(registry, "get", lambda key, one=one: one)
-        assert main(["claims", "bocchi2026", "--json"]) == code
-        assert json.loads(capsys.readouterr().out)[0]["verdict"] == ("fails" if code else "holds")
+        with monkeypatch.context() as patch:
+            patch.setattr(registry, "get", lambda key, one=one: one)
+            assert main(["claims", "bocchi2026", "--json"]) == code
+        assert json.loads(capsys.readouterr().out)[0]["verdict"] == ("fails" if code else "beyond")
 
 
 def test_a_sweep_with_failed_points_is_exit_code_1(tmp_path, capsys) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 import solvable as sv
 from seeds import seed
-from solvable.dynamics import layout
+from solvable.dynamics import reduced_form
 from solvable.gaussian.losses import LOSSES, Loss
 from solvable.gaussian.units import UNITS, NamedUnit
 
@@ -73,10 +73,10 @@ def test_moments_of_what_is_added_equal_sampling(loss) -> None:
 @pytest.mark.parametrize("loss", ["huber", "logistic"])
 def test_sgd_by_the_table_of_a_loss_is_sgd_by_its_push(loss, monkeypatch) -> None:
     problem = problem_of(loss).replace(inputs__dim=50)
-    assert not layout.is_own(problem)
+    assert not reduced_form.is_own(problem)
     start, level = sv.start(problem, seed=1), sv.Micro(runs=3, seed=2)
     by_table = sv.run(problem, start, level, times=[2.0], progress=False)
-    monkeypatch.setattr(layout, "is_own", lambda _: True)
+    monkeypatch.setattr(reduced_form, "is_own", lambda _: True)
     by_call = sv.run(problem, start, level, times=[2.0], progress=False)
     assert np.allclose(by_table.student_overlap, by_call.student_overlap, rtol=1e-9)
 

@@ -6,7 +6,7 @@ from scipy.special import erf, expit
 
 import solvable as sv
 from seeds import seed
-from solvable.dynamics import layout
+from solvable.dynamics import reduced_form
 from solvable.gaussian.tables import TOLERANCE, evaluate, tabulate
 
 GELU = sv.Activation(
@@ -64,8 +64,8 @@ def test_what_no_table_holds_is_called_as_it_is() -> None:
         inputs=sv.Inputs(dim=20),
         training=sv.Training(learning_rate=0.001),
     )
-    assert layout.is_own(wild)
-    assert not layout.is_own(wild.replace(teacher__activation=GELU, student__activation="erf"))
+    assert reduced_form.is_own(wild)
+    assert not reduced_form.is_own(wild.replace(teacher__activation=GELU, student__activation="erf"))
     assert sv.run(wild, sv.start(wild, seed=0), sv.Micro(), times=[0.5], progress=False).success
 
 
@@ -82,7 +82,7 @@ def test_sgd_by_tables_is_sgd_by_the_functions(changes, monkeypatch) -> None:
     ).replace(**changes)
     start, level = sv.start(problem, seed=1), sv.Micro(runs=3, seed=2)
     by_table = sv.run(problem, start, level, times=[2.0], progress=False)
-    monkeypatch.setattr(layout, "is_own", lambda _: True)
+    monkeypatch.setattr(reduced_form, "is_own", lambda _: True)
     by_call = sv.run(problem, start, level, times=[2.0], progress=False)
     assert np.allclose(by_table.student_overlap, by_call.student_overlap, rtol=1e-9)
     assert np.allclose(by_table.cross_overlap, by_call.cross_overlap, rtol=1e-9, atol=1e-12)

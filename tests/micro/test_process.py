@@ -5,7 +5,7 @@ import pytest
 
 import solvable as sv
 from seeds import seed
-from solvable.dynamics import layout, sample
+from solvable.dynamics import reduced_form, sample
 from solvable.micro import process
 from solvable.micro.ahead import look_ahead
 from solvable.micro.step import learn
@@ -33,54 +33,59 @@ def weights_of(problem, seed=1):
     return W, random.standard_normal((problem.teacher.width, N))
 
 
+def process_of(made, courses, state, work):
+    """The tuple that kernels take, without a stream."""
+    return made.process, made.frames, made.numbers, *courses, np.zeros(0, dtype=np.uint64), state, work
+
+
 class Driven:
     """The reduced process fed with the coordinates of given inputs, in all lanes alike."""
 
     def __init__(self, problem, start):
-        self.layout = layout.layout(problem)
-        self.ints, self.floats = self.layout.ints, self.layout.floats
-        self.state = layout.lanes([layout.coordinates(problem, start)])
-        self.work = np.zeros(self.layout.work * WIDTH)
-        self.tables = layout.rate_tables([problem])
+        self.made = reduced_form.reduced_form(problem)
+        self.form, self.frames = self.made.form, self.made.frames
+        self.state = reduced_form.lanes([reduced_form.coordinates(problem, start)])
+        self.work = np.zeros(self.made.work * WIDTH)
+        self.courses = reduced_form.courses([(problem, start)])
         self.p, self.q = problem.student.width, problem.teacher.width
 
     def blocks(self):
         """C, L and B of every block, of the first lane."""
-        table, values = self.ints[layout.TABLE :].reshape(-1, layout.ROW), self.state[::WIDTH]
-        for row in table:
-            rank = row[layout.RANK]
-            C = values[row[layout.C] :][: self.p * rank].reshape(self.p, rank)
-            B = values[row[layout.B] :][: self.q * rank].reshape(self.q, rank)
-            L, at = np.zeros((self.p, self.p)), row[layout.L]
+        values = self.state[::WIDTH]
+        for frame in self.frames:
+            rank = frame.rank
+            C = values[frame.C :][: self.p * rank].reshape(self.p, rank)
+            B = values[frame.B :][: self.q * rank].reshape(self.q, rank)
+            L, at = np.zeros((self.p, self.p)), frame.L
             for j in range(self.p):
                 L[j:, j] = values[at : at + self.p - j]
                 at += self.p - j
-            yield row, C, L, B
+            yield frame, C, L, B
 
     def step(self, number, inputs, noise, W, W_star):
         """`inputs` are the parts of x in each block, before the scale sqrt(lambda)."""
         slots = self.work.reshape(-1, WIDTH)
         N = W.shape[1]
         at = 0
-        for b, (row, C, L, B) in enumerate(self.blocks()):
+        for b, (frame, C, L, B) in enumerate(self.blocks()):
             x = inputs[b]
             part = slice(at, at + x.size)
             at += x.size
             z = np.linalg.solve(B, W_star[:, part] @ x / np.sqrt(N))
             g = np.linalg.solve(L, W[:, part] @ x / np.sqrt(N) - C @ z)
-            first = row[layout.DRAWS]
+            first = frame.draws
             slots[first : first + z.size + g.size] = np.concatenate([z, g])[:, None]
-            slots[self.ints[layout.OUTSIDES] + b] = np.sqrt(x @ x - z @ z - g @ g)
-        if self.ints[layout.NOISY]:
-            slots[self.ints[layout.NORMALS] - 1] = noise
-        process.set_rates(self.ints, self.floats, self.tables, float(number), self.work)
-        sample.fields(self.ints, self.floats, self.state, self.work)
-        sample.amplitudes(self.ints, self.floats, self.state, self.work)
-        learn(self.ints, self.floats, self.state, self.work)
+            slots[self.form.outsides + b] = np.sqrt(x @ x - z @ z - g @ g)
+        if self.form.noisy:
+            slots[self.form.normals - 1] = noise
+        process.set_numbers(self.form, self.frames, *self.courses, float(number), self.work)
+        sample.fields(self.form, self.frames, self.state, self.work)
+        sample.amplitudes(self.form, self.made.numbers, self.state, self.work)
+        learn(self.form, self.frames, self.state, self.work)
 
     def overlaps(self, size):
         y = np.empty((WIDTH, size))
-        process.all_overlaps(self.ints, self.state, y)
+        process.all_overlaps(process_of(self.made, self.courses, self.state, self.work), y)
         assert (y == y[0]).all()
         return y[0]
 
@@ -129,7 +134,7 @@ def test_the_same_inputs_through_both_forms_give_the_same_overlaps(changes):
     expected = np.concatenate([sv.measure(problem, W, W_star).stacked[:, : driven.p].ravel(), a])
     assert np.abs(driven.overlaps(expected.size) - expected).max() < 1e-11
     assert np.abs(V[: driven.p] - W).max() < 1e-9
-    assert np.abs(ahead_state[driven.ints[layout.READOUT] * WIDTH :: WIDTH] - a).max() < 1e-11
+    assert np.abs(ahead_state[driven.form.readout * WIDTH :: WIDTH] - a).max() < 1e-11
     assert not np.allclose(
         expected[: start.stacked[:, : driven.p].size], start.stacked[:, : driven.p].ravel(), atol=0.01
     )
@@ -137,16 +142,17 @@ def test_the_same_inputs_through_both_forms_give_the_same_overlaps(changes):
 
 def advance_ahead(problem, V, state, X, noise, step):
     """A block of the full-weight form on given inputs; the readout is in `state`."""
-    form = layout.layout(problem.replace(inputs__spectrum=None))
-    full, p, N = np.zeros(form.slots * WIDTH), problem.student.width, problem.inputs.dim
-    full[form.ints[layout.READOUT] * WIDTH :] = state[-p * WIDTH :]
+    made = reduced_form.reduced_form(problem.replace(inputs__spectrum=None))
+    full, p, N = np.zeros(made.slots * WIDTH), problem.student.width, problem.inputs.dim
+    full[made.form.readout * WIDTH :] = state[-p * WIDTH :]
     W = V[:p]
     sigma, phi = np.empty(p), np.empty((p, len(X)))
+    courses = reduced_form.courses([(problem, sv.start(problem, seed=0))])
     look_ahead(
-        form.ints, form.floats, layout.rate_tables([problem]), full, np.zeros(form.work * WIDTH), step,
+        process_of(made, courses, full, np.zeros(made.work * WIDTH)), step,
         X @ V.T / np.sqrt(N), X @ X.T / np.sqrt(N), noise, (W**2).sum(axis=1), sigma, phi,
     )  # fmt: skip
-    state[-p * WIDTH :] = full[form.ints[layout.READOUT] * WIDTH :]
+    state[-p * WIDTH :] = full[made.form.readout * WIDTH :]
     W *= sigma[:, None]
     W += phi @ X
 
@@ -156,12 +162,12 @@ def test_lengths_outside_the_frames_have_their_freedom():
     """Of an input what lies outside all units has as many dimensions as the block without them; mean squares of 32 000 lengths,
     within 5.5 standard errors (one dimension more would be at least thirty)."""
     problem = problem_of(inputs__spectrum=TWO, inputs__dim=24)
-    form = layout.layout(problem)
-    work, stream = np.zeros(form.work * WIDTH), streams([child(seed(3), lane) for lane in range(WIDTH)])
-    slots = work.reshape(-1, WIDTH)[form.ints[layout.OUTSIDES] :][:2]
+    made = reduced_form.reduced_form(problem)
+    work, stream = np.zeros(made.work * WIDTH), streams([child(seed(3), lane) for lane in range(WIDTH)])
+    slots = work.reshape(-1, WIDTH)[made.form.outsides :][:2]
     squares = []
     for _ in range(4000):
-        sample.draw(form.ints, stream, work)
+        sample.draw(made.form, made.frames, stream, work)
         squares.append(slots**2)
     freedom = np.array([8, 16]) - problem.student.width - problem.teacher.width
     found = np.array(squares).mean(axis=(0, 2))
@@ -239,18 +245,20 @@ def test_dimensions_that_no_vector_has(dim):
 
 
 def test_rates_are_set_when_they_change_and_only_then(quadratic) -> None:
-    """Between the steps that `set_rates` names the rates of no lane change, and at them they are those of the schedules."""
+    """Between the steps that `set_numbers` names the rates of no lane change, and at them they are those of the schedules."""
     small = quadratic.replace(inputs__dim=10)
     pieces = sv.Schedule(times=tuple(np.arange(40) / 4), rates=tuple(0.1 + 0.01 * (np.arange(40) % 7)))
     late = sv.Schedule(times=(0.0, 7.03), rates=(0.2, 0.05))
     ramp = sv.Schedule(times=(0.0, 3.0, 6.0), rates=(0.2, 0.1, 0.1), shape="linear")
     for schedules in ([pieces, late], [late], [ramp, pieces], [0.3]):
         problems = [small.replace(training__learning_rate=one) for one in schedules]
-        form, tables = layout.layout(problems[0]), layout.rate_tables(problems)
-        work, due, calls = np.zeros(form.work * WIDTH), 0.0, 0
+        made, first = reduced_form.reduced_form(problems[0]), sv.start(problems[0], seed=0)
+        courses = reduced_form.courses([(one, first) for one in problems])
+        work, due, calls = np.zeros(made.work * WIDTH), 0.0, 0
         for step in [*range(120), 3, 4]:  # also back
             if step >= due or step < 10:
-                due, calls = process.set_rates(form.ints, form.floats, tables, float(step), work), calls + 1
-            found = work[form.ints[layout.RATE] * WIDTH :][: len(problems)]
+                due = process.set_numbers(made.form, made.frames, *courses, float(step), work)
+                calls += 1
+            found = work[made.form.rate * WIDTH :][: len(problems)]
             assert found == pytest.approx([float(one.training.schedule(step / 10)) / 10 for one in problems], abs=1e-15)
         assert calls <= 12 + {1: 2, 2: 120}[len(schedules)]

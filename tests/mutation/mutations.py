@@ -88,7 +88,7 @@ GAUSSIAN = (
     Mutation(
         "table-of-a-loss-without-label",
         "dynamics/sample.py",
-        "return push * label if ints[lay.MARGIN] else push",
+        "return push * label if form.margin else push",
         "return push",
         ("gaussian/test_registry.py::test_sgd_by_the_table_of_a_loss_is_sgd_by_its_push[logistic]",),
     ),
@@ -216,9 +216,9 @@ DYNAMICS = (
     ),
     Mutation(
         "label-noise-not-rooted",
-        "dynamics/layout.py",
-        "np.sqrt(training.label_noise)",
-        "training.label_noise",
+        "micro/process.py",
+        "np.sqrt(course.label_noise + course.label_noise_slope * passed)",
+        "course.label_noise + course.label_noise_slope * passed",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[blocks]",),
     ),
     Mutation(
@@ -391,22 +391,22 @@ SIMULATIONS = (
     Mutation(
         "meso-runs-share-a-seed",
         "meso/level.py",
-        "child(one.seed, self.run)",
-        "child(one.seed, 0)",
+        "child(self.setting.seed, self.run)",
+        "child(self.setting.seed, 0)",
         ("meso/test_meso.py::test_a_path_depends_on_nothing_beside_it",),
     ),
     Mutation(
         "micro-rate-over-another-dim",
         "micro/process.py",
-        "(rate + slope * (time - begin)) / floats[lay.DIM]",
-        "(rate + slope * (time - begin)) / (floats[lay.DIM] - 1.0)",
+        "(course.rate + course.rate_slope * passed) / form.dim",
+        "(course.rate + course.rate_slope * passed) / (form.dim - 1.0)",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[plain]",),
     ),
     Mutation(
         "micro-decay-of-the-new-weights",
         "micro/step.py",
-        "factor = 1.0 - load(work, ints[lay.RATE]) * floats[lay.DECAY]",
-        "factor = 1.0 / (1.0 + load(work, ints[lay.RATE]) * floats[lay.DECAY])",
+        "factor = 1.0 - load(work, form.rate) * form.decay",
+        "factor = 1.0 / (1.0 + load(work, form.rate) * form.decay)",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[blocks]",),
     ),
     Mutation(
@@ -419,8 +419,8 @@ SIMULATIONS = (
     Mutation(
         "micro-batch-not-averaged",
         "micro/batch.py",
-        "rate = load(work, ints[lay.RATE]) * (1.0 / ints[lay.BATCH])",
-        "rate = load(work, ints[lay.RATE]) * 1.0",
+        "rate = load(work, form.rate) * (1.0 / form.batch)",
+        "rate = load(work, form.rate) * 1.0",
         ("agreement/test_micro_law.py::test_reduced_process_has_the_law_of_full_weights[relu, batch of 2]",),
     ),
     Mutation(
@@ -447,15 +447,15 @@ SIMULATIONS = (
     Mutation(
         "meso-noise-scale",
         "meso/leap.py",
-        "size = math.sqrt(h * samples / (values[lay.DIM] * batch))",
-        "size = math.sqrt(1.1 * h * samples / (values[lay.DIM] * batch))",
+        "size, eta = math.sqrt(h * samples / per_time)",
+        "size, eta = math.sqrt(1.1 * h * samples / per_time)",
         ("meso/test_meso.py::test_kicks_have_the_exact_covariance[1-1-free]",),
     ),
     Mutation(
         "meso-second-kick-whole",
         "meso/leap.py",
-        "0.5 * h, t + h, segment",
-        "h, t + h, segment",
+        "0.5 * h, alpha + h, segment",
+        "h, alpha + h, segment",
         ("meso/test_meso.py::test_kicks_have_the_exact_covariance[1-1-free]",),
     ),
     Mutation(
@@ -585,14 +585,49 @@ DESCRIPTIONS = (
         "papers/claims.py",
         "agrees = bool(np.isfinite(found)) and abs(found - expected) <= tolerance",
         "agrees = not abs(found - expected) > tolerance",
-        ("papers/test_figures.py::test_verdicts",),
+        ("papers/test_verdicts.py::test_verdicts",),
     ),
     Mutation(
         "corrections-always-hold",
         "papers/claims.py",
         'verdict = verdict if agrees else "fails"',
         'verdict = verdict if agrees or correction is not None else "fails"',
-        ("papers/test_figures.py::test_verdicts",),
+        ("papers/test_verdicts.py::test_verdicts",),
+    ),
+    Mutation(
+        "verdict-of-no-number-at-all",
+        "papers/claims.py",
+        "return bool(np.isfinite(found)) and abs(found - value) <= tolerance",
+        "return not abs(found - value) > tolerance",
+        ("papers/test_verdicts.py::test_holds_is_the_print_within_the_tolerance",),
+    ),
+    Mutation(
+        "a-correction-that-does-not-exclude-the-print",
+        "papers/claims.py",
+        'return kind if near and free else "fails"',
+        'return kind if near else "fails"',
+        ("papers/test_verdicts.py::test_corrected_excludes_the_print",),
+    ),
+    Mutation(
+        "a-print-excluded-within-its-noise",
+        "papers/claims.py",
+        "abs(found - printed) > max(tolerance, EXCLUDED * error)",
+        "abs(found - printed) > tolerance",
+        ("papers/test_verdicts.py::test_refuted_excludes_the_print",),
+    ),
+    Mutation(
+        "quick-values-are-the-full-ones",
+        "papers/parameters.py",
+        "return self.quick if quick else self.full",
+        "return self.full",
+        ("papers/test_parameters.py::test_what_differs_is_said",),
+    ),
+    Mutation(
+        "edited-sources-have-the-commit-of-others",
+        "papers/provenance.py",
+        '("-changed" if',
+        '("" if',
+        ("papers/test_parameters.py::test_the_commit_is_of_these_sources",),
     ),
 )
 

@@ -30,14 +30,50 @@ def reproduce(options: Namespace) -> int:
 def claims(options: Namespace) -> int:
     from solvable.papers import registry
 
+    if options.coverage:
+        return _coverage(options)
+    from solvable.papers.figure import computed
+
     verdicts = []
     for key in _keys_of(options.paper):
         one = registry.get(key)
-        verdicts += one.claims(one.compute(not options.full))
-    return _report(verdicts, options.json)
+        verdicts += one.claims(computed(one, quick=not options.full)[0])
+    if options.json:
+        print_json([claim.as_dict() for claim in verdicts])
+    else:
+        _print_verdicts(verdicts)
+    return _code(verdicts)
+
+
+def _coverage(options: Namespace) -> int:
+    """What each paper states and what judges it; a paper without a list of its statements is not covered."""
+    from solvable.cli.tables import print_table
+    from solvable.papers import registry, tables
+    from solvable.papers.statements import summary
+
+    chosen = registry.papers() if options.paper is None else [_paper(options.paper)]
+    lists = {paper: registry.statements(paper) for paper in chosen}
+    if options.json:
+        print_json([
+            {"paper": paper, "covered": found is not None, "summary": summary(found or ()),
+             "statements": [one.as_dict() for one in found or ()]}
+            for paper, found in lists.items()
+        ])  # fmt: skip
+        return 0
+    for paper, found in lists.items():
+        if found is None:
+            print(f"{paper}: not covered, no list of its statements")
+            continue
+        print_table(tables.statements(found))
+        print(
+            "{paper}: {statements} statements: {claims} judged by claims, {tests} by tests alone, {none} by neither, with "
+            "the reason".format(paper=paper, **summary(found))
+        )
+    return 0
 
 
 def _draw(keys: list[str], options: Namespace) -> int:
+    """Of one figure the parameters are printed too; as JSON, what the figure's file holds (a list of such for several)."""
     from solvable.papers import registry
     from solvable.papers.figure import render
 
@@ -45,19 +81,27 @@ def _draw(keys: list[str], options: Namespace) -> int:
     directory = Path(options.output)
     if directory.exists() and not directory.is_dir():
         raise ValueError(f"--output: {directory} is a file, must be a directory")
+    alone = options.command == "figure"
     if options.dry_run:
         for one in chosen:
             name = one.key.replace("/", "-")
             print(f"would draw {one.key}  {one.title}: {directory / name}.png, .pdf, .nc, .json")
+            _print_parameters(one.parameters if alone else None)
         return 0
-    verdicts = []
+    verdicts, records = [], []
     for one in _with_progress(chosen):
         rendered = render(one, directory, quick=options.quick, store=options.store)
         verdicts += rendered.claims
+        records.append(rendered.record)
         if not options.json:
             print(f"{one.key}  {one.title}")
             print("  wrote " + ", ".join(str(file) for file in rendered.files))
-    return _report(verdicts, options.json)
+            _print_parameters(one.parameters if alone else None)
+    if options.json:
+        print_json(records[0] if alone else records)
+    else:
+        _print_verdicts(verdicts)
+    return _code(verdicts)
 
 
 def _with_progress(chosen: list[Any]) -> Iterator[Any]:
@@ -78,42 +122,39 @@ def _with_progress(chosen: list[Any]) -> Iterator[Any]:
             progress.advance(task)
 
 
-def _report(verdicts: list[Any], as_json: bool) -> int:
-    if as_json:
-        print_json([claim.as_dict() for claim in verdicts])
-    else:
-        _print_table(verdicts)
+def _code(verdicts: list[Any]) -> int:
     return 1 if any(claim.verdict == "fails" for claim in verdicts) else 0
 
 
-def _print_table(verdicts: list[Any]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+def _print_verdicts(found: list[Any]) -> None:
+    from solvable.cli.tables import print_table
+    from solvable.papers import tables
 
     colours = {"holds": "green", "corrected": "cyan", "refuted": "yellow", "beyond": "blue", "fails": "bold red"}
-    table = Table(box=None, pad_edge=False)
-    for name, justify in [
-        ("figure", "left"),
-        ("verdict", "left"),
-        ("expected", "right"),
-        ("found", "right"),
-        ("±", "right"),
-    ]:
-        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("claim")
-    for claim in verdicts:
-        verdict = f"[{colours[claim.verdict]}]{claim.verdict}[/]"
-        numbers = [f"{value:.4g}" for value in (claim.expected, claim.found, claim.tolerance)]
-        table.add_row(f"{claim.paper}/{claim.figure}", verdict, *numbers, escape(claim.claim))
-    Console().print(table)
-    if any(claim.verdict in ("corrected", "refuted") for claim in verdicts):
-        print("corrected: the print is wrong and our corrected statement holds; see docs/ERRATA.md (row in --json)")
+    print_table(tables.verdicts([claim.as_dict() for claim in found]), colours)
+    for line in tables.meanings(claim.verdict for claim in found):
+        print(line)
+
+
+def _print_parameters(parameters: Any) -> None:
+    from solvable.cli.tables import print_table
+    from solvable.papers import tables
+
+    if parameters:
+        print_table(tables.parameters(parameters.as_dicts()))
+        differs = parameters.differences(quick=True) or parameters.differences(quick=False)
+        print(f"{tables.DIFFERS} not the paper's value\n" if differs else "")
 
 
 def _keys_of(paper: str | None) -> list[str]:
     from solvable.papers import registry
 
-    if paper is not None and paper not in registry.papers():
-        raise ValueError(f"paper: {paper!r} given, must be one of {', '.join(registry.papers())}")
-    return registry.available(paper)
+    return registry.available(None if paper is None else _paper(paper))
+
+
+def _paper(name: str) -> str:
+    from solvable.papers import registry
+
+    if name not in registry.papers():
+        raise ValueError(f"paper: {name!r} given, must be one of {', '.join(registry.papers())}")
+    return name

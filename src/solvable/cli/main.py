@@ -68,9 +68,15 @@ def parser() -> argparse.ArgumentParser:
     reproduce.add_argument("paper", nargs="?", help="a paper's key (default: all)")
     _drawing_options(reproduce)
 
-    claims = command("claims", "judge the claims of the papers, without drawing")
+    claims = command(
+        "claims",
+        "judge the claims of the papers, without drawing",
+        "With --coverage nothing is computed: it lists what each paper states and which figure or test judges it.",
+    )
     claims.add_argument("paper", nargs="?", help="a paper's key (default: all)")
-    claims.add_argument("--full", action="store_true", help="at full size instead of the quick form")
+    how = claims.add_mutually_exclusive_group()
+    how.add_argument("--full", action="store_true", help="at full size instead of the quick form")
+    how.add_argument("--coverage", action="store_true", help="list the statements of the papers, and what judges each")
     claims.add_argument("--json", action="store_true", help="print them as JSON")
 
     landscape = command(

@@ -35,7 +35,7 @@ PLANES = 7
 
 def record(**fields: type) -> np.dtype[Any]:
     """A dtype whose elements are records in compiled code and in Python."""
-    return np.dtype((np.record, list(fields.items())))
+    return np.dtype((np.record, np.dtype(list(fields.items()), align=True)))
 
 
 PROBLEM = record(
@@ -43,7 +43,7 @@ PROBLEM = record(
     kind=int, sphere=bool, train_readout=bool, noise=bool,
     watched=int, watched_row=int, watched_column=int,
     loss_factor=float,
-    begin=float,
+    begin=float, sloped=bool,
     rate=float, rate_slope=float, readout_rate=float, readout_rate_slope=float, decay=float, decay_slope=float,
     batch=float, batch_slope=float, label_noise=float, label_noise_slope=float,
     teacher_readout=int, teacher_overlaps=int, teacher_fields=int,
@@ -53,6 +53,21 @@ PROBLEM = record(
     loss=int, loss_at=int, margin=bool, product=bool, smooth=bool,
     nodes=int, node_count=int, node_fields=int,
 )  # fmt: skip
+# the reduced process of SGD: sizes and switches, slots of its state and its workspace, places in its numbers, and what schedules
+# change, at present
+PROCESS = record(
+    students=int, teachers=int, blocks=int, unit=int, teacher_unit=int,
+    product=bool, loss=int, margin=bool, sphere=bool, train_readout=bool, single=bool, noisy=bool,
+    readout=int,
+    normals=int, fields=int, teacher_fields=int, amplitudes=int, pushes=int, column=int, rate=int, readout_rate=int,
+    segments=int, outsides=int, sums=int, push_sums=int, factor=int, triangle=int, wide=int,
+    teacher_readout=int, unit_numbers=int, degree=int, teacher_numbers=int, teacher_degree=int, loss_numbers=int,
+    loss_factor=float, dim=float,
+    batch=int, decay=float, label_noise=float,
+)  # fmt: skip
+# one block of it: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of C, L, B, of its draws
+# and of its sums over a batch, and the root of its eigenvalue, at present
+FRAME = record(rank=int, freedom=int, C=int, L=int, B=int, draws=int, sums=int, root=float)
 BLOCK = record(eigenvalue=float, slope=float, fraction=float)
 CASE = record(probability=float, slope=float)
 SCHEDULED = ("rate", "readout_rate", "decay", "batch", "label_noise")  # each with a slope
@@ -107,6 +122,7 @@ def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     problems["begin"] = begins
     for name, course in courses.items():
         problems[name], problems[name + "_slope"] = _within(course, begins)
+        problems["sloped"] |= problems[name + "_slope"] != 0
     blocks = np.zeros((begins.size, inputs.blocks), dtype=BLOCK)
     blocks["eigenvalue"], blocks["fraction"] = inputs.eigenvalues, inputs.fractions
     cases = np.array([[(1.0, 0.0)]] * begins.size, dtype=CASE)

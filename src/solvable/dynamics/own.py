@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from solvable.dynamics import layout
 from solvable.gaussian.losses import pushes
 from solvable.numerics.lanes import WIDTH
 from solvable.problems import Problem
@@ -22,15 +21,15 @@ def own_amplitudes(problem: Problem) -> Callable[..., None]:
     p, q, training = problem.student.width, problem.teacher.width, problem.training
     unit, labels = problem.student.unit, problem.teacher.labels
 
-    def amplitudes(ints: np.ndarray, floats: np.ndarray, state: np.ndarray, work: np.ndarray) -> None:
-        slots, readout = work.reshape(-1, WIDTH), state.reshape(-1, WIDTH)[ints[layout.READOUT] :]
-        h = slots[ints[layout.FIELDS] :][:p]
-        error = labels(np.ascontiguousarray(slots[ints[layout.TEACHER_FIELDS] :][:q].T))
-        if ints[layout.NOISY]:
-            error = error + floats[layout.LABEL_NOISE] * slots[ints[layout.NORMALS] - 1]
+    def amplitudes(form: Any, numbers: np.ndarray, state: np.ndarray, work: np.ndarray) -> None:
+        slots, readout = work.reshape(-1, WIDTH), state.reshape(-1, WIDTH)[form.readout :]
+        h = slots[form.fields :][:p]
+        error = labels(np.ascontiguousarray(slots[form.teacher_fields :][:q].T))
+        if form.noisy:
+            error = error + form.label_noise * slots[form.normals - 1]
         value, slope = unit.function(h), unit.derivative(h)
         push = training.loss_factor * pushes(training.loss, error, (readout[:p] * value).sum(axis=0))
-        slots[ints[layout.AMPLITUDES] :][:p] = readout[:p] * slope * push
-        slots[ints[layout.PUSHES] :][:p] = value * push
+        slots[form.amplitudes :][:p] = readout[:p] * slope * push
+        slots[form.pushes :][:p] = value * push
 
     return amplitudes

@@ -1,15 +1,14 @@
 """One sample of the reduced process: the fields of all units and what they push, without any vector of `dim` numbers.
 
 A Gaussian input has independent normal coordinates z on the teachers' frame and g on the students', and a chi-distributed
-length s outside both. So, in every block, fields are u = sqrt(lambda) B z and h = sqrt(lambda) (C z + L g); see `layout.py`. All
-values are eight lanes wide.
+length s outside both. So, in every block, fields are u = sqrt(lambda) B z and h = sqrt(lambda) (C z + L g); see
+`reduced_form.py`. All values are eight lanes wide.
 """
 
 import math
 
 import numpy as np
 
-from solvable.dynamics import layout as lay
 from solvable.gaussian.losses import LOG_COSH, SQUARED
 from solvable.gaussian.tables import evaluate
 from solvable.gaussian.units import ERF, LINEAR, POLYNOMIAL, QUADRATIC, RELU, TABULATED, TANH
@@ -19,58 +18,58 @@ from solvable.numerics.random import chi, normals
 
 
 @compiled(strict=True, inline=True)
-def draw(ints, stream, work):
+def draw(form, frames, stream, work):
     """Coordinates of one input, and the noise of its label."""
-    normals(stream, work, 0, ints[lay.NORMALS])
-    if ints[lay.BATCH] > 1:
+    normals(stream, work, 0, form.normals)
+    if not form.single:
         return
-    at = ints[lay.NORMALS] - ints[lay.NOISY] - 1
-    for b in range(ints[lay.BLOCKS] - 1, -1, -1):
-        freedom = ints[lay.TABLE + b * lay.ROW + lay.FREEDOM]
+    at = form.normals - (2 if form.noisy else 1)
+    for b in range(form.blocks - 1, -1, -1):
+        freedom = frames[b].freedom
         if freedom > 0:
-            store(work, ints[lay.OUTSIDES] + b, chi(stream, load(work, at), float(freedom)))
+            store(work, form.outsides + b, chi(stream, load(work, at), float(freedom)))
             at -= 1
 
 
 @compiled(strict=True, inline=True)
-def fields(ints, floats, state, work):
+def fields(form, frames, state, work):
     """Fields of students and teachers."""
-    p, q = ints[lay.STUDENTS], ints[lay.TEACHERS]
-    h, u = ints[lay.FIELDS], ints[lay.TEACHER_FIELDS]
-    for b in range(ints[lay.BLOCKS]):
-        row = lay.TABLE + b * lay.ROW
-        rank, z = ints[row + lay.RANK], ints[row + lay.DRAWS]
-        scale = fill(floats[ints[lay.ROOTS] + b])
+    p, q = form.students, form.teachers
+    h, u = form.fields, form.teacher_fields
+    for b in range(form.blocks):
+        frame = frames[b]
+        rank, free, z, scale = frame.rank, frame.freedom > 0, frame.draws, fill(frame.root)
+        C, L, B = frame.C, frame.L, frame.B
         for k in range(p):
-            at, total = ints[row + lay.C] + k * rank, fill(0.0)
+            at, total = C + k * rank, fill(0.0)
             for i in range(rank):
                 total = fma(load(state, at + i), load(work, z + i), total)
-            if ints[row + lay.FREEDOM] > 0:
-                at = ints[row + lay.L] + k
+            if free:
+                at = L + k
                 for j in range(k + 1):
                     total = fma(load(state, at), load(work, z + rank + j), total)
                     at += p - 1 - j
             store(work, h + k, total * scale if b == 0 else fma(total, scale, load(work, h + k)))
         for m in range(q):
-            at, total = ints[row + lay.B] + m * rank, fill(0.0)
+            at, total = B + m * rank, fill(0.0)
             for i in range(rank):
                 total = fma(load(state, at + i), load(work, z + i), total)
             store(work, u + m, total * scale if b == 0 else fma(total, scale, load(work, u + m)))
 
 
 @compiled(strict=True, inline=True)
-def _polynomial(floats, at, degree, x):
+def _polynomial(numbers, at, degree, x):
     """Value and slope."""
-    value, slope = fill(floats[at + degree]), fill(0.0)
+    value, slope = fill(numbers[at + degree]), fill(0.0)
     for i in range(degree - 1, -1, -1):
         slope = fma(slope, x, value)
-        value = fma(value, x, fill(floats[at + i]))
+        value = fma(value, x, fill(numbers[at + i]))
     return value, slope
 
 
 @compiled(strict=True, inline=True)
-def unit(kind, floats, at, degree, x):
-    """Value and slope of an activation that is no table; the coefficients of a polynomial begin at `floats[at]`."""
+def unit(kind, numbers, at, degree, x):
+    """Value and slope of an activation that is no table; the coefficients of a polynomial begin at `numbers[at]`."""
     if kind == QUADRATIC:
         return x * x, 2.0 * x
     if kind == LINEAR:
@@ -78,7 +77,7 @@ def unit(kind, floats, at, degree, x):
     if kind == RELU:
         return where_above(x, fill(0.0), x, fill(0.0)), where_above(x, fill(0.0), fill(1.0), fill(0.0))
     if kind == POLYNOMIAL:
-        return _polynomial(floats, at, degree, x)
+        return _polynomial(numbers, at, degree, x)
     value, slope = x, x
     for lane in range(WIDTH):
         z = get(x, lane)
@@ -94,78 +93,77 @@ def unit(kind, floats, at, degree, x):
 
 
 @compiled(strict=True)
-def push_of(ints, floats, error, label):
+def push_of(form, numbers, error, label):
     """What a loss without formula pushes, over twice the loss factor: from its table, of the residual or of the margin."""
-    x = label * (label - error) if ints[lay.MARGIN] else error
+    x = label * (label - error) if form.margin else error
     bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
     push = x
     for lane in range(WIDTH):
-        there, _ = evaluate(floats, ints[lay.LOSS_NUMBERS], get(x, lane), get(bits, lane))
+        there, _ = evaluate(numbers, form.loss_numbers, get(x, lane), get(bits, lane))
         push = put(push, lane, 0.5 * there)
-    return push * label if ints[lay.MARGIN] else push
+    return push * label if form.margin else push
 
 
 @compiled(strict=True)
-def look_up(ints, floats, work):
+def look_up(form, numbers, work):
     """Units that are tables: values of students in the place of their pushes and slopes in that of their amplitudes, values of
     teachers in the place of their fields. Apart from the other units, whose loops would be slower beside it."""
-    for m in range(ints[lay.STUDENTS] if ints[lay.UNIT] == TABULATED else 0):
-        x = load(work, ints[lay.FIELDS] + m)
+    for m in range(form.students if form.unit == TABULATED else 0):
+        x = load(work, form.fields + m)
         value, slope = x, x
         bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
         for lane in range(WIDTH):
-            there, bend = evaluate(floats, ints[lay.NUMBERS], get(x, lane), get(bits, lane))
+            there, bend = evaluate(numbers, form.unit_numbers, get(x, lane), get(bits, lane))
             value, slope = put(value, lane, there), put(slope, lane, bend)
-        store(work, ints[lay.PUSHES] + m, value)
-        store(work, ints[lay.AMPLITUDES] + m, slope)
-    teachers = ints[lay.TEACHER_UNIT] == TABULATED and not ints[lay.PRODUCT]
-    for m in range(ints[lay.TEACHERS] if teachers else 0):
-        x = load(work, ints[lay.TEACHER_FIELDS] + m)
+        store(work, form.pushes + m, value)
+        store(work, form.amplitudes + m, slope)
+    teachers = form.teacher_unit == TABULATED and not form.product
+    for m in range(form.teachers if teachers else 0):
+        x = load(work, form.teacher_fields + m)
         value = x
         bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
         for lane in range(WIDTH):
-            there, _ = evaluate(floats, ints[lay.TEACHER_NUMBERS], get(x, lane), get(bits, lane))
+            there, _ = evaluate(numbers, form.teacher_numbers, get(x, lane), get(bits, lane))
             value = put(value, lane, there)
-        store(work, ints[lay.TEACHER_FIELDS] + m, value)
+        store(work, form.teacher_fields + m, value)
 
 
 @compiled(strict=True, inline=True)
-def amplitudes(ints, floats, state, work):
+def amplitudes(form, numbers, state, work):
     """F of every student, and what pushes the readouts."""
-    p, q = ints[lay.STUDENTS], ints[lay.TEACHERS]
-    students = ints[lay.UNIT] == TABULATED
-    teachers = ints[lay.TEACHER_UNIT] == TABULATED and not ints[lay.PRODUCT]
+    p, q, kind = form.students, form.teachers, form.unit
+    fields, amplitudes, pushes, readout = form.fields, form.amplitudes, form.pushes, form.readout
+    students = kind == TABULATED
+    teachers = form.teacher_unit == TABULATED and not form.product
     if students or teachers:
-        look_up(ints, floats, work)
-    label = fill(1.0 if ints[lay.PRODUCT] else 0.0)
+        look_up(form, numbers, work)
+    label = fill(1.0 if form.product else 0.0)
     for m in range(q):
-        field = load(work, ints[lay.TEACHER_FIELDS] + m)
-        if ints[lay.PRODUCT]:
+        field = load(work, form.teacher_fields + m)
+        if form.product:
             label = label * field
         elif teachers:
-            label = fma(fill(floats[ints[lay.TEACHER_READOUT] + m]), field, label)
+            label = fma(fill(numbers[form.teacher_readout + m]), field, label)
         else:
-            value, _ = unit(ints[lay.TEACHER_UNIT], floats, ints[lay.TEACHER_NUMBERS], ints[lay.TEACHER_DEGREE], field)
-            label = fma(fill(floats[ints[lay.TEACHER_READOUT] + m]), value, label)
-    if ints[lay.NOISY]:
-        label = fma(fill(floats[lay.LABEL_NOISE]), load(work, ints[lay.NORMALS] - 1), label)
-    error = label
+            value, _ = unit(form.teacher_unit, numbers, form.teacher_numbers, form.teacher_degree, field)
+            label = fma(fill(numbers[form.teacher_readout + m]), value, label)
+    if form.noisy:
+        label = fma(fill(form.label_noise), load(work, form.normals - 1), label)
+    at, degree, error = form.unit_numbers, form.degree, label
     for k in range(p):
         if not students:
-            value, slope = unit(
-                ints[lay.UNIT], floats, ints[lay.NUMBERS], ints[lay.DEGREE], load(work, ints[lay.FIELDS] + k)
-            )
-            store(work, ints[lay.AMPLITUDES] + k, slope)
-            store(work, ints[lay.PUSHES] + k, value)
-        error = error - load(state, ints[lay.READOUT] + k) * load(work, ints[lay.PUSHES] + k)
+            value, slope = unit(kind, numbers, at, degree, load(work, fields + k))
+            store(work, amplitudes + k, slope)
+            store(work, pushes + k, value)
+        error = error - load(state, readout + k) * load(work, pushes + k)
     push = error
-    if ints[lay.LOSS] == LOG_COSH:
+    if form.loss == LOG_COSH:
         for lane in range(WIDTH):
             push = put(push, lane, math.tanh(get(error, lane)))
-    elif ints[lay.LOSS] != SQUARED:
-        push = push_of(ints, floats, error, label)
-    push = push * (2.0 * floats[lay.LOSS_FACTOR])
+    elif form.loss != SQUARED:
+        push = push_of(form, numbers, error, label)
+    push = push * (2.0 * form.loss_factor)
     for k in range(p):
-        slope = load(work, ints[lay.AMPLITUDES] + k) * push
-        store(work, ints[lay.AMPLITUDES] + k, slope * load(state, ints[lay.READOUT] + k))
-        store(work, ints[lay.PUSHES] + k, load(work, ints[lay.PUSHES] + k) * push)
+        slope = load(work, amplitudes + k) * push
+        store(work, amplitudes + k, slope * load(state, readout + k))
+        store(work, pushes + k, load(work, pushes + k) * push)

@@ -2,7 +2,7 @@
 
 Over a time h, SGD takes n = h dim B samples. Their sum has the mean of the equations and fluctuates by n times the covariance of
 one sample. A kick draws m samples on the frames of the present weights (students [C | L], teachers [B | 0], see
-`dynamics/layout.py`) and adds sqrt(n/m) times what they deviate from their mean:
+`dynamics/reduced_form.py`) and adds sqrt(n/m) times what they deviate from their mean:
 
     [C | L] += rate sqrt(lambda) sqrt(h m/(dim B)) ( mean of F (z, g)^T - sqrt(lambda) D [C | L; B | 0] )
     Q       += rate^2 lambda f/B sqrt(h m/(dim B)) ( mean of F F^T - S )
@@ -14,11 +14,21 @@ overlaps, keeps the overlaps possible; what F F^T takes away the equations give 
 import math
 
 import numpy as np
-from numba import float64, int64, types, uint64
+from numba import float64, from_dtype, int64, types, uint64
 
-from solvable.dynamics import layout as lay
-from solvable.dynamics.equations import batch_at, eigenvalue_at, rate_at, readout_rate_at
-from solvable.dynamics.kernel_data import DATA, DRIFT, GAIN, NOISE, SYSTEM_FUNCTION, WATCHED
+from solvable.dynamics.equations import batch_at, eigenvalue_at, label_noise_at, rate_at, readout_rate_at
+from solvable.dynamics.kernel_data import (
+    DATA,
+    DRIFT,
+    FRAME,
+    GAIN,
+    NOISE,
+    PROCESS,
+    SEEN,
+    SYSTEM_FUNCTION,
+    WATCHED,
+    record,
+)
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, store
@@ -34,37 +44,64 @@ SINGULAR = 1e-13  # pivots below this part of a student's norm are rounding
 GOING, PASSED, LOST, EXHAUSTED, HALTED, OVERLONG = range(6)
 
 
+# how a path is followed, and where it came to: leap to try, leaps allowed, a fixed leap (0: none), tolerances, bound of the state,
+# direction (0: none) and level of the threshold, rounds of eight samples to a kick; then time and leaps taken
+PATH = record(
+    leap=float, most=int, fixed=float, rtol=float, atol=float, bound=float, direction=int, level=float, rounds=int,
+    time=float, taken=int,
+)  # fmt: skip
+# the records, numbers, stream, state and scratch of the reduced process, and sums over its samples
+SAMPLER = types.Tuple(
+    (
+        from_dtype(PROCESS)[::1],
+        from_dtype(FRAME)[::1],
+        float64[::1],
+        uint64[::1],
+        float64[::1],
+        float64[::1],
+        float64[::1],
+    )
+)
+# teachers' frames and their inverses, coordinates of the students (block, p, q + p), norms (p,)
+GEOMETRY = types.Tuple((float64[:, :, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[::1]))
+# the stages of a step, then a slope; states before a leap, after the first kick and before the second
+STEPS = types.Tuple((float64[:, ::1], float64[::1], float64[::1], float64[::1]))
+OUTPUTS = types.Tuple(
+    (float64[:, ::1], float64[:, ::1], float64[::1])
+)  # states, what was seen, and a flag to break off
+
+
 @compiled(strict=True)
-def collect(slots, work, sums, p, blocks):
-    at = 0
-    for b in range(blocks):
-        row = lay.TABLE + b * lay.ROW
-        width, z = slots[row + lay.RANK] + p, slots[row + lay.DRAWS]
+def collect(form, frames, work, sums):
+    at, p = 0, form.students
+    for b in range(form.blocks):
+        width, z = frames[b].rank + p, frames[b].draws
         for k in range(p):
-            f = load(work, slots[lay.AMPLITUDES] + k)
+            f = load(work, form.amplitudes + k)
             for i in range(width):
                 store(sums, at, fma(f, load(work, z + i), load(sums, at)))
                 at += 1
     for k in range(p):
-        f = load(work, slots[lay.AMPLITUDES] + k)
+        f = load(work, form.amplitudes + k)
         for j in range(k + 1):
-            store(sums, at, fma(f, load(work, slots[lay.AMPLITUDES] + j), load(sums, at)))
+            store(sums, at, fma(f, load(work, form.amplitudes + j), load(sums, at)))
             at += 1
     for k in range(p):
-        store(sums, at, load(sums, at) + load(work, slots[lay.PUSHES] + k))
+        store(sums, at, load(sums, at) + load(work, form.pushes + k))
         at += 1
 
 
 @compiled(strict=True)
-def gather(slots, values, state, work, stream, rounds, sums):
+def gather(sampler, rounds):
     """Draw eight samples `rounds` times and add up, in lanes, F (z, g)^T for each block, F F^T and what pushes the readouts."""
-    p, blocks = slots[lay.STUDENTS], slots[lay.BLOCKS]
+    forms, frames, numbers, stream, state, work, sums = sampler
+    form = forms[0]
     sums[:] = 0.0
     for _ in range(rounds):
-        draw(slots, stream, work)
-        fields(slots, values, state, work)
-        amplitudes(slots, values, state, work)
-        collect(slots, work, sums, p, blocks)
+        draw(form, frames, stream, work)
+        fields(form, frames, state, work)
+        amplitudes(form, numbers, state, work)
+        collect(form, frames, work, sums)
 
 
 @compiled(strict=True)
@@ -76,12 +113,12 @@ def mean(sums, i, samples):
 
 
 @compiled(strict=True)
-def factor(y, p, q, blocks, inverse, V):
+def factor(y, problem, inverse, V):
     """Coordinates V (block, p, q + p) of the students: C = R times the inverse of the teachers' frame, and the lower triangle L of
     what is left of Q. A pivot of the size of rounding ends its column: nothing of that student lies outside the others. Whether a
     pivot was negative, so that no weights have these overlaps."""
-    n, impossible = p + q, False
-    for b in range(blocks):
+    p, q, n, impossible = problem.students, problem.teachers, problem.rows, False
+    for b in range(problem.blocks):
         for k in range(p):
             row = (b * p + k) * n
             for i in range(q):
@@ -104,24 +141,25 @@ def factor(y, p, q, blocks, inverse, V):
 
 
 @compiled(strict=True)
-def spread(slots, V, y, p, q, state):
+def spread(form, frames, V, y, q, state):
     """The same coordinates in every lane, where `dynamics.sample` looks for them."""
-    for b in range(slots[lay.BLOCKS]):
-        row = lay.TABLE + b * lay.ROW
+    p = form.students
+    for b in range(form.blocks):
         for k in range(p):
             for i in range(q):
-                store(state, slots[row + lay.C] + k * q + i, fill(V[b, k, i]))
-        at = slots[row + lay.L]
+                store(state, frames[b].C + k * q + i, fill(V[b, k, i]))
+        at = frames[b].L
         for j in range(p):
             for k in range(j, p):
                 store(state, at, fill(V[b, k, q + j]))
                 at += 1
     for k in range(p):
-        store(state, slots[lay.READOUT] + k, fill(y[y.size - p + k]))
+        store(state, form.readout + k, fill(y[y.size - p + k]))
 
 
 @compiled(strict=True)
-def normalise(y, p, n, blocks, norms):
+def normalise(y, problem, norms):
+    p, n, blocks = problem.students, problem.rows, problem.blocks
     for k in range(p):
         norms[k] = 0.0
         for b in range(blocks):
@@ -137,64 +175,85 @@ def normalise(y, p, n, blocks, norms):
 
 
 @compiled(strict=True)
-def kick(
-    rhs, h, alpha, segment, y, data,
-    slots, values, state, scratch, stream, sums, rounds,
-    frame, inverse, V, slope, norms,
-):  # fmt: skip
-    """Add the noise of the samples of a time h to the state y. The equations leave C, D and S in `work`."""
-    problem, table, work = data[0][segment], data[1], data[4]
-    p, q, blocks, batch = problem.students, problem.teachers, problem.blocks, batch_at(problem, alpha)
-    n, width = p + q, p + q
-    rounds = max(1, min(rounds, int(h * values[lay.DIM] * batch / WIDTH)))  # no more than are leapt over
-    samples = rounds * WIDTH
-    rhs(segment, alpha, y, slope, *data)
-    factor(y, p, q, blocks, inverse, V)
-    spread(slots, V, y, p, q, state)
-    gather(slots, values, state, scratch, stream, rounds, sums)
-    D, S = work[DRIFT], work[NOISE]
-    eta = rate_at(problem, alpha)
-    size = math.sqrt(h * samples / (values[lay.DIM] * batch))
-    other = blocks * p * width
-    for b in range(blocks):
-        root = math.sqrt(eigenvalue_at(problem, table[segment, b], alpha))
-        outside = eta * eta * root * root * table[segment, b].fraction / batch * size
-        moved = work[GAIN]
-        for k in range(p):
-            for i in range(width):
-                expected = 0.0
-                for j in range(p):
-                    expected += D[k, j] * V[b, j, i]
-                if i < q:
-                    for m in range(q):
-                        expected += D[k, p + m] * frame[b, m, i]
-                found = mean(sums, (b * p + k) * width + i, samples)
-                moved[k, i] = V[b, k, i] + eta * root * size * (found - root * expected)
-        for k in range(p):
-            row = (b * p + k) * n
-            for j in range(k + 1):
-                total = outside * (mean(sums, other + k * (k + 1) // 2 + j, samples) - S[k, j])
-                for i in range(width):
-                    total += moved[k, i] * moved[j, i]
-                y[row + j] = total
-                y[(b * p + j) * n + k] = total
-            for m in range(q):
-                total = 0.0
-                for i in range(q):
-                    total += moved[k, i] * frame[b, m, i]
-                y[row + p + m] = total
-    if problem.train_readout:
-        rate = readout_rate_at(problem, alpha)
-        at = other + p * (p + 1) // 2
-        for k in range(p):
-            y[y.size - p + k] += size * (rate * mean(sums, at + k, samples) - slope[y.size - p + k])
-    if problem.sphere:
-        normalise(y, p, n, blocks, norms)
+def sample(problem, blocks, segment, alpha, y, sampler, geometry, rounds):
+    """Put the weights of y and what schedules say at this time before the sampler, and let it gather."""
+    forms, frames, state = sampler[0], sampler[1], sampler[4]
+    form, V = forms[0], geometry[2]
+    factor(y, problem, geometry[1], V)
+    spread(form, frames, V, y, problem.teachers, state)
+    form.label_noise = math.sqrt(label_noise_at(problem, alpha))
+    for b in range(problem.blocks):
+        frames[b].root = math.sqrt(eigenvalue_at(problem, blocks[segment, b], alpha))
+    gather(sampler, rounds)
 
 
 @compiled(strict=True)
-def rebuild(y, problem, frame, V, norms):
-    """Overlaps of the coordinates V, which are possible whatever they came from."""
+def kick(rhs, h, alpha, segment, y, data, sampler, geometry, slope, rounds):
+    """Add the noise of the samples of a time h to the state y. The equations leave C, D and S in their scratch."""
+    problem, blocks, work, sums = data[0][segment], data[1], data[4], sampler[6]
+    p, n, per_time = problem.students, problem.rows, sampler[0][0].dim * batch_at(problem, alpha)
+    rounds = max(1, min(rounds, int(h * per_time / WIDTH)))  # no more than are leapt over
+    samples = rounds * WIDTH
+    rhs(segment, alpha, y, slope, *data)
+    sample(problem, blocks, segment, alpha, y, sampler, geometry, rounds)
+    size, eta = math.sqrt(h * samples / per_time), rate_at(problem, alpha)
+    for b in range(problem.blocks):
+        block = blocks[segment, b]
+        root = math.sqrt(eigenvalue_at(problem, block, alpha))
+        push(b, eta * root * size, root, samples, problem, work, sums, geometry)
+        outside = eta * eta * root * root * block.fraction / batch_at(problem, alpha) * size
+        multiply(b, outside, samples, problem, y, work, sums, geometry[0])
+    if problem.train_readout:
+        rate, at = readout_rate_at(problem, alpha), problem.blocks * p * n + p * (p + 1) // 2
+        for k in range(p):
+            y[y.size - p + k] += size * (rate * mean(sums, at + k, samples) - slope[y.size - p + k])
+    if problem.sphere:
+        normalise(y, problem, geometry[3])
+
+
+@compiled(strict=True)
+def push(b, scale, root, samples, problem, work, sums, geometry):
+    """Coordinates of the students of block b after the kick, into the plane GAIN."""
+    p, q, width = problem.students, problem.teachers, problem.rows
+    frame, V, D, moved = geometry[0], geometry[2], work[DRIFT], work[GAIN]
+    for k in range(p):
+        for i in range(width):
+            expected = 0.0
+            for j in range(p):
+                expected += D[k, j] * V[b, j, i]
+            if i < q:
+                for m in range(q):
+                    expected += D[k, p + m] * frame[b, m, i]
+            found = mean(sums, (b * p + k) * width + i, samples)
+            moved[k, i] = V[b, k, i] + scale * (found - root * expected)
+
+
+@compiled(strict=True)
+def multiply(b, outside, samples, problem, y, work, sums, frame):
+    """Overlaps of block b from the coordinates that `push` has left, and what F F^T adds outside the frames."""
+    p, q, n = problem.students, problem.teachers, problem.rows
+    moved, S, other = work[GAIN], work[NOISE], problem.blocks * p * n
+    for k in range(p):
+        row = (b * p + k) * n
+        for j in range(k + 1):
+            total = outside * (mean(sums, other + k * (k + 1) // 2 + j, samples) - S[k, j])
+            for i in range(n):
+                total += moved[k, i] * moved[j, i]
+            y[row + j] = total
+            y[(b * p + j) * n + k] = total
+        for m in range(q):
+            total = 0.0
+            for i in range(q):
+                total += moved[k, i] * frame[b, m, i]
+            y[row + p + m] = total
+
+
+@compiled(strict=True)
+def mend(y, problem, geometry):
+    """Where no weights have these overlaps, those of the nearest coordinates, which are possible whatever they came from."""
+    frame, inverse, V, norms = geometry
+    if not factor(y, problem, inverse, V):
+        return
     p, q, blocks = problem.students, problem.teachers, problem.blocks
     n = p + q
     for b in range(blocks):
@@ -211,26 +270,28 @@ def rebuild(y, problem, frame, V, norms):
                     total += V[b, k, i] * frame[b, m, i]
                 y[row + p + m] = total
     if problem.sphere:
-        normalise(y, p, n, blocks, norms)
+        normalise(y, problem, norms)
 
 
 @compiled(strict=True)
-def step(rhs, h, alpha, segment, y, data, rtol, atol, k, trial):
-    """One step of Tsitouras' pair of orders 5 and 4 (`numerics/tsit5.py`) from y to `trial`, and its error in units of the
-    tolerance. Kicks come between steps, so no stage serves twice."""
+def step(rhs, h, alpha, segment, y, data, path, steps):
+    """One step of Tsitouras' pair of orders 5 and 4 (`numerics/tsit5.py`) from y, and its error in units of the tolerance. Kicks
+    come between steps, so no stage serves twice."""
+    k, trial = steps[0], steps[3]
     rhs(segment, alpha, y, k[0], *data)
     for stage in range(1, 7):
         combine(stage, h, y, k, trial)
         rhs(segment, alpha + NODES[stage] * h, trial, k[stage], *data)
-    error, _ = scaled_error(h, y, trial, k, rtol, atol, k[7])
+    error, _ = scaled_error(h, y, trial, k, path.rtol, path.atol, k[7])
     return error
 
 
 @compiled(strict=True, allocates=True)
-def crossing(observe, h, alpha, segment, before, base, trial, k, direction, level, y, data, seen):
-    """The share of a leap after which the watched quantity passes its level, and that state into y, which comes as the leap's end.
+def crossing(observe, h, alpha, segment, y, data, path, steps, seen):
+    """The share of a leap after which what is watched passes its level, and that state into y, which comes as the leap's end.
     Within the leap the mean follows the dense output of its step, from `base` to `trial`, and what the two kicks added grows
     in proportion to time."""
+    k, before, base, trial = steps
     weights, first, last = np.empty(7), base - before, y - trial
     low, high = 0.0, 1.0
     for _ in range(40):
@@ -239,49 +300,62 @@ def crossing(observe, h, alpha, segment, before, base, trial, k, direction, leve
         for i in range(y.size):
             y[i] += middle * last[i] - (1.0 - middle) * first[i]
         observe(segment, alpha + middle * h, y, seen, *data)
-        if direction * (seen[WATCHED] - level) >= 0.0:
+        if has_passed(path, seen):
             high = middle
         else:
             low = middle
     return high
 
 
+@compiled(strict=True)
+def has_passed(path, seen):
+    return path.direction != 0 and path.direction * (seen[WATCHED] - path.level) >= 0.0
+
+
+@compiled(strict=True)
+def largest(y):
+    size = 0.0
+    for i in range(y.size):
+        size = max(size, abs(y[i])) if y[i] == y[i] else np.inf
+    return size
+
+
+@compiled(strict=True)
+def leap(rhs, h, alpha, segment, y, data, sampler, geometry, path, steps):
+    """Kick, step, kick; the step's error. Where that is too large, y is taken back."""
+    k, before, base, trial = steps
+    copy(y, before)
+    kick(rhs, 0.5 * h, alpha, segment, y, data, sampler, geometry, k[7], path.rounds)
+    error = step(rhs, h, alpha, segment, y, data, path, steps)
+    if not error <= TOO_LONG if path.fixed <= 0.0 else not error * path.rtol <= CRUDE:
+        copy(before, y)
+        return error
+    copy(y, base)
+    copy(trial, y)
+    kick(rhs, 0.5 * h, alpha + h, segment, y, data, sampler, geometry, k[7], path.rounds)
+    mend(y, data[0][segment], geometry)
+    return error
+
+
 @compiled(
     int64(
-        SYSTEM_FUNCTION, SYSTEM_FUNCTION, float64[::1], float64[::1], float64[::1], float64, float64, float64,
-        float64, int64, float64,
-        float64[::1], types.Tuple(DATA),
-        int64[::1], float64[::1], float64[::1], float64[::1], uint64[::1], float64[::1], int64,
-        float64[:, :, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[:, ::1],
-        float64[:, ::1], float64[:, ::1], float64[::1],
+        SYSTEM_FUNCTION, SYSTEM_FUNCTION, from_dtype(PATH)[::1], float64[::1], float64[::1], float64[::1], types.Tuple(DATA),
+        SAMPLER, GEOMETRY, OUTPUTS,
     ),
     strict=True,
     allocates=True,
 )  # fmt: skip
-def follow(
-    rhs, observe, times, breaks, course, fixed, rtol, atol,
-    bound, direction, level,
-    y, data,
-    slots, values, state, scratch, stream, sums, rounds,
-    frame, inverse, V, stages,
-    states, observed, halt,
-):  # fmt: skip
-    """Leap from time zero to the last of `times`, landing on all of them and on the `breaks` of the rates; return what became of
-    the run. `rhs` are the equations, `observe` sees what is watched: called by their addresses, since machine code that holds them
-    takes far longer to make. `course` = [leap to try, leaps allowed], and afterwards [time, leaps taken]. A threshold is met within
-    a leap, where `crossing` finds it. y becomes the last state; `states` and `observed` are rows for the times that were reached.
-    `halt` is set by others to break off."""
-    t, h_next, taken, segment, output, problem = 0.0, course[0], 0, 0, 0, data[0][0]
-    norms, before, base, trial, seen = (
-        np.empty(problem.students),
-        np.empty_like(y),
-        np.empty_like(y),
-        np.empty_like(y),
-        np.empty(observed.shape[1]),
-    )
+def follow(rhs, observe, paths, times, breaks, y, data, sampler, geometry, outputs):
+    """Leap from time zero to the last of `times`, landing on all of them and on the `breaks` of the schedules; return what became
+    of the run. `rhs` are the equations, `observe` sees what is watched: called by their addresses, since machine code that holds
+    them takes far longer to make. A threshold is met within a leap, where `crossing` finds it. y becomes the last state; outputs
+    are rows for the times that were reached."""
+    path, (states, observed, halt) = paths[0], outputs
+    t, h_next, segment, output, fate = 0.0, path.leap, 0, 0, GOING
+    steps = np.empty((8, y.size)), np.empty_like(y), np.empty_like(y), np.empty_like(y)
+    seen = np.empty(SEEN)
     observe(segment, t, y, seen, *data)
-    fate = GOING
-    if direction != 0 and direction * (seen[WATCHED] - level) >= 0.0:
+    if has_passed(path, seen):
         fate = PASSED
     while True:
         while output < times.size and times[output] <= t and (fate == GOING or t == 0.0):
@@ -290,59 +364,35 @@ def follow(
             output += 1
         if output == times.size or fate != GOING:
             break
-        if halt[0] != 0.0:
-            fate = HALTED
-            break
-        if taken >= course[1]:
-            fate = EXHAUSTED
+        if halt[0] != 0.0 or path.taken >= path.most:
+            fate = HALTED if halt[0] != 0.0 else EXHAUSTED
             break
         while segment < breaks.size and breaks[segment] <= t:
             segment += 1
-        end = times[output]
-        if segment < breaks.size:
-            end = min(end, breaks[segment])
-        h = fixed if fixed > 0.0 else h_next
+        end = min(times[output], breaks[segment]) if segment < breaks.size else times[output]
+        h = path.fixed if path.fixed > 0.0 else h_next
         lands = t + 1.01 * h >= end
         if lands:
             h = end - t
-        copy(y, before)
-        kick(
-            rhs, 0.5 * h, t, segment, y, data,
-            slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, stages[7], norms,
-        )  # fmt: skip
-        error = step(rhs, h, t, segment, y, data, rtol, atol, stages, trial)
-        taken += 1
-        if fixed <= 0.0 and not error <= TOO_LONG:
-            copy(before, y)
+        error = leap(rhs, h, t, segment, y, data, sampler, geometry, path, steps)
+        path.taken += 1
+        if path.fixed <= 0.0 and not error <= TOO_LONG:
             h_next = h * (0.2 if not np.isfinite(error) else max(0.2, 0.9 * error ** (-1.0 / ORDER)))
             continue
-        if fixed > 0.0 and not error * rtol <= CRUDE:
+        if path.fixed > 0.0 and not error * path.rtol <= CRUDE:
             fate = OVERLONG
             break
-        copy(y, base)
-        copy(trial, y)
-        kick(
-            rhs, 0.5 * h, t + h, segment, y, data,
-            slots, values, state, scratch, stream, sums, rounds, frame, inverse, V, stages[7], norms,
-        )  # fmt: skip
-        if factor(y, problem.students, problem.teachers, problem.blocks, inverse, V):
-            rebuild(y, problem, frame, V, norms)
         grown = h * min(5.0, max(0.2, 0.9 * max(error, 1e-6) ** (-1.0 / ORDER)))
         h_next = max(grown, h_next) if lands else grown
         t = end if lands else t + h
-        size = 0.0
-        for i in range(y.size):
-            size = max(size, abs(y[i])) if y[i] == y[i] else np.inf
-        if not size <= bound:
+        if not largest(y) <= path.bound:
             fate = LOST
             break
         observe(segment, t, y, seen, *data)
-        if direction != 0 and direction * (seen[WATCHED] - level) >= 0.0:
-            share = crossing(observe, h, t - h, segment, before, base, trial, stages, direction, level, y, data, seen)
+        if has_passed(path, seen):
+            share = crossing(observe, h, t - h, segment, y, data, path, steps, seen)
             t -= (1.0 - share) * h
-            if factor(y, problem.students, problem.teachers, problem.blocks, inverse, V):
-                rebuild(y, problem, frame, V, norms)
+            mend(y, data[0][segment], geometry)
             fate = PASSED
-            break
-    course[0], course[1] = t, taken
+    path.time = t
     return fate

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvable.dynamics import layout
+from solvable.dynamics import reduced_form
 from solvable.dynamics.general import is_closed, is_exact, rule_for
 from solvable.dynamics.kernel_data import SEEN, Packed, pack
 from solvable.dynamics.moments import NODES, field_covariance, moments
@@ -131,11 +131,11 @@ class _Setting:
         self.eye, self.system = Eye(lane, records.plan), system(problem, _packed(lane, records.plan.stop), NODES)
         self.packed, self.kernels = self.system.packed, _kernels(problem, self.system)
         batched = problem.replace(training__batch=2)  # as in a batch, nothing is drawn outside the frames
-        self.form, frames = layout.layout(batched), layout.coordinates(batched, lane.start)
+        self.form, coordinates = reduced_form.reduced_form(batched), reduced_form.coordinates(batched, lane.start)
         self.first = slots(self.form.slots)
-        self.first[:] = np.repeat(frames, WIDTH)
-        q, table = problem.teacher.width, self.form.ints[layout.TABLE :].reshape(-1, layout.ROW)
-        self.frame = np.stack([frames[row[layout.B] :][: q * q].reshape(q, q) for row in table])
+        self.first[:] = np.repeat(coordinates, WIDTH)
+        q = problem.teacher.width
+        self.frame = np.stack([coordinates[one.B :][: q * q].reshape(q, q) for one in self.form.frames])
         self.inverse = np.linalg.pinv(self.frame, rcond=1e-12).transpose(0, 2, 1).copy()
         speed, packed = np.empty_like(self.packed.state), self.packed
         self.kernels.rhs(0, 0.0, packed.state, speed, *self.system.data())
@@ -153,38 +153,61 @@ class _Path:
         self.setting, self.run, self.place = setting, run, place
 
     def __call__(self, control: Control, job: int) -> None:
-        one, records, level = self.setting, self.setting.records, self.setting.level
+        one, records = self.setting, self.setting.records
         y, p, q = one.packed.state.copy(), one.lane.problem.student.width, one.lane.problem.teacher.width
-        blocks, times = len(one.frame), records.steps / records.dim
+        blocks, times, eye = len(one.frame), records.steps / records.dim, one.eye
         states, observed = np.full((times.size, y.size), np.nan), np.empty((times.size, SEEN))
-        course, eye, state = np.array([one.leap, float(level.max_steps)]), one.eye, slots(one.form.slots)
-        state[:] = one.first
-        stream = child(one.seed, self.run).generate_state(STREAM * WIDTH, np.uint64)
-        with np.errstate(all="ignore"), _breakdown(times, states, course) as broken:
+        path, data = self._path(), one.system.data()
+        geometry = one.frame, one.inverse, np.zeros((blocks, p, p + q)), np.empty(p)
+        with np.errstate(all="ignore"), _breakdown(times, states, path) as broken:
             follow, *functions = one.kernels
             fate = follow(
-                *functions, times, one.packed.breaks, course, level.leap or 0.0, one.rtol, 0.1 * one.rtol / np.sqrt(records.dim),
-                eye.bound, (-1 if eye.falls else 1) if eye.watches else 0, eye.level,
-                y, one.system.data(),
-                one.form.ints, one.form.floats, state, slots(one.form.work), stream,
-                slots(blocks * p * (p + q) + p * (p + 1) // 2 + p), level.samples // WIDTH,
-                one.frame, one.inverse, np.zeros((blocks, p, p + q)), np.empty((8, y.size)),
-                states, observed, control.halt,
-            )  # fmt: skip
+                *functions,
+                path,
+                times,
+                one.packed.breaks,
+                y,
+                data,
+                self._sampler(),
+                geometry,
+                (states, observed, control.halt),
+            )
         if broken:
             fate = leap.LOST
         look = None if eye.compiled else Eye(one.lane, records.plan)  # to each thread its own
         for output in np.flatnonzero(np.isfinite(states).all(axis=1)):
             seen = (observed[output], 0.0) if look is None else look.see(states[output])
             records.write(self.place, int(output), states[output], *seen)
-        records.end(self.place, FATES[fate], course[0] * records.dim, y)
+        records.end(self.place, FATES[fate], path["time"][0] * records.dim, y)
         assert records.evaluations is not None
-        records.evaluations[self.place] = course[1]
+        records.evaluations[self.place] = path["taken"][0]
         control.done[job] = 1.0
+
+    def _path(self) -> np.ndarray:
+        """How it is followed."""
+        one, level, eye = self.setting, self.setting.level, self.setting.eye
+        path = np.zeros(1, dtype=leap.PATH)
+        for name, value in {
+            "leap": one.leap, "most": level.max_steps, "fixed": level.leap or 0.0,
+            "rtol": one.rtol, "atol": 0.1 * one.rtol / np.sqrt(one.records.dim), "bound": eye.bound,
+            "direction": (-1 if eye.falls else 1) if eye.watches else 0, "level": eye.level, "rounds": level.samples // WIDTH,
+        }.items():  # fmt: skip
+            path[name] = value
+        return path
+
+    def _sampler(self) -> tuple[np.ndarray, ...]:
+        """The reduced process that draws the samples of kicks, with records and a stream of its own."""
+        form, p = self.setting.form, self.setting.lane.problem.student.width
+        state = slots(form.slots)
+        state[:] = self.setting.first
+        stream = child(self.setting.seed, self.run).generate_state(STREAM * WIDTH, np.uint64)
+        rows = p + self.setting.lane.problem.teacher.width
+        sums = slots(len(form.frames) * p * rows + p * (p + 1) // 2 + p)
+        return form.process.copy(), form.frames.copy(), form.numbers, stream, state, slots(form.work), sums
 
 
 @contextmanager
-def _breakdown(times: np.ndarray, states: np.ndarray, course: np.ndarray) -> Iterator[list[Exception]]:
+def _breakdown(times: np.ndarray, states: np.ndarray, path: np.ndarray) -> Iterator[list[Exception]]:
     """In Python, averages and roots raise where a path diverges and compiled code goes on with NaN: it was lost after the last
     output that it came to."""
     broken: list[Exception] = []
@@ -192,7 +215,7 @@ def _breakdown(times: np.ndarray, states: np.ndarray, course: np.ndarray) -> Ite
         yield broken
     except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
         reached = np.flatnonzero(np.isfinite(states).all(axis=1))
-        course[:] = times[reached[-1]] if reached.size else 0.0, 0.0
+        path["time"], path["taken"] = times[reached[-1]] if reached.size else 0.0, 0
         broken.append(error)
 
 
@@ -215,11 +238,12 @@ class Kernels(NamedTuple):
 
 def _kernels(problem: Problem, equations: System) -> Kernels:
     """Compiled, or Python around averages or samples of functions that compiled code cannot call."""
-    own = layout.is_own(problem)
+    own = reduced_form.is_own(problem)
     kernels = Kernels(leap.follow, equations.rhs, equations.observe)
     if equations.compiled and not own:
         return kernels
     gather = in_python(leap.gather, amplitudes=own_amplitudes(problem)) if own else leap.gather
-    others = {"kick": in_python(leap.kick, gather=gather)}
-    others |= {name: in_python(getattr(leap, name)) for name in ("step", "crossing")}
-    return kernels._replace(follow=in_python(leap.follow, **others))
+    kick = in_python(leap.kick, sample=in_python(leap.sample, gather=gather))
+    others = {name: in_python(getattr(leap, name)) for name in ("step", "crossing")}
+    once = in_python(leap.leap, kick=kick, step=others["step"])
+    return kernels._replace(follow=in_python(leap.follow, leap=once, crossing=others["crossing"]))

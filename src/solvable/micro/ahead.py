@@ -5,9 +5,8 @@ import math
 import numpy as np
 from numba import float64, int64, void
 
-from solvable.dynamics import layout
 from solvable.dynamics.sample import amplitudes
-from solvable.micro.process import set_rates
+from solvable.micro.process import PROCESS_DATA, set_numbers
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.random import normals
@@ -22,24 +21,25 @@ def fill_rows(stream, out, rows, slots):
 
 @compiled(
     void(
-        int64[::1], float64[::1], float64[:, :, :, ::1], float64[::1], float64[::1],
-        int64, float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[:, ::1],
+        PROCESS_DATA, int64, float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[:, ::1]
     ),
     strict=True,
     allocates=True,
 )  # fmt: skip
-def look_ahead(ints, floats, tables, state, work, step, H, G, noise, norms, sigma, phi):
+def look_ahead(process, step, H, G, noise, norms, sigma, phi):
     """Fill sigma (p,) and phi (p, m) for m samples, whole batches, from `step` on. H (m, n), G = X X^T / sqrt(dim) (m, m);
     norms (p,) are the students' squared ones, kept on the sphere only. Everything sits in the first of eight lanes."""
-    p, q, batch = ints[layout.STUDENTS], ints[layout.TEACHERS], ints[layout.BATCH]
-    root = math.sqrt(floats[layout.DIM])
-    fields, teachers, pushes = ints[layout.FIELDS], ints[layout.TEACHER_FIELDS], ints[layout.PUSHES]
+    forms, frames, numbers, courses, blocks, _, state, work = process
+    form = forms[0]
+    p, q, batch = form.students, form.teachers, form.batch
+    root = math.sqrt(form.dim)
+    fields, teachers, pushes = form.fields, form.teacher_fields, form.pushes
     h, pushed = np.empty((batch, p)), np.empty(p)
     sigma[:] = 1.0
     phi[:] = 0.0
     for begin in range(0, len(H), batch):
-        set_rates(ints, floats, tables, float(step + begin // batch), work)
-        rate, pushed[:] = work[ints[layout.RATE] * WIDTH], 0.0
+        set_numbers(form, frames, courses, blocks, float(step + begin // batch), work)
+        rate, pushed[:] = work[form.rate * WIDTH], 0.0
         for i in range(begin, begin + batch):
             for k in range(p):
                 total = sigma[k] * H[i, k]
@@ -49,23 +49,23 @@ def look_ahead(ints, floats, tables, state, work, step, H, G, noise, norms, sigm
                 work[(fields + k) * WIDTH] = total
             for m in range(q):
                 work[(teachers + m) * WIDTH] = H[i, p + m]
-            if ints[layout.NOISY]:
-                work[(ints[layout.NORMALS] - 1) * WIDTH] = noise[i]
-            amplitudes(ints, floats, state, work)
+            if form.noisy:
+                work[(form.normals - 1) * WIDTH] = noise[i]
+            amplitudes(form, numbers, state, work)
             for k in range(p):
-                phi[k, i] = rate * root / batch * work[(ints[layout.AMPLITUDES] + k) * WIDTH]
+                phi[k, i] = rate * root / batch * work[(form.amplitudes + k) * WIDTH]
                 pushed[k] += work[(pushes + k) * WIDTH]
-        end, decay = begin + batch, 1.0 - rate * floats[layout.DECAY]
+        end, decay = begin + batch, 1.0 - rate * form.decay
         for k in range(p):
             factor = decay
-            if ints[layout.SPHERE]:
+            if form.sphere:
                 square = decay * decay * norms[k]
                 for i in range(begin, end):
                     square += 2.0 * decay * phi[k, i] * root * h[i - begin, k]
                     for j in range(begin, end):
                         square += phi[k, i] * phi[k, j] * G[i, j] * root
-                back = math.sqrt(floats[layout.DIM] / square)
-                norms[k] = floats[layout.DIM]
+                back = math.sqrt(form.dim / square)
+                norms[k] = form.dim
                 factor *= back
                 for i in range(begin, end):
                     phi[k, i] *= back
@@ -73,6 +73,6 @@ def look_ahead(ints, floats, tables, state, work, step, H, G, noise, norms, sigm
                 sigma[k] *= factor
                 for j in range(begin):
                     phi[k, j] *= factor
-            if ints[layout.TRAIN_READOUT]:
-                gain = work[ints[layout.READOUT_RATE] * WIDTH] / batch
-                state[(ints[layout.READOUT] + k) * WIDTH] += gain * pushed[k]
+            if form.train_readout:
+                gain = work[form.readout_rate * WIDTH] / batch
+                state[(form.readout + k) * WIDTH] += gain * pushed[k]

@@ -1,6 +1,5 @@
 """Steps on a batch of samples. What lies outside the frames is drawn once for the whole batch."""
 
-from solvable.dynamics import layout as lay
 from solvable.micro.step import TINY, finish, rotation, shrink
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import fill, fma, load, root, store, where_above
@@ -8,31 +7,31 @@ from solvable.numerics.random import chi, normals
 
 
 @compiled(strict=True)
-def clear_sums(ints, work):
-    for i in range(ints[lay.SUMS], ints[lay.TRIANGLE]):
+def clear_sums(form, work):
+    for i in range(form.sums, form.triangle):
         store(work, i, fill(0.0))
 
 
 @compiled(strict=True)
-def collect(ints, work):
+def collect(form, frames, work):
     """Add one sample of a batch to the sums. What lies outside is not drawn: of all the samples' amplitudes only a triangular
     factor R of sum F F^T matters for it."""
-    p = ints[lay.STUDENTS]
-    for b in range(ints[lay.BLOCKS]):
-        row = lay.TABLE + b * lay.ROW
-        rank, z, at = ints[row + lay.RANK], ints[row + lay.DRAWS], ints[row + lay.SUM]
-        width = rank + (p if ints[row + lay.FREEDOM] > 0 else 0)
+    p = form.students
+    for b in range(form.blocks):
+        frame = frames[b]
+        rank, z, at = frame.rank, frame.draws, frame.sums
+        width = rank + (p if frame.freedom > 0 else 0)
         for k in range(p):
-            f = load(work, ints[lay.AMPLITUDES] + k)
+            f = load(work, form.amplitudes + k)
             for i in range(width):
                 slot = at + k * width + i
                 store(work, slot, fma(f, load(work, z + i), load(work, slot)))
     for k in range(p):
-        slot = ints[lay.PUSH_SUMS] + k
-        store(work, slot, load(work, slot) + load(work, ints[lay.PUSHES] + k))
-    f = ints[lay.AMPLITUDES]
+        slot = form.push_sums + k
+        store(work, slot, load(work, slot) + load(work, form.pushes + k))
+    f = form.amplitudes
     for j in range(p):
-        at = ints[lay.FACTOR] + j * p
+        at = form.factor + j * p
         cosine, sine, length = rotation(load(work, at + j), load(work, f + j))
         store(work, at + j, length)
         for k in range(j + 1, p):
@@ -42,37 +41,37 @@ def collect(ints, work):
 
 
 @compiled(strict=True)
-def learn_batch(ints, floats, stream, state, work):
+def learn_batch(form, frames, stream, state, work):
     """One step on a whole batch: outside the frames, R^T times the triangle of Bartlett (1933) has the law of the update."""
-    p = ints[lay.STUDENTS]
-    if floats[lay.DECAY] > 0.0:
-        shrink(ints, floats, state, work)
-    rate = load(work, ints[lay.RATE]) * (1.0 / ints[lay.BATCH])
-    for b in range(ints[lay.BLOCKS]):
-        row = lay.TABLE + b * lay.ROW
-        rank, freedom, at = ints[row + lay.RANK], ints[row + lay.FREEDOM], ints[row + lay.SUM]
+    p = form.students
+    if form.decay > 0.0:
+        shrink(form, frames, state, work)
+    rate = load(work, form.rate) * (1.0 / form.batch)
+    for b in range(form.blocks):
+        frame = frames[b]
+        rank, freedom, at = frame.rank, frame.freedom, frame.sums
         width = rank + (p if freedom > 0 else 0)
-        scale = rate * floats[ints[lay.ROOTS] + b]
+        scale = rate * frame.root
         for k in range(p):
             for i in range(rank):
-                slot = ints[row + lay.C] + k * rank + i
+                slot = frame.C + k * rank + i
                 store(state, slot, fma(scale, load(work, at + k * width + i), load(state, slot)))
         if freedom > 0:
-            _draw_triangle(p, stream, work, ints[lay.TRIANGLE], freedom)
+            _draw_triangle(p, stream, work, form.triangle, freedom)
             _widen(
                 p,
                 state,
-                ints[row + lay.L],
+                frame.L,
                 work,
                 at + rank,
                 width,
-                ints[lay.FACTOR],
-                ints[lay.TRIANGLE],
-                ints[lay.WIDE],
+                form.factor,
+                form.triangle,
+                form.wide,
                 scale,
             )
-            _fold(p, state, ints[row + lay.L], work, ints[lay.WIDE])
-    finish(ints, state, work, ints[lay.PUSH_SUMS], 1.0 / ints[lay.BATCH])
+            _fold(p, state, frame.L, work, form.wide)
+    finish(form, frames, state, work, form.push_sums, 1.0 / form.batch)
 
 
 @compiled(strict=True)
@@ -85,7 +84,7 @@ def _draw_triangle(p, stream, work, at, freedom):
 
 @compiled(strict=True)
 def _widen(p, state, triangle, work, sums, width, factor, outside, wide, scale):
-    """(p, 2 p) = [lay.L + scale sums | scale R^T T]."""
+    """(p, 2 p) = [L + scale sums | scale R^T T]."""
     for k in range(p):
         at = triangle + k
         for j in range(p):

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from solvable.dynamics import layout
+from solvable.dynamics import reduced_form
 from solvable.dynamics.kernel_data import RISK, WATCHED
 from solvable.dynamics.own import in_python, own_amplitudes
 from solvable.dynamics.sample import amplitudes
@@ -95,9 +95,9 @@ class Walk:
         self.problem, self.dim, self.batch = problem, records.dim, problem.training.batch
         self.seed = seed
         bare = problem.replace(inputs__spectrum=None)
-        self.layout = layout.layout(bare)
-        self.tables = layout.rate_tables([problem])
-        self.own = own_amplitudes(problem) if layout.is_own(problem) else None
+        self.made = reduced_form.reduced_form(bare)
+        self.courses = reduced_form.courses([(problem, lane.start)])
+        self.own = own_amplitudes(problem) if reduced_form.is_own(problem) else None
         self.look_ahead = look_ahead if self.own is None else in_python(look_ahead, amplitudes=self.own)
 
     def __call__(self, control: Control, place: int) -> None:
@@ -152,9 +152,9 @@ class Walk:
             else self.data.reader(child(self.seed, WIDTH + 1), self.dim)
         )
         self.noise = np.random.default_rng(child(self.seed, WIDTH + 2))
-        self.work = np.zeros(self.layout.work * WIDTH)
-        self.state = np.zeros(self.layout.slots * WIDTH)
-        self.readout = self.state[self.layout.ints[layout.READOUT] * WIDTH :: WIDTH]
+        self.work, self.state = np.zeros(self.made.work * WIDTH), np.zeros(self.made.slots * WIDTH)
+        self.process = *self.made[:3], *self.courses, np.zeros(0, dtype=np.uint64), self.state, self.work
+        self.readout = self.state[self.made.form.readout * WIDTH :: WIDTH]
         self.readout[:] = self.lane.start.readout
         if self.sample is not None:
             self.records.start_risk[self.runs[0]] = first = self._seen()[1][RISK]
@@ -187,24 +187,21 @@ class Walk:
         H /= root
         G /= root
         W = self.V[: self.p]
-        norms = np.einsum("ki,ki->k", W, W) if self.layout.ints[layout.SPHERE] else np.zeros(self.p)
+        norms = np.einsum("ki,ki->k", W, W) if self.made.form.sphere else np.zeros(self.p)
         sigma, phi = np.empty(self.p), np.empty((self.p, len(X)))
-        self.look_ahead(
-            self.layout.ints, self.layout.floats, self.tables, self.state, self.work,
-            step, H, G, self._noise(len(X)), norms, sigma, phi,
-        )  # fmt: skip
+        self.look_ahead(self.process, step, H, G, self._noise(len(X)), norms, sigma, phi)
         if (sigma != 1.0).any():
             W *= sigma[:, None]
         W += phi @ X
         return step + steps
 
     def _noise(self, count: int) -> np.ndarray:
-        return self.noise.standard_normal(count) if self.layout.ints[layout.NOISY] else np.zeros(count)
+        return self.noise.standard_normal(count) if self.made.form.noisy else np.zeros(count)
 
     def _big_batch(self, step: int) -> int:
         """One step on a batch too large to look ahead, in pieces; 0 if the rows run out before its end."""
-        ints, push = self.layout.ints, self.own or amplitudes
-        process.set_rates(ints, self.layout.floats, self.tables, float(step), self.work)
+        form, push = self.made.form, self.own or amplitudes
+        process.set_numbers(form, self.made.frames, *self.courses, float(step), self.work)
         slots = self.work.reshape(-1, WIDTH)
         gradient, pushed, left = np.zeros((self.p, self.dim)), np.zeros(self.p), self.batch
         while left:
@@ -217,22 +214,22 @@ class Walk:
             for i in range(0, len(X), WIDTH):
                 part = H[i : i + WIDTH].T
                 count = part.shape[1]
-                slots[ints[layout.FIELDS] :][: self.p, :count] = part[: self.p]
-                slots[ints[layout.TEACHER_FIELDS] :][: len(part) - self.p, :count] = part[self.p :]
-                slots[ints[layout.NORMALS] - 1, :count] = noise[i : i + count]
+                slots[form.fields :][: self.p, :count] = part[: self.p]
+                slots[form.teacher_fields :][: len(part) - self.p, :count] = part[self.p :]
+                slots[form.normals - 1, :count] = noise[i : i + count]
                 self.state.reshape(-1, WIDTH)[:] = self.state[::WIDTH, None]
-                push(ints, self.layout.floats, self.state, self.work)
-                F[i : i + count] = slots[ints[layout.AMPLITUDES] :][: self.p, :count].T
-                pushed += slots[ints[layout.PUSHES] :][: self.p, :count].sum(axis=1)
+                push(form, self.made.numbers, self.state, self.work)
+                F[i : i + count] = slots[form.amplitudes :][: self.p, :count].T
+                pushed += slots[form.pushes :][: self.p, :count].sum(axis=1)
             gradient += F.T @ X
-        rate = self.work[ints[layout.RATE] * WIDTH]
+        rate = self.work[form.rate * WIDTH]
         W = self.V[: self.p]
         W *= 1 - rate * self.problem.training.weight_decay
         W += rate * math.sqrt(self.dim) / self.batch * gradient
-        if ints[layout.SPHERE]:
+        if form.sphere:
             W *= np.sqrt(self.dim / np.einsum("ki,ki->k", W, W))[:, None]
-        if ints[layout.TRAIN_READOUT]:
-            self.readout += self.work[ints[layout.READOUT_RATE] * WIDTH] / self.batch * pushed
+        if form.train_readout:
+            self.readout += self.work[form.readout_rate * WIDTH] / self.batch * pushed
         return 1
 
     def overlaps(self) -> np.ndarray:

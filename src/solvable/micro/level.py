@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from solvable.dynamics import layout
+from solvable.dynamics import reduced_form
 from solvable.micro import full, reduced
 from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
@@ -81,7 +81,7 @@ class Micro:
             )
         if not self._is_full:
             for lane in lanes:
-                layout.coordinates(lane.problem, lane.start)  # refuses overlaps that no weights have
+                reduced_form.coordinates(lane.problem, lane.start)  # refuses overlaps that no weights have
             return
         if dim * (problem.student.width + problem.teacher.width) > MOST_WEIGHTS:
             raise ValueError(f"inputs.dim: {dim} given, too many for full weights; the form 'reduced' takes any dim")

@@ -1,11 +1,14 @@
-"""Many steps of the reduced process, with a look at the runs from time to time."""
+"""Many steps of the reduced process, with a look at the runs from time to time.
+
+A group of up to eight runs is two tuples: `process` = (PROCESS and FRAME records, numbers, courses, their blocks, stream, state,
+work), and `sight` = what `observe` needs, with numbers for each lane.
+"""
 
 import numpy as np
-from numba import boolean, float64, int64, uint64, void
+from numba import float64, from_dtype, int64, types, uint64, void
 
-from solvable.dynamics import layout as lay
 from solvable.dynamics.averages import HIGHEST, LOWEST
-from solvable.dynamics.kernel_data import DATA, SEEN, SYSTEM_FUNCTION, WATCHED
+from solvable.dynamics.kernel_data import BLOCK, DATA, FRAME, PROBLEM, PROCESS, SEEN, SYSTEM_FUNCTION, WATCHED, record
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.micro.batch import clear_sums, collect, learn_batch
 from solvable.micro.step import learn
@@ -13,158 +16,180 @@ from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH
 
 GOING, PASSED, LOST = 0, 1, 2  # what has become of a run
+COARSE = 2  # directions of this size: bounds of the risk first
+RUN = record(
+    fate=int, step=int, level=float, bound=float
+)  # what, and at which step; where its threshold and its bound are
+
+PROCESS_DATA = types.Tuple(
+    (
+        from_dtype(PROCESS)[::1], from_dtype(FRAME)[::1], float64[::1], from_dtype(PROBLEM)[:, ::1], from_dtype(BLOCK)[:, ::1],
+        uint64[::1], float64[::1], float64[::1],
+    )
+)  # fmt: skip
+SIGHT = types.Tuple((*DATA[:3], float64[:, ::1], DATA[4]))
 
 
 @compiled(strict=True)
-def set_rates(ints, floats, tables, step, work):
-    """Rates of a step over dim, for each lane; return the first step at which they may be others. Every lane remembers in which
-    segment of its schedules it is."""
-    time, due, last = step / floats[lay.DIM], np.inf, tables.shape[2] - 1
-    for which in range(2):
-        slot = (ints[lay.RATE] if which == 0 else ints[lay.READOUT_RATE]) * WIDTH
-        segment = (ints[lay.SEGMENTS] + which) * WIDTH
-        for lane in range(WIDTH):
-            i = int(work[segment + lane])
-            if tables[which, lane, i, 0] > time:
-                i = 0
-            while i < last and tables[which, lane, i + 1, 0] <= time:
-                i += 1
-            work[segment + lane] = i
-            begin, rate, slope = tables[which, lane, i]
-            work[slot + lane] = (rate + slope * (time - begin)) / floats[lay.DIM]
-            if slope != 0.0:
-                due = step + 1.0
-            elif i < last:
-                due = min(due, max(step + 1.0, np.floor(tables[which, lane, i + 1, 0] * floats[lay.DIM])))
+def set_numbers(form, frames, courses, blocks, step, work):
+    """What schedules say at a step: rates over dim for each lane, all else for all of them; return the first step at which they may
+    say otherwise. Every lane remembers in which segment of its schedules it is."""
+    time, due, last = step / form.dim, np.inf, courses.shape[1] - 1
+    for lane in range(WIDTH):
+        slot = form.segments * WIDTH + lane
+        i = int(work[slot])
+        if courses[lane, i].begin > time:
+            i = 0
+        while i < last and courses[lane, i + 1].begin <= time:
+            i += 1
+        work[slot] = i
+        course = courses[lane, i]
+        passed = time - course.begin
+        work[form.rate * WIDTH + lane] = (course.rate + course.rate_slope * passed) / form.dim
+        work[form.readout_rate * WIDTH + lane] = (course.readout_rate + course.readout_rate_slope * passed) / form.dim
+        if course.sloped:
+            due = step + 1.0
+        elif i < last:
+            due = min(due, max(step + 1.0, np.floor(courses[lane, i + 1].begin * form.dim)))
+    i = int(work[form.segments * WIDTH])
+    course = courses[0, i]
+    passed = time - course.begin
+    form.decay = course.decay + course.decay_slope * passed
+    form.batch = max(1, int(np.rint(course.batch + course.batch_slope * passed)))
+    form.label_noise = np.sqrt(course.label_noise + course.label_noise_slope * passed)
+    for b in range(form.blocks):
+        frames[b].root = np.sqrt(blocks[i, b].eigenvalue + blocks[i, b].slope * passed)
     return due
 
 
 @compiled(strict=True)
-def overlaps(ints, state, lane, y):
+def overlaps(form, frames, state, lane, y):
     """Student rows of every block's overlaps and the readout of one lane, as `dynamics.kernel_data` has them."""
-    p, q = ints[lay.STUDENTS], ints[lay.TEACHERS]
+    p, q = form.students, form.teachers
     n = p + q
-    for b in range(ints[lay.BLOCKS]):
-        row = lay.TABLE + b * lay.ROW
-        rank, triangle = ints[row + lay.RANK], ints[row + lay.L]
+    for b in range(form.blocks):
+        frame = frames[b]
+        rank, triangle = frame.rank, frame.L
         for k in range(p):
             at = (b * p + k) * n
-            mine = ints[row + lay.C] + k * rank
+            mine = frame.C + k * rank
             for m in range(p):
-                total, other = 0.0, ints[row + lay.C] + m * rank
+                total, other = 0.0, frame.C + m * rank
                 for i in range(rank):
                     total += state[(mine + i) * WIDTH + lane] * state[(other + i) * WIDTH + lane]
-                if ints[row + lay.FREEDOM] > 0:
+                if frame.freedom > 0:
                     column = triangle
                     for j in range(min(k, m) + 1):
                         total += state[(column + k - j) * WIDTH + lane] * state[(column + m - j) * WIDTH + lane]
                         column += p - j
                 y[at + m] = total
             for m in range(q):
-                total, other = 0.0, ints[row + lay.B] + m * rank
+                total, other = 0.0, frame.B + m * rank
                 for i in range(rank):
                     total += state[(mine + i) * WIDTH + lane] * state[(other + i) * WIDTH + lane]
                 y[at + p + m] = total
     for k in range(p):
-        y[ints[lay.BLOCKS] * p * n + k] = state[(ints[lay.READOUT] + k) * WIDTH + lane]
+        y[form.blocks * p * n + k] = state[(form.readout + k) * WIDTH + lane]
 
 
 @compiled(strict=True)
-def _size(ints, state, lane):
+def _size(form, frames, state, lane):
     """Sum of the squares of all students' coordinates."""
     total = 0.0
-    for b in range(ints[lay.BLOCKS]):
-        row = lay.TABLE + b * lay.ROW
-        for i in range(ints[row + lay.C], ints[row + lay.B]):
+    for b in range(form.blocks):
+        frame = frames[b]
+        for i in range(frame.C, frame.B):
             total += state[i * WIDTH + lane] ** 2
     return total
 
 
 @compiled(
-    int64(
-        SYSTEM_FUNCTION, SYSTEM_FUNCTION, boolean,
-        int64[::1], float64[::1], int64, float64[::1], int64, float64[::1], *DATA[:3], float64[:, ::1],
-        DATA[4], int64[::1], int64[::1], float64[:, ::1],
-    ),
+    int64(SYSTEM_FUNCTION, SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], int64, int64),
     strict=True,
     allocates=True,
-)  # fmt: skip
-def look(
-    observe, bound, coarsely,
-    ints, state, step, bounds, direction, levels, problems, blocks, cases, numbers, scratch, fate, when, ends,
-):  # fmt: skip
-    """See which runs have diverged or passed their threshold (direction 0: none) and keep their states. How many go on. A look at
-    the risk may begin `coarsely`, with its bounds."""
+)
+def look(observe, bound, process, sight, runs, ends, step, direction):
+    """See which runs have diverged or passed their threshold (direction 0: there is none) and keep their states. How many go on.
+    With directions of two, 2 or -2, a look at the risk begins with bounds of it."""
+    form, frames, state = process[0][0], process[1], process[6]
+    problems, blocks, cases, numbers, scratch = sight
     going, seen = 0, np.empty(SEEN)
-    for lane in range(fate.size):
-        if fate[lane] != GOING:
+    for lane in range(runs.size):
+        run = runs[lane]
+        if run.fate != GOING:
             continue
-        if not _size(ints, state, lane) <= bounds[lane]:
-            fate[lane] = LOST
+        if not _size(form, frames, state, lane) <= run.bound:
+            run.fate = LOST
         elif direction != 0:
-            overlaps(ints, state, lane, ends[lane])
+            overlaps(form, frames, state, lane, ends[lane])
             near = True
-            if coarsely:
+            if abs(direction) == COARSE:
                 bound(0, 0.0, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
-                near = not (direction * (seen[LOWEST if direction < 0 else HIGHEST] - levels[lane]) < 0.0)
+                near = not direction * (seen[LOWEST if direction < 0 else HIGHEST] - run.level) < 0.0
             if near:
                 observe(0, 0.0, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
-            if near and direction * (seen[WATCHED] - levels[lane]) >= 0.0:
-                fate[lane] = PASSED
-        if fate[lane] == GOING:
+            if near and direction * (seen[WATCHED] - run.level) >= 0.0:
+                run.fate = PASSED
+        if run.fate == GOING:
             going += 1
         else:
-            when[lane] = step
-            overlaps(ints, state, lane, ends[lane])
+            run.step = step
+            overlaps(form, frames, state, lane, ends[lane])
     return going
 
 
 @compiled(
     int64(
-        SYSTEM_FUNCTION, SYSTEM_FUNCTION, boolean,
-        int64[::1], float64[::1], float64[:, :, :, ::1], uint64[::1], float64[::1], float64[::1],
-        int64, int64, int64, float64[::1], int64, float64[::1], *DATA[:3], float64[:, ::1], DATA[4],
-        int64[::1], int64[::1], float64[:, ::1],
+        SYSTEM_FUNCTION,
+        SYSTEM_FUNCTION,
+        PROCESS_DATA,
+        SIGHT,
+        from_dtype(RUN)[::1],
+        float64[:, ::1],
+        int64,
+        int64,
+        int64,
+        int64,
     ),
     strict=True,
-)  # fmt: skip
-def follow(
-    observe, bound, coarsely,
-    ints, floats, tables, stream, state, work,
-    begin, end, stride, bounds, direction, levels, problems, blocks, cases, numbers, scratch, fate, when, ends,
-):  # fmt: skip
+)
+def follow(observe, bound, process, sight, runs, ends, begin, end, stride, direction):
     """Take the steps begin..end, with a look at every multiple of `stride`; return the step it came to, an earlier one if no
     run goes on."""
-    due = float(begin)
+    forms, frames, numbers, courses, blocks, stream, state, work = process
+    form, due = forms[0], float(begin)
     for step in range(begin, end):
         if step >= due:
-            due = set_rates(ints, floats, tables, float(step), work)
-        if ints[lay.BATCH] == 1:
-            draw(ints, stream, work)
-            fields(ints, floats, state, work)
-            amplitudes(ints, floats, state, work)
-            learn(ints, floats, state, work)
+            due = set_numbers(form, frames, courses, blocks, float(step), work)
+        if form.single:
+            draw(form, frames, stream, work)
+            fields(form, frames, state, work)
+            amplitudes(form, numbers, state, work)
+            learn(form, frames, state, work)
         else:
-            clear_sums(ints, work)
-            for _ in range(ints[lay.BATCH]):
-                draw(ints, stream, work)
-                fields(ints, floats, state, work)
-                amplitudes(ints, floats, state, work)
-                collect(ints, work)
-            learn_batch(ints, floats, stream, state, work)
-        if (step + 1) % stride == 0:
-            going = look(
-                observe, bound, coarsely,
-                ints, state, step + 1, bounds, direction, levels, problems, blocks, cases, numbers, scratch,
-                fate, when, ends,
-            )  # fmt: skip
-            if going == 0:
-                return step + 1
+            clear_sums(form, work)
+            for _ in range(form.batch):
+                draw(form, frames, stream, work)
+                fields(form, frames, state, work)
+                amplitudes(form, numbers, state, work)
+                collect(form, frames, work)
+            learn_batch(form, frames, stream, state, work)
+        if (step + 1) % stride == 0 and look(observe, bound, process, sight, runs, ends, step + 1, direction) == 0:
+            return step + 1
     return end
 
 
-@compiled(void(int64[::1], float64[::1], float64[:, ::1]), strict=True)
-def all_overlaps(ints, state, y):
+@compiled(void(SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, float64[:, ::1], float64[:, ::1]), strict=True)
+def see(observe, process, sight, y, seen):
+    """(lane, size) overlaps of the first lanes, and what `observe` sees of them."""
+    problems, blocks, cases, numbers, scratch = sight
+    for lane in range(len(y)):
+        overlaps(process[0][0], process[1], process[6], lane, y[lane])
+        observe(0, 0.0, y[lane], seen[lane], problems, blocks, cases, numbers[lane], scratch)
+
+
+@compiled(void(PROCESS_DATA, float64[:, ::1]), strict=True)
+def all_overlaps(process, y):
     """(lane, size) overlaps of the first lanes."""
     for lane in range(len(y)):
-        overlaps(ints, state, lane, y[lane])
+        overlaps(process[0][0], process[1], process[6], lane, y[lane])

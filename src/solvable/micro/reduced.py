@@ -5,8 +5,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from solvable.dynamics import equations, layout
+from solvable.dynamics import reduced_form
 from solvable.dynamics.averages import bound_risk
+from solvable.dynamics.equations import observe
+from solvable.dynamics.kernel_data import SEEN
 from solvable.dynamics.own import in_python, own_amplitudes
 from solvable.dynamics.system import is_coarse
 from solvable.micro import process
@@ -36,13 +38,14 @@ class Group:
     ) -> None:
         problem = lanes[0].problem
         self.lanes, self.runs, self.records = lanes, runs, records
-        self.layout = layout.layout(problem)
-        self.state = layout.lanes(states)
-        self.stream = streams(seeds)
-        self.work = slots(self.layout.work)
-        self.tables = layout.rate_tables([lane.problem for lane in lanes])
+        made = reduced_form.reduced_form(problem)
+        courses = reduced_form.courses([(lane.problem, lane.start) for lane in lanes])
+        self.process = (
+            made.process, made.frames, made.numbers, *courses,
+            streams(seeds), reduced_form.lanes(states), slots(made.work),
+        )  # fmt: skip
         self.follow: Callable[..., int] = process.follow
-        if layout.is_own(problem):
+        if reduced_form.is_own(problem):
             self.follow = in_python(process.follow, amplitudes=own_amplitudes(problem))
 
     def __call__(self, control: Control, place: int) -> None:
@@ -61,7 +64,7 @@ class Group:
                 began, goal = time.monotonic(), min(int(end), step + max(1, int(speed * CHUNK)))
                 came = self._advance(step, goal)
                 speed = min(max((came - step) / max(time.monotonic() - began, 1e-9), 0.5 * speed), 10 * speed)
-                step, going = came, bool((self.fate == process.GOING).any())
+                step, going = came, bool((self.fates["fate"] == process.GOING).any())
                 control.done[place] = step * len(self.runs)
             self._write(output, int(end))
         self._look(step, final=True)
@@ -75,20 +78,19 @@ class Group:
         self.eyes = [known[id(lane)] for lane in self.lanes]
         first = self.eyes[0]
         numbers = np.stack([eye.packed.numbers for eye in self.eyes])
-        self.seen_by = *first.packed.data(first.scratch)[:3], numbers, first.scratch
-        self.fate, self.when = np.zeros((2, count), dtype=np.int64)
+        self.sight = *first.packed.data(first.scratch)[:3], numbers, first.scratch
+        self.fates = np.zeros(count, dtype=process.RUN)
         self.ends = np.stack([eye.packed.state for eye in self.eyes])
-        self.levels, self.bounds = np.array([[eye.level, eye.bound] for eye in self.eyes]).T.copy()
+        self.fates["level"], self.fates["bound"] = zip(*((eye.level, eye.bound) for eye in self.eyes), strict=True)
         self.slow = first.watches and not first.compiled
-        self.looks = equations.observe, equations.observe, False
-        if first.compiled:
-            one = first.systems[0]
-            coarsely = first.watches_risk and is_coarse(one)
-            self.looks = one.observe, bound_risk if coarsely else one.observe, coarsely
         self.direction = 0 if self.slow or not first.watches else -1 if first.falls else 1
         least, often = SLOW_LOOK if self.slow else LOOK
         self.stride = max(least, self.records.dim // often)
-        if self.looks[2]:
+        one = first.systems[0]
+        self.looks = (one.observe, one.observe) if first.compiled else (observe, observe)
+        if first.compiled and first.watches_risk and is_coarse(one):
+            self.looks = one.observe, bound_risk
+            self.direction *= process.COARSE
             self.stride = max(self.stride, min(COARSE_STRIDE, self.records.dim // SLOW_LOOK[1]))
 
     def _advance(self, begin: int, end: int) -> int:
@@ -96,58 +98,59 @@ class Group:
             end = min(end, (begin // self.stride + 1) * self.stride)
         came = int(
             self.follow(
-                *self.looks,
-                self.layout.ints, self.layout.floats, self.tables, self.stream, self.state,
-                self.work, begin, end, self.stride, self.bounds, self.direction, self.levels,
-                *self.seen_by, self.fate, self.when, self.ends,
+                *self.looks, self.process, self.sight, self.fates, self.ends, begin, end, self.stride, self.direction
             )
-        )  # fmt: skip
+        )
         if self.slow and came % self.stride == 0:
             self._look_slowly(came)
         return came
 
     def _look(self, step: int, *, final: bool = False) -> bool:
         """See who diverged, and at the first step who is past the threshold already."""
-        process.look(
-            *self.looks,
-            self.layout.ints, self.state, step, self.bounds, 0 if final else self.direction, self.levels,
-            *self.seen_by, self.fate, self.when, self.ends,
-        )  # fmt: skip
+        process.look(*self.looks, self.process, self.sight, self.fates, self.ends, step, 0 if final else self.direction)
         if self.slow and not final:
             self._look_slowly(step)
-        return bool((self.fate == process.GOING).any())
+        return bool((self.fates["fate"] == process.GOING).any())
 
     def _look_slowly(self, step: int) -> None:
         ys = self._overlaps()
         for i, eye in enumerate(self.eyes):
-            if self.fate[i] == process.GOING and eye.passed(eye.see(ys[i])[0]):
-                self.fate[i], self.when[i], self.ends[i] = process.PASSED, step, ys[i]
+            run = self.fates[i]
+            if run.fate == process.GOING and eye.passed(eye.see(ys[i])[0]):
+                run.fate, run.step, self.ends[i] = process.PASSED, step, ys[i]
 
     def _overlaps(self) -> np.ndarray:
         ys = np.empty_like(self.ends)
-        process.all_overlaps(self.layout.ints, self.state, ys)
+        process.all_overlaps(self.process, ys)
         return ys
 
     def _write(self, output: int, step: int) -> None:
         """Outputs of the runs that came to this step."""
-        ys = self._overlaps()
-        for i, (run, eye) in enumerate(zip(self.runs, self.eyes, strict=True)):
-            there = self.fate[i] == process.GOING or (self.fate[i] == process.PASSED and self.when[i] == step)
-            if there and np.abs(ys[i]).max() <= eye.bound:
-                self.records.write(run, output, ys[i], *eye.see(ys[i]))
+        ys, seen = np.empty_like(self.ends), np.empty((len(self.runs), SEEN))
+        compiled = self.eyes[0].compiled
+        if compiled:
+            process.see(self.looks[0], self.process, self.sight, ys, seen)
+        else:
+            process.all_overlaps(self.process, ys)
+        fates, steps = self.fates["fate"], self.fates["step"]
+        there = (fates == process.GOING) | ((fates == process.PASSED) & (steps == step))
+        there &= np.abs(ys).max(axis=1) <= self.fates["bound"]
+        for i in np.flatnonzero(there):
+            found = (seen[i], 0.0) if compiled else self.eyes[i].see(ys[i])
+            self.records.write(self.runs[i], output, ys[i], *found)
 
     def _close(self, ending: Ending, step: int) -> None:
         ys = self._overlaps()
         for i, run in enumerate(self.runs):
-            if self.fate[i] == process.GOING:
+            if self.fates[i].fate == process.GOING:
                 self.records.end(run, ending, step, ys[i])
             else:
-                self.records.end(run, FATES[int(self.fate[i])], int(self.when[i]), self.ends[i])
+                self.records.end(run, FATES[int(self.fates[i].fate)], int(self.fates[i].step), self.ends[i])
 
 
 def groups(lanes: list[Lane], seeds: list[np.random.SeedSequence], records: Records) -> list[Group]:
     """One lane for each run, in groups of eight; a run's stream and arithmetic do not depend on its group."""
-    known = {id(lane): layout.coordinates(lane.problem, lane.start) for lane in lanes}
+    known = {id(lane): reduced_form.coordinates(lane.problem, lane.start) for lane in lanes}
     states = [known[id(lane)] for lane in lanes]
     parts = [slice(i, min(i + WIDTH, len(lanes))) for i in range(0, len(lanes), WIDTH)]
     return [

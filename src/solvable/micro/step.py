@@ -8,7 +8,6 @@ after which the frame is turned until L is lower triangular again. The triangula
 become singular, which a Cholesky factor of them does not. All values are eight lanes wide.
 """
 
-from solvable.dynamics import layout as lay
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import fill, fma, load, root, store, where_above
 
@@ -16,12 +15,12 @@ TINY = 1e-300
 
 
 @compiled(strict=True, inline=True)
-def shrink(ints, floats, state, work):
+def shrink(form, frames, state, work):
     """Weight decay, on the old weights."""
-    factor = 1.0 - load(work, ints[lay.RATE]) * floats[lay.DECAY]
-    for b in range(ints[lay.BLOCKS]):
-        row = lay.TABLE + b * lay.ROW
-        for i in range(ints[row + lay.C], ints[row + lay.B]):
+    factor = 1.0 - load(work, form.rate) * form.decay
+    for b in range(form.blocks):
+        frame = frames[b]
+        for i in range(frame.C, frame.B):
             store(state, i, load(state, i) * factor)
 
 
@@ -68,56 +67,56 @@ def _turn(p, state, at, work, g, s, f, scale, v):
 
 
 @compiled(strict=True, inline=True)
-def learn(ints, floats, state, work):
+def learn(form, frames, state, work):
     """One step on one sample whose draws, fields and amplitudes are in `work`."""
-    p = ints[lay.STUDENTS]
-    if floats[lay.DECAY] > 0.0:
-        shrink(ints, floats, state, work)
-    rate = load(work, ints[lay.RATE])
-    for b in range(ints[lay.BLOCKS]):
-        row = lay.TABLE + b * lay.ROW
-        rank, z = ints[row + lay.RANK], ints[row + lay.DRAWS]
-        scale = rate * floats[ints[lay.ROOTS] + b]
+    p, amplitudes = form.students, form.amplitudes
+    if form.decay > 0.0:
+        shrink(form, frames, state, work)
+    rate = load(work, form.rate)
+    for b in range(form.blocks):
+        frame = frames[b]
+        rank, z, C = frame.rank, frame.draws, frame.C
+        scale = rate * frame.root
         for k in range(p):
-            at, f = ints[row + lay.C] + k * rank, load(work, ints[lay.AMPLITUDES] + k) * scale
+            at, f = C + k * rank, load(work, amplitudes + k) * scale
             for i in range(rank):
                 store(state, at + i, fma(f, load(work, z + i), load(state, at + i)))
-        if ints[row + lay.FREEDOM] > 0:
-            outside = load(work, ints[lay.OUTSIDES] + b)
-            _turn(p, state, ints[row + lay.L], work, z + rank, outside, ints[lay.AMPLITUDES], scale, ints[lay.COLUMN])
-    finish(ints, state, work, ints[lay.PUSHES], 1.0)
+        if frame.freedom > 0:
+            outside = load(work, form.outsides + b)
+            _turn(p, state, frame.L, work, z + rank, outside, amplitudes, scale, form.column)
+    finish(form, frames, state, work, form.pushes, 1.0)
 
 
 @compiled(strict=True, inline=True)
-def finish(ints, state, work, pushes, weight):
+def finish(form, frames, state, work, pushes, weight):
     """Back to the sphere, and the readout."""
-    p = ints[lay.STUDENTS]
-    if ints[lay.SPHERE]:
+    p = form.students
+    if form.sphere:
         for k in range(p):
             total = fill(0.0)
-            for b in range(ints[lay.BLOCKS]):
-                row = lay.TABLE + b * lay.ROW
-                at = ints[row + lay.C] + k * ints[row + lay.RANK]
-                for i in range(ints[row + lay.RANK]):
+            for b in range(form.blocks):
+                frame = frames[b]
+                at = frame.C + k * frame.rank
+                for i in range(frame.rank):
                     total = fma(load(state, at + i), load(state, at + i), total)
-                if ints[row + lay.FREEDOM] > 0:
-                    at = ints[row + lay.L] + k
+                if frame.freedom > 0:
+                    at = frame.L + k
                     for j in range(k + 1):
                         total = fma(load(state, at), load(state, at), total)
                         at += p - 1 - j
             factor = 1.0 / root(total)
-            for b in range(ints[lay.BLOCKS]):
-                row = lay.TABLE + b * lay.ROW
-                at = ints[row + lay.C] + k * ints[row + lay.RANK]
-                for i in range(ints[row + lay.RANK]):
+            for b in range(form.blocks):
+                frame = frames[b]
+                at = frame.C + k * frame.rank
+                for i in range(frame.rank):
                     store(state, at + i, load(state, at + i) * factor)
-                if ints[row + lay.FREEDOM] > 0:
-                    at = ints[row + lay.L] + k
+                if frame.freedom > 0:
+                    at = frame.L + k
                     for j in range(k + 1):
                         store(state, at, load(state, at) * factor)
                         at += p - 1 - j
-    if ints[lay.TRAIN_READOUT]:
-        rate = load(work, ints[lay.READOUT_RATE]) * weight
+    if form.train_readout:
+        rate = load(work, form.readout_rate) * weight
         for k in range(p):
-            at = ints[lay.READOUT] + k
+            at = form.readout + k
             store(state, at, fma(rate, load(work, pushes + k), load(state, at)))

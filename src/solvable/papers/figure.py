@@ -1,6 +1,7 @@
 """A paper's figure: how its data are computed, drawn and judged, and how it is written to disk."""
 
 import json
+import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -8,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solvable.papers.claims import Claim
-from solvable.papers.parameters import NONE, Parameters
+from solvable.papers.parameters import NONE, Parameters, shown
+from solvable.papers.provenance import provenance, texts
 from solvable.plot import style
+from solvable.plot.style import footnote
 from solvable.results import Ending, Trajectory
 from solvable.results.files import make_directory, write_whole
 from solvable.sweeps import sweep
@@ -54,31 +57,60 @@ def whole(trajectory: Trajectory) -> Trajectory:
 
 @dataclass(frozen=True)
 class Rendered:
+    """What became of a figure; `record` is what its JSON file holds."""
+
     claims: list[Claim]
     files: list[Path]
+    record: dict[str, Any]
+    data: "xarray.Dataset"
+    picture: "Figure"
 
 
-def render(figure: PaperFigure, directory: Path, *, quick: bool, store: str | None = None) -> Rendered:
-    """Compute, draw, judge, and write PNG, PDF, the data as NetCDF and the verdicts as JSON into `directory`. Figures that are
-    sweeps keep their points in `store`."""
-    before = _store.set(store)
+def computed(figure: PaperFigure, *, quick: bool, store: str | None = None) -> tuple["xarray.Dataset", dict[str, Any]]:
+    """The data of a figure, whose attributes say how they were made, and the same facts as a dictionary. Figures that are sweeps
+    keep their points in `store`."""
+    before, began = _store.set(store), time.perf_counter()
     try:
         data = figure.compute(quick)
     finally:
         _store.reset(before)
-    data.attrs |= {"figure": figure.key, "title": figure.title, "quick": int(quick)}
+    facts = provenance(figure, quick=quick, seconds=time.perf_counter() - began)
+    return data.assign_attrs(texts(facts) | {"quick": int(quick)}), facts
+
+
+def render(figure: PaperFigure, directory: Path, *, quick: bool, store: str | None = None) -> Rendered:
+    """Compute, draw, judge, and write PNG, PDF, the data as NetCDF and the verdicts as JSON into `directory`. Every file holds the
+    parameters and how it was made."""
+    data, facts = computed(figure, quick=quick, store=store)
     verdicts = figure.claims(data)
+    record = facts | {"claims": [claim.as_dict() for claim in verdicts]}
     with style():
         picture = figure.draw(data)
-        name = figure.key.replace("/", "-")
+        footnote(picture, remark(figure.parameters, quick))
         make_directory(directory)
-        writers: dict[str, Callable[[str], Any]] = {
-            "png": lambda path: picture.savefig(path, format="png"),
-            "pdf": lambda path: picture.savefig(path, format="pdf", metadata={"CreationDate": None}),
-            "nc": lambda path: data.to_netcdf(path, engine="h5netcdf"),
-            "json": lambda path: Path(path).write_text(
-                json.dumps([claim.as_dict() for claim in verdicts], indent=2) + "\n", encoding="utf-8"
-            ),
-        }
-        files = [write_whole(directory / f"{name}.{ending}", writer) for ending, writer in writers.items()]
-    return Rendered(verdicts, files)
+        files = _written(directory / figure.key.replace("/", "-"), picture, data, record)
+    return Rendered(verdicts, files, record, data, picture)
+
+
+def _written(path: Path, picture: "Figure", data: "xarray.Dataset", record: dict[str, Any]) -> list[Path]:
+    """PDF knows few names, so all facts are its keywords; without its date the bytes differ by the seconds alone."""
+    about = texts({name: value for name, value in record.items() if name != "claims"})
+    heads = {"Title": record["title"], "Subject": record["figure"], "Creator": f"solvable {record['version']}"}
+    document = {**heads, "Keywords": json.dumps(about, ensure_ascii=False), "CreationDate": None}
+    writers: dict[str, Callable[[str], Any]] = {
+        "png": lambda to: picture.savefig(to, format="png", metadata={"Software": heads["Creator"], **about}),
+        "pdf": lambda to: picture.savefig(to, format="pdf", metadata=document),
+        "nc": lambda to: data.to_netcdf(to, engine="h5netcdf"),
+        "json": lambda to: Path(to).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8"),
+    }
+    return [write_whole(path.with_name(f"{path.name}.{ending}"), writer) for ending, writer in writers.items()]
+
+
+def remark(parameters: Parameters, quick: bool, most: int = 4) -> str:
+    """What stands under a picture: that it is the quick form, and where it differs from the paper."""
+    rows = parameters.differences(quick)
+    words = [f"{row.title} {shown(row.value(quick), 5)} for {shown(row.paper, 5)}" for row in rows[:most]]
+    if len(rows) > most:
+        words.append(f"and {len(rows) - most} more")
+    said = ["quick form"] if quick else []
+    return "; ".join([*said, f"differs from the paper: {', '.join(words)}"] if words else said)

@@ -1,8 +1,10 @@
 """Which figures there are: a module with its FIGURE, or with another name after a colon. Loaded when a figure is asked for."""
 
 from importlib import import_module
+from importlib.util import find_spec
 
 from solvable.papers.figure import PaperFigure
+from solvable.papers.statements import Statement
 
 _MODULES = {
     "arnaboldi2023/1": "solvable.papers.arnaboldi2023.exits",
@@ -63,3 +65,12 @@ def get(key: str) -> PaperFigure:
     module, _, name = _MODULES[key].partition(":")
     figure: PaperFigure = getattr(import_module(module), name or "FIGURE")
     return figure
+
+
+def statements(paper: str) -> tuple[Statement, ...] | None:
+    """What the paper states, from STATEMENTS of its module `statements`; None if there is no such module."""
+    name = f"solvable.papers.{paper}.statements"
+    if find_spec(name) is None:
+        return None
+    found: tuple[Statement, ...] = import_module(name).STATEMENTS
+    return found

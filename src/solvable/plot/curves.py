@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from solvable.plot.style import axes
+from solvable.plot.style import DASHES, axes, stroke
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,12 +21,15 @@ def _label_time(ax: "Axes", data: Any) -> None:
 
 
 def risk(source: Any, ax: "Axes | None" = None, *, phases: bool = False, **style: Any) -> "Axes":
-    """Risk of every run; the runs of a batch at several learning rates have a colour for each rate. `phases` marks those of the
-    first run of a Trajectory."""
+    """Risk of every run; the runs of a batch at several learning rates have a colour and a line style for each rate. `phases`
+    marks those of the first run of a Trajectory."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
     data, ax = dataset(source), axes(ax)
-    groups = _groups(data)
+    groups, asked = _groups(data), normalize_kwargs(style, Line2D)
     for i, (name, part) in enumerate(groups):
-        chosen = ({"color": f"C{i}"} if name else {}) | style
+        chosen = (stroke(i) if name else {}) | asked
         lines = ax.plot(data["time"], part["risk"].transpose("time", "run"), **chosen)
         if name:
             lines[0].set_label(name)
@@ -163,7 +166,8 @@ def _mean(ax: "Axes", data: Any, label: str) -> None:
     label += f" ({lost} of {runs} diverged, left out)" if lost else ""
     reached = np.isfinite(kept).all(axis=0) if len(kept) else np.zeros(data.sizes["time"], dtype=bool)
     time, kept = data["time"].values[reached], kept[:, reached]
-    (line,) = ax.plot(time, kept.mean(axis=0) if len(kept) else [], label=label)
+    dashes = DASHES[len(ax.lines) % len(DASHES)]
+    (curve,) = ax.plot(time, kept.mean(axis=0) if len(kept) else [], linestyle=dashes, label=label)
     if len(kept) > 1:
         mean, error = kept.mean(axis=0), kept.std(axis=0, ddof=1) / np.sqrt(len(kept))
-        ax.fill_between(time, mean - error, mean + error, alpha=0.25, color=line.get_color(), linewidth=0)
+        ax.fill_between(time, mean - error, mean + error, alpha=0.25, color=curve.get_color(), linewidth=0)

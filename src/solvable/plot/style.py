@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 SHEET = Path(__file__).with_name("solvable.mplstyle")
 WIDTH = 7.0  # inches: two columns
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))  # beside the colours, for print without them
 
 
 def style() -> AbstractContextManager[None]:
@@ -38,6 +39,26 @@ def axes(ax: "Axes | None") -> "Axes":
     return made
 
 
+def stroke(i: int) -> dict[str, Any]:
+    """Colour and line style of the i-th curve, for `ax.plot(x, y, **stroke(i))`. The style sheet cycles through colours alone, so
+    that the runs of one kind, which share a colour, share a line style too."""
+    return {"color": f"C{i}", "linestyle": DASHES[i % len(DASHES)]}
+
+
 def letter(ax: "Axes", text: str) -> None:
     """Name a panel."""
     ax.set_title(text, loc="left", fontweight="bold")
+
+
+def footnote(picture: "Figure", text: str) -> None:
+    """Small text under everything else, in lines as wide as the picture; formulas between dollars are not broken."""
+    if not text:
+        return
+    import re
+    import textwrap
+
+    joined = re.sub(r"\$[^$]*\$", lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+    width = int(24 * picture.get_figwidth())
+    lines = textwrap.wrap(joined, width, break_long_words=False, break_on_hyphens=False)
+    said = "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
+    picture.text(1.0, -0.01, said, fontsize=6, color="0.45", ha="right", va="top")

@@ -5,10 +5,11 @@ rest: V/sqrt(dim) = [B | 0] for the teachers and [C | L] for the students, L low
 A block too small for that keeps all its coordinates on a fixed frame: C and B are then its weights, and L is empty.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from solvable.dynamics.kernel_data import FRAME, PROBLEM, PROCESS, pack
 from solvable.gaussian.losses import LOSSES, TABULATED_LOSS
 from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import OWN, POLYNOMIAL, TABULATED, UNITS
@@ -17,28 +18,19 @@ from solvable.overlaps import Overlaps, gram_factor
 from solvable.problems import Hermite, Problem, Target
 from solvable.problems.networks import Network
 
-# positions in `ints`: sizes and switches, then slots of the state and of the workspace, then positions in `floats`
-(
-    STUDENTS, TEACHERS, BLOCKS, UNIT, TEACHER_UNIT, PRODUCT, LOSS, SPHERE, TRAIN_READOUT, BATCH, NOISY,
-    READOUT,
-    NORMALS, FIELDS, TEACHER_FIELDS, AMPLITUDES, PUSHES, COLUMN, RATE, READOUT_RATE, SEGMENTS, OUTSIDES,
-    SUMS, PUSH_SUMS, FACTOR, TRIANGLE, WIDE,
-    ROOTS, TEACHER_READOUT, NUMBERS, DEGREE, TEACHER_NUMBERS, TEACHER_DEGREE, LOSS_NUMBERS, MARGIN,
-    TABLE,
-) = range(36)  # fmt: skip
-# in the table of blocks, for each: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of
-# C, L, B, of its draws and of its sums over a batch
-RANK, FREEDOM, C, L, B, DRAWS, SUM = range(7)
-ROW = 7
-# positions in `floats`
-LOSS_FACTOR, LABEL_NOISE, DECAY, DIM = range(4)
 
+class ReducedForm(NamedTuple):
+    """What kernels know of the process: `process` has one record, `frames` one for each block."""
 
-class Layout(NamedTuple):
-    ints: np.ndarray
-    floats: np.ndarray
+    process: np.ndarray
+    frames: np.ndarray
+    numbers: np.ndarray
     slots: int  # of the state
     work: int  # slots of the workspace
+
+    @property
+    def form(self) -> Any:
+        return self.process[0]
 
 
 class Block(NamedTuple):
@@ -49,7 +41,7 @@ class Block(NamedTuple):
 def shapes(problem: Problem) -> list[Block]:
     """How each block is kept. A batch needs as many directions outside as there are students, one sample needs one."""
     p, q = problem.student.width, problem.teacher.width
-    more = 1 if problem.training.batch == 1 else p
+    more = 1 if _is_single(problem) else p
     blocks = []
     for size in problem.inputs.block_sizes:
         freedom = int(size) - q - p
@@ -57,57 +49,72 @@ def shapes(problem: Problem) -> list[Block]:
     return blocks
 
 
-def layout(problem: Problem) -> Layout:
+def _is_single(problem: Problem) -> bool:
+    """Whether every step sees one sample."""
+    return problem.training.batch == 1
+
+
+def reduced_form(problem: Problem) -> ReducedForm:
     """Of a problem, whatever its learning rates and its start."""
     training, p, q = problem.training, problem.student.width, problem.teacher.width
-    blocks = shapes(problem)
-    single = training.batch == 1
+    shaped = shapes(problem)
+    form, frames = np.zeros(1, dtype=PROCESS), np.zeros(len(shaped), dtype=FRAME)
+    state, draws = _place_frames(p, q, shaped, frames)
+    frames["root"] = np.sqrt(problem.inputs.eigenvalues)
+    single, noisy, loss = _is_single(problem), training.label_noise > 0, LOSSES[training.loss]
+    numbers = {
+        "teacher_readout": problem.teacher.readout_values,
+        "unit_numbers": _numbers(problem.student),
+        "teacher_numbers": _numbers(problem.teacher),
+        "loss_numbers": _loss_numbers(training.loss),
+    }
+    known = {
+        "students": p, "teachers": q, "blocks": len(shaped), "unit": _unit(problem.student), "teacher_unit": _unit(problem.teacher),
+        "product": problem.teacher.target == "product", "loss": loss.kind, "margin": loss.of == "margin",
+        "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "single": single, "noisy": noisy,
+        "readout": state, "normals": draws + (sum(freedom > 0 for _, freedom in shaped) if single else 0) + noisy,
+        "degree": numbers["unit_numbers"].size - 1, "teacher_degree": numbers["teacher_numbers"].size - 1,
+        "loss_factor": training.loss_factor, "dim": problem.inputs.dim, "batch": training.batch,
+        "decay": training.weight_decay, "label_noise": np.sqrt(training.label_noise),
+    }  # fmt: skip
+    known |= dict(zip(numbers, np.cumsum([0, *(values.size for values in numbers.values())]), strict=False))
+    for name, value in known.items():
+        form[name] = value
+    work = _place_work(form, frames, single)
+    return ReducedForm(form, frames, np.concatenate(list(numbers.values())), state + p, work)
+
+
+def _place_frames(p: int, q: int, shaped: list[Block], frames: np.ndarray) -> tuple[int, int]:
+    """Where each block has its coordinates in the state and its draws in the workspace; how many slots that takes in both."""
     state = work = 0
-    table = np.empty((len(blocks), ROW), dtype=np.int64)
-    for row, (rank, freedom) in zip(table, blocks, strict=True):
+    for frame, (rank, freedom) in zip(frames, shaped, strict=True):
         triangle = p * (p + 1) // 2 if freedom else 0
-        row[[RANK, FREEDOM, C, L, B, DRAWS]] = rank, freedom, state, state + p * rank, state + p * rank + triangle, work
+        frame.rank, frame.freedom, frame.draws = rank, freedom, work
+        frame.C, frame.L, frame.B = state, state + p * rank, state + p * rank + triangle
         state += p * rank + triangle + q * rank
         work += rank + (p if freedom else 0)
-    normals = work + (sum(freedom > 0 for _, freedom in blocks) if single else 0) + (training.label_noise > 0)
-    ints = np.zeros(TABLE, dtype=np.int64)
-    ints[: READOUT + 1] = (
-        p, q, len(blocks), _unit(problem.student), _unit(problem.teacher),
-        problem.teacher.target == "product", LOSSES[training.loss].kind, problem.student.norm == "sphere",
-        training.train_readout, training.batch, training.label_noise > 0, state,
-    )  # fmt: skip
-    ints[NORMALS] = normals
-    at = normals
-    for position, size in [
-        (FIELDS, p), (TEACHER_FIELDS, q), (AMPLITUDES, p), (PUSHES, p), (COLUMN, p), (RATE, 1), (READOUT_RATE, 1),
-        (SEGMENTS, 2), (OUTSIDES, len(blocks)),
+    return state, work
+
+
+def _place_work(form: np.ndarray, frames: np.ndarray, single: bool) -> int:
+    """Slots of the workspace beyond the draws; how many there are in all."""
+    p, q, at = int(form["students"][0]), int(form["teachers"][0]), int(form["normals"][0])
+    for name, size in [
+        ("fields", p), ("teacher_fields", q), ("amplitudes", p), ("pushes", p), ("column", p), ("rate", 1), ("readout_rate", 1),
+        ("segments", 1), ("outsides", len(frames)),
     ]:  # fmt: skip
-        ints[position] = at
+        form[name] = at
         at += size
-    if not single:
-        ints[SUMS] = at
-        for row, (rank, freedom) in zip(table, blocks, strict=True):
-            row[SUM] = at
-            at += p * rank + (p * p if freedom else 0)
-        for position, size in [(PUSH_SUMS, p), (FACTOR, p * p), (TRIANGLE, p * p), (WIDE, 2 * p * p)]:
-            ints[position] = at
-            at += size
-    head = np.array([training.loss_factor, np.sqrt(training.label_noise), training.weight_decay, problem.inputs.dim])
-    sections = {
-        ROOTS: np.sqrt(problem.inputs.eigenvalues),
-        TEACHER_READOUT: problem.teacher.readout_values,
-        NUMBERS: _numbers(problem.student),
-        TEACHER_NUMBERS: _numbers(problem.teacher),
-        LOSS_NUMBERS: _loss_numbers(training.loss),
-    }
-    ints[MARGIN] = LOSSES[training.loss].of == "margin"
-    ints[DEGREE], ints[TEACHER_DEGREE] = sections[NUMBERS].size - 1, sections[TEACHER_NUMBERS].size - 1
-    place = head.size
-    for position, values in sections.items():
-        ints[position] = place
-        place += values.size
-    floats = np.concatenate([head, *sections.values()])
-    return Layout(np.concatenate([ints, table.ravel()]), floats, state + p, at)
+    if single:
+        return at
+    form["sums"] = at
+    for frame in frames:
+        frame.sums = at
+        at += p * frame.rank + (p * p if frame.freedom else 0)
+    for name, size in [("push_sums", p), ("factor", p * p), ("triangle", p * p), ("wide", 2 * p * p)]:
+        form[name] = at
+        at += size
+    return int(at)
 
 
 def is_own(problem: Problem) -> bool:
@@ -174,14 +181,14 @@ def lanes(states: list[np.ndarray]) -> np.ndarray:
     return result
 
 
-def rate_tables(problems: list[Problem]) -> np.ndarray:
-    """(2, lane, segment, 3) courses of the learning and of the readout rate: begin, rate and slope of each segment. Lanes with
-    fewer segments than others have some that never begin."""
-    chosen = [problems[i] if i < len(problems) else problems[0] for i in range(WIDTH)]
-    schedules = [[one.training.schedule for one in chosen], [one.training.readout_schedule for one in chosen]]
-    most = max(len(one.segments) for row in schedules for one in row)
-    tables = np.full((2, WIDTH, most, 3), np.inf)
-    for table, row in zip(tables, schedules, strict=True):
-        for lane, schedule in zip(table, row, strict=True):
-            lane[: len(schedule.segments)] = schedule.segments
-    return tables
+def courses(lanes: list[tuple[Problem, Overlaps]]) -> tuple[np.ndarray, np.ndarray]:
+    """(lane, segment) PROBLEM records: what each lane's schedules say, with segments that never begin where it has fewer than
+    others; and (segment, block) the eigenvalues of the first lane, which all lanes share."""
+    packed = [pack(*lane) for lane in lanes]
+    most = max(one.problems.size for one in packed)
+    table = np.zeros((WIDTH, most), dtype=PROBLEM)
+    table["begin"] = np.inf
+    for i, row in enumerate(table):
+        problems = packed[i if i < len(packed) else 0].problems
+        row[: problems.size] = problems
+    return table, packed[0].blocks
