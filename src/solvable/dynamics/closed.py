@@ -16,8 +16,9 @@ from numba import boolean, float64, int64, void
 
 from solvable.dynamics.kernel_data import DRIFT, NOISE, SCRATCH
 from solvable.gaussian.drifts import drift
-from solvable.gaussian.pairs import QUADRATIC, product, slopes
+from solvable.gaussian.pairs import product, slopes
 from solvable.gaussian.squares import slopes_times_square
+from solvable.gaussian.units import QUADRATIC
 from solvable.numerics.compiled import compiled
 
 

@@ -49,16 +49,20 @@ PROBLEM = record(
     batch=float, batch_slope=float, label_noise=float, label_noise_slope=float,
     teacher_readout=int, teacher_overlaps=int, teacher_fields=int,
     columns=int, column_eigenvalues=int, teacher_rows=int,
+    # functions without closed moments (`functions.py`): kinds, places of their numbers, and what averages they need
+    unit=int, unit_at=int, unit_terms=int, teacher_unit=int, teacher_at=int, teacher_terms=int,
+    loss=int, loss_at=int, margin=bool, product=bool, smooth=bool,
+    nodes=int, node_count=int, node_fields=int,
 )  # fmt: skip
 # the reduced process of SGD: sizes and switches, slots of its state and its workspace, places in its numbers, and what schedules
 # change, at present
 PROCESS = record(
     students=int, teachers=int, blocks=int, unit=int, teacher_unit=int,
-    product=bool, log_cosh=bool, sphere=bool, train_readout=bool, single=bool, noisy=bool,
+    product=bool, loss=int, margin=bool, sphere=bool, train_readout=bool, single=bool, noisy=bool,
     readout=int,
     normals=int, fields=int, teacher_fields=int, amplitudes=int, pushes=int, column=int, rate=int, readout_rate=int,
     segments=int, outsides=int, sums=int, push_sums=int, factor=int, triangle=int, wide=int,
-    teacher_readout=int, unit_numbers=int, degree=int, teacher_numbers=int, teacher_degree=int,
+    teacher_readout=int, unit_numbers=int, degree=int, teacher_numbers=int, teacher_degree=int, loss_numbers=int,
     loss_factor=float, dim=float,
     batch=int, decay=float, label_noise=float,
 )  # fmt: skip
@@ -131,8 +135,13 @@ def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
         problems["sloped"] |= problems[name + "_slope"] != 0
     cases = np.array([[(1.0, 0.0)]] * begins.size, dtype=CASE)
     numbers = np.concatenate([values.ravel() for values in sections.values()])
+    return Packed(problems, blocks, cases, numbers, state_of(start))
+
+
+def state_of(start: Overlaps) -> np.ndarray:
+    """Overlaps as a state."""
     rows = np.concatenate([start.block_student_overlap, start.block_cross_overlap], axis=2)
-    return Packed(problems, blocks, cases, numbers, np.concatenate([rows.ravel(), start.readout]))
+    return np.concatenate([rows.ravel(), start.readout])
 
 
 def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
@@ -163,6 +172,7 @@ def unpack(problem: Problem, states: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return rows[..., :p], rows[..., p:], states[..., blocks * p * (p + q) :]
 
 
-def workspace(students: int, teachers: int) -> np.ndarray:
+def workspace(students: int, teachers: int, more: int = 0) -> np.ndarray:
+    """The planes, and behind them at least so many numbers more."""
     n = students + teachers
-    return np.zeros((PLANES, n, n))
+    return np.zeros((PLANES - (-more // n**2), n, n))

@@ -11,11 +11,11 @@ import math
 
 from numba import float64, int64
 
+from solvable.gaussian.units import ERF, QUADRATIC, UNITS
 from solvable.numerics.arcsine import arcsine
 from solvable.numerics.compiled import compiled
 
-LINEAR, QUADRATIC, ERF = 0, 1, 2
-KINDS = {"linear": LINEAR, "quadratic": QUADRATIC, "erf": ERF}
+KINDS = {name: unit.kind for name, unit in UNITS.items() if unit.closed}
 
 TWO_OVER_PI = 2.0 / math.pi
 _PAIR = float64(int64, float64, float64, float64)

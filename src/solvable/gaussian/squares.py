@@ -9,7 +9,8 @@ import math
 
 from numba import float64, int64, void
 
-from solvable.gaussian.pairs import ERF, QUADRATIC, TWO_OVER_PI
+from solvable.gaussian.pairs import TWO_OVER_PI
+from solvable.gaussian.units import ERF, QUADRATIC
 from solvable.numerics.arcsine import arcsine
 from solvable.numerics.compiled import compiled
 

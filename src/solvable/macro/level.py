@@ -8,8 +8,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from solvable.dynamics.closed_flow import flow_overlaps
-from solvable.dynamics.general import is_additive, is_closed, is_exact, rule_for
-from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack, workspace
+from solvable.dynamics.functions import is_additive
+from solvable.dynamics.general import is_closed, is_exact, rule_for
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack
 from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.rows import columns, pack_rows
 from solvable.dynamics.system import system
@@ -25,6 +26,8 @@ from solvable.results.sampling import check_whole
 from solvable.results.sizes import check_outputs
 
 METHODS = ("auto", "explicit", "implicit", "exponential", "weights", "closed")
+REPETITIONS = 2  # with other nodes, where averages need nodes
+SPREAD = 1.5  # errors that are reported, over how far a run and its repetitions are apart: 19 of 20 true ones are below
 BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
 
 
@@ -55,10 +58,10 @@ class Macro:
     (order 3, for the same; it keeps all overlaps possible at any tolerance), "weights" (the
     same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
     (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of explicit, implicit and weights is
-    estimated to need the least work. Where the moments have no closed form they are averages over
-    `nodes` points drawn by `node_seed`; the run is then repeated with other points, and `risk_error` and `overlap_error` tell
-    how far the two are apart (rtol is then at least 1e-5 where the noise comes from nodes). A batch uses `threads` (None: all
-    cores). After `seconds` a run ends as interrupted (None: never), for those who cannot wait.
+    estimated to need the least work. Where moments have no closed form and need more than two fields, they are averages over
+    `nodes` points drawn by `node_seed`; the run is then repeated twice with other points, and `risk_error` and `overlap_error`
+    are one and a half times how far the three are apart (rtol is then at least 1e-5). A batch uses `threads` (None: all cores).
+    After `seconds` a run ends as interrupted (None: never), for those who cannot wait.
     """
 
     rtol: float = 1e-8
@@ -94,16 +97,14 @@ class Macro:
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
         check_outputs(lanes, plan, copies=2)
-        reports = np.zeros((len(lanes), 2), REPORT)  # of a run and of its repetition with other nodes
-        workers = pool(min(len(lanes), self.threads or cores()))
-        if self.seconds is not None and is_closed(lanes[0].problem) and self.method != "closed":
-            for method in {self._method(lane, plan) for lane in lanes}:
-                entry, functions, _ = integrator(method, self.rtol, lanes[0].problem.inputs.blocks)
-                prepare(entry, *(one for one in functions if not isinstance(one, int)))
         if plan.stop is not None and plan.stop.function is not None and self.method in ("weights", "closed"):
             raise ValueError(
                 f"stop: a function given, but method {self.method!r} has no overlaps for it; use 'explicit'"
             )
+        reports = np.zeros((len(lanes), 1 + REPETITIONS), REPORT)  # of a run and its repetitions with other nodes
+        workers = pool(min(len(lanes), self.threads or cores()))
+        if self.seconds is not None and self.method != "closed":
+            self._prepare(lanes, plan)
         with bell(lambda: _interrupt(reports), self.seconds):
             solved = gather(
                 (
@@ -113,6 +114,16 @@ class Macro:
                 lambda: plan.report(float(reports["time"][:, 0].sum()), len(lanes) * float(plan.times[-1])),
             )
         return self._label(lanes, plan, solved, reports[:, 0])
+
+    def _prepare(self, lanes: list[Lane], plan: Plan) -> None:
+        """Compile before the time is counted."""
+        for lane in lanes if is_closed(lanes[0].problem) else lanes[:1]:
+            method = self._method(lane, plan) if is_closed(lane.problem) else "explicit"
+            one = system(lane.problem, pack(lane.problem, lane.start), self.nodes)
+            entry, functions, _ = integrator(method, self.rtol, lane.problem.inputs.blocks)
+            if one.compiled:
+                kernels = functions if is_closed(lane.problem) else (one.observe, one.rhs)
+                prepare(entry, *(kernel for kernel in kernels if not isinstance(kernel, int)))
 
     def _label(self, lanes: list[Lane], plan: Plan, solved: list[Solved], reports: np.ndarray) -> Trajectory:
         problem = lanes[0].problem
@@ -144,7 +155,7 @@ class Macro:
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def _solve_lane(self, lane: Lane, plan: Plan, reports: np.ndarray) -> Solved:
-        report, again = reports[0], reports[1]
+        report, *again = reports
         if self.method == "closed":
             return _follow_closed_form(lane, plan, report)
         exact = is_exact(lane.problem, self.nodes, noise=not self.small_rate)
@@ -153,16 +164,17 @@ class Macro:
         solved = self._integrate(lane, plan, report, self.node_seed, rtol)
         if exact or report.ending == Ending.INTERRUPTED:
             return solved
-        other = self._integrate(lane, plan, again, self.node_seed + 1, rtol if scattered else 0.1 * rtol)
-        report.evaluations += again.evaluations
+        finer, seeds = rtol if scattered else 0.1 * rtol, range(self.node_seed + 1, self.node_seed + 1 + REPETITIONS)
+        others = [self._integrate(lane, plan, *each, finer) for each in zip(again, seeds, strict=True)]
+        report.evaluations += sum(one.evaluations for one in again)
         floor = rtol if scattered else 0.0
-        of_risk = np.abs(solved.risk - other.risk) + floor * solved.start_risk
-        one, two = _moving(solved), _moving(other)
-        of_overlaps = np.abs(one - two).max(axis=1) + floor * np.abs(one).max(axis=1)
-        ended = np.isfinite(solved.risk) & ~np.isfinite(other.risk)
+        risks, moving = (np.stack([part(one) for one in (solved, *others)]) for part in (_risk, _moving))
+        of_risk = SPREAD * np.ptp(risks, axis=0) + floor * solved.start_risk
+        of_overlaps = SPREAD * np.ptp(moving, axis=0).max(axis=1) + floor * np.abs(moving[0]).max(axis=1)
+        ended = np.isfinite(solved.risk) & ~np.isfinite(risks).all(axis=0)
         for error in (of_risk, of_overlaps):
-            error[ended] = np.inf  # the repetition ended before: unknown
-            np.fmax.accumulate(error, out=error)  # the two may cross: never less than before
+            error[ended] = np.inf  # a repetition ended before: unknown
+            np.fmax.accumulate(error, out=error)  # runs may cross: never less than before
         return solved._replace(risk_error=of_risk, overlap_error=of_overlaps)
 
     def _integrate(self, lane: Lane, plan: Plan, report: Any, node_seed: int, rtol: float) -> Solved:
@@ -173,16 +185,15 @@ class Macro:
         else:
             packed = pack(lane.problem, lane.start, noise=not self.small_rate)
         function = None if plan.stop is None else plan.stop.function
+        one = system(lane.problem, packed, self.nodes, node_seed)
         if plan.stop is not None and function is None:
-            packed = packed.watching(plan.stop.quantity)
+            one = one.watching(plan.stop.quantity)
+        packed, data, compiled = one.packed, one.data(), one.compiled and function is None
         entry, functions, rows = integrator(method, rtol, lane.problem.inputs.blocks)
         if not closed:
-            rule = rule_for(lane.problem, self.nodes, node_seed)
-            slope, look = system(lane.problem, rule, noise=not self.small_rate)
-            functions = look, slope
+            functions = one.observe, one.rhs
         if function is not None:
             functions = _asking(function, lane, functions[0]), *functions[1:]
-        data = packed.data(workspace(lane.problem.student.width, lane.problem.teacher.width))
         first = np.full(SEEN, np.nan)
         with suppress(np.linalg.LinAlgError):  # too large for averages: the run finds it diverged
             functions[0](0, 0.0, packed.state, first, *data)
@@ -196,13 +207,11 @@ class Macro:
             one_blas_thread() if method == "weights" else nullcontext(),
         ):
             course, memory = (plan.times, packed.breaks, outputs), np.empty((rows, packed.state.size))
-            (entry if closed and function is None else interpreted(entry))(
-                *functions, told, report, course, memory, data
-            )
+            (entry if compiled else interpreted(entry))(*functions, told, report, course, memory, data)
         states, last, exact = outputs[:-1, SEEN:], outputs[-1, SEEN:], np.zeros(plan.times.size)
         risks = outputs[:-1, RISK], exact, exact, float(first[RISK])
         if block is None:
-            in_python = closed and function is None and method == "explicit" and not entry.overloads
+            in_python = compiled and method == "explicit" and not entry.overloads
             return Solved(*_overlaps(lane.problem, states, plan), *risks, last, in_python)
         return Solved(
             *_overlaps_of_rows(lane, packed, block, states, plan), *risks, _last_rows(lane, packed, block, last)
@@ -290,6 +299,10 @@ def _stacked(arrays: Iterable[np.ndarray]) -> np.ndarray:
 
 
 Outputs = tuple[np.ndarray, np.ndarray, np.ndarray, Blocks | None]
+
+
+def _risk(solved: Solved) -> np.ndarray:
+    return solved.risk
 
 
 def _moving(solved: Solved) -> np.ndarray:

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from solvable.problems.model import Array, Model, Plain, Unbounded
+from solvable.gaussian.losses import LOSSES
+from solvable.problems.model import Array, Model, Plain, Unbounded, one_of
 
 
 class Schedule(Model):
@@ -131,7 +132,7 @@ class Training(Model):
     batch: Batch | Schedule = 1
     weight_decay: NotNegative | Schedule = 0.0
     loss_factor: Positive = 1.0
-    loss: Literal["squared", "log-cosh"] = "squared"
+    loss: Annotated[str, one_of(LOSSES)] = "squared"
     label_noise: NotNegative | Schedule = 0.0
     train_readout: bool = False
     readout_rate: Rate | None = None

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from solvable.dynamics.equations import observe
-from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack, workspace
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, unpack
 from solvable.dynamics.system import observers
 from solvable.results import Blocks, Ending, Lane, Plan, Trajectory
 from solvable.results.sizes import check_outputs
@@ -20,14 +19,11 @@ class Eye:
     says whether there is a threshold, `falls` in which direction, `level` where."""
 
     def __init__(self, lane: Lane, plan: Plan) -> None:
-        rule = lane.problem.at(0.0).training.replace(learning_rate=1.0, readout_rate=None)
-        problem = lane.problem.replace(training=rule)  # of schedules only those of eigenvalues are looked at
-        self.packed = pack(problem, lane.start)
-        if plan.stop is not None:
-            self.packed = self.packed.watching(plan.stop.quantity)
-        self.scratch = workspace(problem.student.width, problem.teacher.width)
-        self._observers = observers(problem, NODES)
-        self.compiled = self._observers[0] is observe
+        quantity = None if plan.stop is None else plan.stop.quantity
+        self.systems = [one.watching(quantity) for one in observers(lane.problem, lane.start, NODES)]
+        self.packed, self.scratch = self.systems[0].packed, self.systems[0].workspace()
+        self._data = [one.data(self.scratch) for one in self.systems]
+        self.compiled = self.systems[0].compiled and len(self.systems) == 1
         self.bound = BOUND * max(
             1.0, *(float(np.trace(one)) for one in (lane.start.student_overlap, lane.start.teacher_overlap))
         )
@@ -40,9 +36,9 @@ class Eye:
     def see(self, y: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
         """Risk and what is watched at a time, and the error of the risk."""
         segment = int(np.searchsorted(self.packed.problems["begin"], alpha, side="right")) - 1
-        found = np.empty((len(self._observers), SEEN))
-        for look, row in zip(self._observers, found, strict=True):
-            look(segment, alpha, y, row, *self.packed.data(self.scratch))
+        found = np.empty((len(self.systems), SEEN))
+        for one, data, row in zip(self.systems, self._data, found, strict=True):
+            one.observe(segment, alpha, y, row, *data)
         return found[0], abs(float(found[0, RISK]) - float(found[-1, RISK])) if len(found) > 1 else 0.0
 
     def passed(self, seen: np.ndarray) -> bool:
