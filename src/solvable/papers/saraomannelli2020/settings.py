@@ -9,6 +9,7 @@ from solvable.problems import Data, Problem, convention
 from solvable.results import Trajectory, run
 
 KEY = "saraomannelli2020"
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))  # beside the colours
 
 
 def problem(d: int, m_star: int, n: int | None = None) -> Problem:
