@@ -163,13 +163,13 @@ def _population_claims(data: "xarray.Dataset", d: int) -> list[Claim]:
             found=float(times[-1] * flow[-1]), tolerance=1e-4, evidence="closed form of the flow",
         ),
         holds(
-            FIGURE.key, "eigenvalues of A follow their own equations (largest difference from those of the flow (8))", source="(20)",
-            printed=0.0, found=float(np.abs(data["eigenvalue"].values - written).max()), tolerance=1e-7,
+            FIGURE.key, "eigenvalues of A follow their own equations (largest difference from those of the flow (8))",
+            source="(20)", printed=0.0, found=float(np.abs(data["eigenvalue"].values - written).max()), tolerance=1e-7,
             evidence="(20) integrated, against the closed form of (8)",
         ),
         holds(
             FIGURE.key, "and the loss is a sum over them (largest relative difference)", source="(21)", printed=0.0,
-            found=float(np.abs(solved / flow - 1).max()), tolerance=1e-4, evidence="(20) integrated, against the closed form of (8)",
+            found=float(np.abs(solved / flow - 1).max()), tolerance=1e-4, evidence="(20) integrated, and the closed form of (8)",
         ),
         corrected(
             FIGURE.key, "other eigenvalues first fall at the rate 2 d + 4 - 2 tr A* (orthonormal teacher, d = 8)", source="(24)",

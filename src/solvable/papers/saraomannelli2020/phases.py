@@ -1,5 +1,5 @@
-"""Figure 1: how many samples it takes to recover the teacher, against its width. The paper's circles are from gradient descent; here
-they lie on decisions by certificate, which need no extrapolation. Teachers have Gaussian weights."""
+"""Figure 1: how many samples it takes to recover the teacher, against its width. The paper's circles are from gradient descent;
+here they lie on decisions by certificate, which need no extrapolation. Teachers have Gaussian weights."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -60,14 +60,14 @@ def fewest(
 
 
 def points(values: Any, i: int, d: int, quick: bool) -> list[tuple[float, ...]]:
-    """One row for each width: mean number of samples with its spread and error, by certificate and by flow, and how far flow is from
-    certificates on the same data."""
+    """One row for each width: mean number of samples with its spread and error, by certificate and by flow, and how far flow is
+    from certificates on the same data."""
     many, widths, seed = values["instances"][i], values["widths"][i], values["seed"]
     certified = fewest(d, widths, BLOCKS, many // BLOCKS, "certificate", seed, quick)
     flows: dict[int, np.ndarray] = {}
     if i < len(values["flows"]):
         flows = fewest(d, values["flow_widths"][i], 1, values["flows"][i], "flow", seed, quick)
-    rows = []
+    rows: list[tuple[float, ...]] = []
     for m, found in certified.items():
         spread, flow = float(found.std(ddof=1)), flows.get(m, np.full(2, np.nan))
         gap = flow - found[: flow.size]  # the same data
@@ -185,4 +185,6 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     return found
 
 
-FIGURE = PaperFigure(f"{KEY}/1", "Samples that determine the teacher, against its width", compute, draw, claims, PARAMETERS)
+FIGURE = PaperFigure(
+    f"{KEY}/1", "Samples that determine the teacher, against its width", compute, draw, claims, PARAMETERS
+)

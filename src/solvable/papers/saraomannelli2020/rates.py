@@ -1,5 +1,5 @@
-"""Figure 2: how the population loss falls, for teachers narrower and wider than the inputs; and what section 5.1 says about gradient
-flow on the population itself."""
+"""Figure 2: how the population loss falls, for teachers narrower and wider than the inputs; and what section 5.1 says about
+gradient flow on the population itself."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ PARAMETERS = table(
     Parameter("widths", (2, 4, 8, 16), (2, 4, 8, 16), label="$m^*$"),
     Parameter("runs", 100, 100, 8, label="simulations"),
     Parameter("samples", UNSAID, 72, why="nine for each dimension, enough for every panel", label="$n$"),
-    Parameter("times", UNSAID, (1e-3, 1e4, 141), why="until t^-2 has been seen for a decade", label="first, last and number of times"),
+    Parameter("times", UNSAID, (1e-3, 1e4, 141), why="a decade of t^-2 is seen", label="first, last and number of times"),
     Parameter("jump_dim", UNSAID, 100, why="d >> m* = 3", label="$d$ of the jump in section 5.1"),
     Parameter("seed", UNSAID, 0, why="any"),
 )  # fmt: skip
@@ -72,11 +72,10 @@ def compute(quick: bool) -> "xarray.Dataset":
 
 
 def on_the_population(d: int, jump_dim: int) -> dict[str, Any]:
-    """t^2 E at t = 10^4 (m* = 2); E at two late times (orthonormal teacher, m* = d); the largest eigenvalue of A (m* = 3 of value 1)."""
+    """t^2 E at t = 10^4 (m* = 2); E at two late times (orthonormal teacher, m* = d); the largest eigenvalue of A (m* = 3)."""
     narrow, full = problem(d, 2), problem(d, d)
     flows = [
-        whole(run(one, first(one), Empirical(), times=times))
-        for one, times in [(narrow, [1e4]), (full, [3.0, 4.0])]
+        whole(run(one, first(one), Empirical(), times=times)) for one, times in [(narrow, [1e4]), (full, [3.0, 4.0])]
     ]
     jump_times = np.linspace(0.04, 2.0, 50)
     units = np.sqrt(JUMP_WIDTH) * np.eye(jump_dim)[:JUMP_WIDTH]  # eigenvalues 1 of A*, as in section 5.1
@@ -134,7 +133,7 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
         falls = -np.diff(late[i], axis=1) / np.diff(LATE)  # in units of the predicted rate
         found += [
             holds(
-                FIGURE.key, f"m* = {widths[i]} >= d: exponential (rate in the last stretch over that in the one before; 0.82 for t^-2)",
+                FIGURE.key, f"m* = {widths[i]} >= d: exponential (rate in the last stretch over that before it; 0.82 for t^-2)",
                 source="figure 2", printed=1.0, found=float(np.median(falls[:, 1] / falls[:, 0])), tolerance=0.03,
                 evidence=f"{many} data sets, after {LATE[0]:.0f} to {LATE[2]:.0f} decay times",
             ),
@@ -148,7 +147,12 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
 
 def _population_claims(data: "xarray.Dataset", d: int) -> list[Claim]:
     test = "tests/theory/test_flow_theory.py::"
-    full, times, top, dim = problem(d, d), data["jump_time"].values, data["informative"].values, int(data.attrs["jump_dim"])
+    full, times, top, dim = (
+        problem(d, d),
+        data["jump_time"].values,
+        data["informative"].values,
+        int(data.attrs["jump_dim"]),
+    )
     after = np.arange(times.size) > np.argmin(top)
     jump, growth = times[np.argmax(after & (top > 0.5))], np.diff(np.log(top)).max() / (times[1] - times[0])
     return [
