@@ -135,19 +135,24 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     evidence = f"{count} runs from the start of the equations"
     frames, turned = turning(data)
     p, q = data.sizes["student"], data.sizes["teacher"]
-    spread = {name: float(one.std(ddof=1) / np.sqrt(count)) for name, one in
-              [("risk", risk[1:, waiting]), ("norm", norms), ("half", half[1:] / half[0]), ("frame", turned)]}
+    spread = {
+        name: float(one.std(ddof=1) / np.sqrt(count))
+        for name, one in [("risk", risk[1:, waiting]), ("norm", norms), ("half", half[1:] / half[0]), ("frame", turned)]
+    }
     return [
         holds(
-            FIGURE.key, "the mean risk of SGD follows the equations to the end (largest difference)", source="section 4", printed=0.0,
+            FIGURE.key, "the mean risk of SGD follows the equations to the end (largest difference)", source="section 4",
+            printed=0.0,
             found=gap[worst], tolerance=5 * error[worst], error=error[worst], evidence=evidence,
         ),
         holds(
-            FIGURE.key, f"so do overlaps and norms, to alpha = {MIDDLE}: differences are noise (root mean square, in standard errors)",
+            FIGURE.key,
+            f"so do overlaps and norms, to alpha = {MIDDLE}: differences are noise (root mean square, in standard errors)",
             source="section 4", printed=1.0, found=np.sqrt(np.mean(scores**2)), tolerance=0.5, evidence=evidence,
         ),
         holds(
-            FIGURE.key, "SGD reaches half the first risk when the equations do (mean ratio of times)", source="section 4", printed=1.0,
+            FIGURE.key, "SGD reaches half the first risk when the equations do (mean ratio of times)", source="section 4",
+            printed=1.0,
             found=float(np.mean(half[1:]) / half[0]), tolerance=5 * spread["half"], error=spread["half"], evidence=evidence,
         ),
         holds(
@@ -163,7 +168,8 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
         corrected(
             FIGURE.key, "SGD does not end at the solution closest to its start: noise turns S (mean Frobenius norm)",
             source="section 5", row="B13", printed=0.0, expected=turned.mean(), found=frames.mean(), error=spread["frame"],
-            tolerance=4 * spread["frame"], evidence="tests/theory/test_plateau.py::test_sgd_ends_as_the_equations_from_a_noisy_start",
+            tolerance=4 * spread["frame"],
+            evidence="tests/theory/test_plateau.py::test_sgd_ends_as_the_equations_from_a_noisy_start",
         ),
     ]  # fmt: skip
 

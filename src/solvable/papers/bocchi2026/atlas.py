@@ -74,17 +74,28 @@ def compute(quick: bool) -> "xarray.Dataset":
     """The list of points at a large dim, and dense Hessians at a small one."""
     values = PARAMETERS.values(quick)
     p, q, N, seed = values["p"], values["p_star"], values["dense_dim"], values["seed"]
-    data, small = landscape.atlas(problem(p, q).replace(inputs__dim=values["dim"])), problem(p, q).replace(inputs__dim=N)
+    data, small = (
+        landscape.atlas(problem(p, q).replace(inputs__dim=values["dim"])),
+        problem(p, q).replace(inputs__dim=N),
+    )
     points = {(one.outside, one.inside): one for one in landscape.critical_points(small)}
     at = {place: weights_at(small, point, seed) for place, point in points.items()}
     dense = [np.linalg.eigvalsh(landscape.hessian(small, at[place])) for place in places(p, q)]
     mixed = [np.abs(landscape.gradient(small, at[r, s])).max() for r, s in at if r > 0 and s > 0]
     outside, inside = slopes(p, q, N, seed)
     data = data.assign(
-        dense=(("stated", "row"), dense), mixed_slope=("mixed", mixed), slope_outside=("rank", outside), slope_inside=("part", inside)
+        dense=(("stated", "row"), dense),
+        mixed_slope=("mixed", mixed),
+        slope_outside=("rank", outside),
+        slope_inside=("part", inside),
     )
     return data.assign_attrs(
-        {"dense_dim": N, "room": values["room"], "largest_ratio": largest_ratio(q, values["room"]), "rank": float(rank(p, q, seed))}
+        {
+            "dense_dim": N,
+            "room": values["room"],
+            "largest_ratio": largest_ratio(q, values["room"]),
+            "rank": float(rank(p, q, seed)),
+        }
     )
 
 
@@ -147,7 +158,8 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
         corrected(
             FIGURE.key, f"negative over flat on the plateau is at most 2 p*/(N - p* - 1), at p = N - p* (p* = {q}, N = {room})",
             source="section 7.2.2", row="B9", printed=q / (room / 2 - q - 1 / 2), expected=2 * q / (room - q - 1),
-            found=data.attrs["largest_ratio"], tolerance=1e-10, evidence="tests/landscape/test_landscape.py::test_the_plateau_needs_room",
+            found=data.attrs["largest_ratio"], tolerance=1e-10,
+            evidence="tests/landscape/test_landscape.py::test_the_plateau_needs_room",
         ),
     ]  # fmt: skip
 

@@ -85,7 +85,9 @@ def draw(data: "xarray.Dataset") -> "Figure":
     picture, (left, right) = figure(1, 2, height=2.8)
     time = data["time"].values
     for column in range(data.sizes["teacher"]):
-        lines = left.plot(time, data["frame"].values[0, 0, :, :, column], linewidth=1.0, color=f"C{column}", linestyle=LINES[column])
+        lines = left.plot(
+            time, data["frame"].values[0, 0, :, :, column], linewidth=1.0, color=f"C{column}", linestyle=LINES[column]
+        )
         lines[0].set_label(f"teacher {column + 1}")
     left.set_ylabel("elements of $S = \\rho\\,(\\rho^T\\rho)^{-1/2}$")
     left.set_ylim(-0.95, 0.6)
@@ -125,7 +127,8 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
             tolerance=1e-10, evidence="the mode reduction of dynamics/modes.py closes at any rate; docs/ERRATA.md B12",
         ),
         refuted(
-            FIGURE.key, "students end at the closest solution from arbitrary weights (drift from students that overlap by 0.1, median)",
+            FIGURE.key,
+            "students end at the closest solution from arbitrary weights (drift from students that overlap by 0.1, median)",
             source="section 4.1", row="B13", printed=0.0, found=float(np.median(drift[3])), tolerance=0.03, error=errors[0],
             evidence=generic,
         ),
@@ -140,8 +143,10 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
             evidence="first order in the overlaps",
         ),
         corrected(
-            FIGURE.key, f"SGD turns S, whatever N, by its noise (mean drift at eta = {SGD_RATE}, N = {SGD_DIM})", source="section 5",
-            row="B13", printed=0.0, expected=drift_of_noise(SGD_RATE, 4000), found=drift[6].mean(), tolerance=4 * noise, error=noise,
+            FIGURE.key, f"SGD turns S, whatever N, by its noise (mean drift at eta = {SGD_RATE}, N = {SGD_DIM})",
+            source="section 5",
+            row="B13", printed=0.0, expected=drift_of_noise(SGD_RATE, 4000), found=drift[6].mean(), tolerance=4 * noise,
+            error=noise,
             evidence="tests/theory/test_plateau.py::test_sgd_ends_as_the_equations_from_a_noisy_start",
         ),
     ]  # fmt: skip

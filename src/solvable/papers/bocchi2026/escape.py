@@ -54,7 +54,9 @@ def reduction(p: int, times: np.ndarray, seeds: range, small: float) -> tuple[np
     starts = [random_start(setting, seed, small) for seed in seeds]
     found = run_batch(setting, starts, Macro(small_rate=True), times=p * times, clock=KEY).risk.mean(axis=0)
     written = np.mean([theory.escape_risk(slow, one, p * times / 1e-9).value for one in starts], axis=0)
-    settled = [start(setting, student_overlap=waiting.norm * np.eye(p), cross_overlap=one.cross_overlap) for one in starts]
+    settled = [
+        start(setting, student_overlap=waiting.norm * np.eye(p), cross_overlap=one.cross_overlap) for one in starts
+    ]
     risk = run_batch(setting, settled, Macro(small_rate=True), times=[0.0, p * EARLY], clock=KEY).risk.mean(axis=0)
     drawn = np.mean([np.mean(one.cross_overlap**2) for one in starts])
     printed = 4 * drawn * (np.exp(16 * EARLY / q) - 1) / (1 + 2 / q - p / (p + 2))
@@ -160,7 +162,13 @@ def draw(data: "xarray.Dataset") -> "Figure":
         a.plot(data["time"], data["norm"][i], color=f"C{i}", linestyle=LINES[i], label=f"$p = {p}$")
         a.plot(data["time"], data["norm_law"][i], color="black", linestyle=":", linewidth=1.0)
         gone = data["reduction"][i].values
-        b.plot(data["scaled_time"], np.where(gone > 3e-5, gone, np.nan), color=f"C{i}", linestyle=LINES[i], label=f"$p = {p}$")
+        b.plot(
+            data["scaled_time"],
+            np.where(gone > 3e-5, gone, np.nan),
+            color=f"C{i}",
+            linestyle=LINES[i],
+            label=f"$p = {p}$",
+        )
         b.plot(data["scaled_time"], data["law"][i], color="black", linestyle=":", linewidth=1.0)
     a.plot([], [], color="black", linestyle=":", linewidth=1.0, label="closed form")
     a.set_xlabel("$t = \\eta\\alpha$")
@@ -219,7 +227,8 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     norm = data["norm"].values
     return [
         holds(
-            FIGURE.key, "norms relax to p/(p + 2) (p = 6, at t = 6)", source="(10)", printed=6 / 8, found=norm[at, -1], tolerance=1e-3,
+            FIGURE.key, "norms relax to p/(p + 2) (p = 6, at t = 6)", source="(10)", printed=6 / 8, found=norm[at, -1],
+            tolerance=1e-3,
             evidence="integrated equations",
         ),
         holds(
@@ -232,12 +241,14 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
             evidence="tests/papers/test_bocchi2026.py::test_student_overlaps_decay_on_the_plateau",
         ),
         corrected(
-            FIGURE.key, "the risk falls as exp(16 t/(p p*)) in t = eta alpha (p = 6, p* = 3)", source="(13)", row="B3", printed=16 / 3,
+            FIGURE.key, "the risk falls as exp(16 t/(p p*)) in t = eta alpha (p = 6, p* = 3)", source="(13)", row="B3",
+            printed=16 / 3,
             expected=16 / 18, found=slopes[at] / widths[at], tolerance=0.01,
             evidence="tests/papers/test_bocchi2026.py::test_the_escape_in_both_clocks",
         ),
         holds(
-            FIGURE.key, "with t/p for t, (13) is what is lost of the risk, from students on the plateau (ratio farthest from 1, all p)",
+            FIGURE.key,
+            "with t/p for t, (13) is what is lost of the risk, from students on the plateau (ratio farthest from 1, all p)",
             source="section 7.3", printed=1.0, found=over[np.argmax(np.abs(over - 1))], tolerance=0.01,
             evidence="integrated equations, with the first overlaps that were drawn",
         ),
@@ -246,7 +257,8 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
             printed=16 / 3, found=slopes[np.argmax(np.abs(slopes - 16 / 3))], tolerance=0.03, evidence="slopes of panel b",
         ),
         beyond(
-            FIGURE.key, "norms are learned as 1/q = (1 + 2/p)(1 - x) + x/q_0, x = exp(-8 t/p) (largest difference, all p)", expected=0.0,
+            FIGURE.key, "norms are learned as 1/q = (1 + 2/p)(1 - x) + x/q_0, x = exp(-8 t/p) (largest difference, all p)",
+            expected=0.0,
             found=np.abs(norm - data["norm_law"].values).max(), tolerance=1e-6, evidence="theory.norm_learning",
         ),
         beyond(
@@ -283,7 +295,8 @@ def _time_claims(data: "xarray.Dataset") -> list[Claim]:
             tolerance=0.1 * closed[five, -1] / closed[one, -1], evidence="theory.escape_time",
         ),
         refuted(
-            FIGURE.key, "the student with the largest first overlap decides when (variance of times that it explains, p = 6, p* = 3)",
+            FIGURE.key,
+            "the student with the largest first overlap decides when (variance of times that it explains, p = 6, p* = 3)",
             source="section 4.1", row="B18", printed=1.0, found=share[0, 1], tolerance=0.2, error=1 / np.sqrt(many), evidence=test,
         ),
         corrected(

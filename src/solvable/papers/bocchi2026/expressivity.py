@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 PARAMETERS = table(
     Parameter("dims", UNSAID, (10, 20, 30), why="the axes are not in the text", label="$N$"),
     Parameter("widths", UNSAID, tuple(range(1, 46)), why="past the largest N", label="$p$"),
-    Parameter("counted", UNSAID, (1, 2, 4, 6, 8, 10, 12, 15), why="ranks take the square of p N", label="$p$ of ranks at the smallest $N$"),
+    Parameter("counted", UNSAID, (1, 2, 4, 6, 8, 10, 12, 15), why="ranks take the square of p N",
+    label="$p$ of ranks at the smallest $N$"),
     Parameter("seed", UNSAID, 0, why="any"),
 )  # fmt: skip
 
@@ -56,9 +57,23 @@ def compute(quick: bool) -> "xarray.Dataset":
 def draw(data: "xarray.Dataset") -> "Figure":
     picture, ax = figure(height=2.8, width=4.2)
     for i, dim in enumerate(data["dim"].values):
-        ax.plot(data["width"], data["degrees_of_freedom"].sel(dim=dim), label=f"$N = {dim}$", color=f"C{i}", linestyle=LINES[i])
+        ax.plot(
+            data["width"],
+            data["degrees_of_freedom"].sel(dim=dim),
+            label=f"$N = {dim}$",
+            color=f"C{i}",
+            linestyle=LINES[i],
+        )
         ax.axhline(dim * (dim + 1) / 2, color=f"C{i}", linestyle=":", linewidth=0.9)
-    ax.plot(data["counted"], data["rank"], color="C0", linestyle="", marker="o", markersize=4, label="rank at random weights")
+    ax.plot(
+        data["counted"],
+        data["rank"],
+        color="C0",
+        linestyle="",
+        marker="o",
+        markersize=4,
+        label="rank at random weights",
+    )
     ax.plot([], [], color="0.4", linestyle=":", linewidth=0.9, label="$N(N+1)/2$")
     ax.set_xlabel("student width $p$")
     ax.set_ylabel("degrees of freedom")

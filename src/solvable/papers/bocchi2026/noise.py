@@ -103,10 +103,14 @@ def draw(data: "xarray.Dataset") -> "Figure":
         (data["predicted_escape"].values, "black", "equations, noisy starts"),
     ]:
         right.step(np.sort(values), np.arange(1, values.size + 1) / values.size, color=colour, label=name)
-    right.plot([float(data["equations_escape"])] * 2, [0, 1], color="C1", linestyle="--", label="equations, the start itself")
+    right.plot(
+        [float(data["equations_escape"])] * 2, [0, 1], color="C1", linestyle="--", label="equations, the start itself"
+    )
     right.set_xlabel("$\\alpha$ at half the first risk")
     right.set_ylabel("fraction of runs")
-    right.set_title(f"$\\eta = {data.attrs['escape_rate']}$, $N = {int(data.attrs['escape_dim'])}$", fontsize=8, loc="right")
+    right.set_title(
+        f"$\\eta = {data.attrs['escape_rate']}$, $N = {int(data.attrs['escape_dim'])}$", fontsize=8, loc="right"
+    )
     right.set_ylim(0, 1.45)
     right.set_yticks([0, 0.5, 1])
     right.legend(loc="upper left", fontsize=7)
@@ -128,7 +132,8 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
         here, sure = mean[large, i].mean(), float(np.sqrt(np.sum(error[large, i] ** 2)) / large.sum())
         found.append(
             corrected(
-                FIGURE.key, f"SGD does not end at the closest solution: at eta = {eta} its noise turns S (mean Frobenius norm, large N)",
+                FIGURE.key,
+                f"SGD does not end at the closest solution: at eta = {eta} its noise turns S (mean Frobenius norm, large N)",
                 source="section 5", row="B13", printed=0.0, expected=expected[i], found=here, tolerance=4 * sure, error=sure,
                 evidence=test,
             )
@@ -136,7 +141,9 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     decades = np.log(data["rate"].values[-1] / data["rate"].values[0])
     power = np.log(mean[large].mean(axis=0)[-1] / mean[large].mean(axis=0)[0]) / decades
     law = np.log(expected[-1] / expected[0]) / decades
-    wide = float(np.hypot(error[large, -1].max() / mean[large, -1].min(), error[large, 0].max() / mean[large, 0].min()) / decades)
+    wide = float(
+        np.hypot(error[large, -1].max() / mean[large, -1].min(), error[large, 0].max() / mean[large, 0].min()) / decades
+    )
     return [
         *found,
         beyond(

@@ -110,9 +110,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         label="soonest, $\\epsilon = 0.01$",
     )
     right.plot(data["width"], slope * data["width"] + offset, color="C0", label=f"${slope:.3f}\\,p - {-offset:.3f}$")
-    right.plot(
-        data["width"], data["closed_form"], color="C1", linestyle="--", label="closed form, $\\epsilon \\to 0$"
-    )
+    right.plot(data["width"], data["closed_form"], color="C1", linestyle="--", label="closed form, $\\epsilon \\to 0$")
     right.plot(data["width"], data["rate_limit"], color="0.5", linestyle=":", label="zero error unstable beyond")
     right.set_xlabel("student width $p$")
     right.set_ylabel("optimal learning rate, $p^* = 3$")
@@ -141,7 +139,8 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
             evidence=evidence,
         ),
         beyond(
-            FIGURE.key, "p = p* = 3: learning fails from that rate on at which zero error is unstable (where half of the starts fail)",
+            FIGURE.key,
+            "p = p* = 3: learning fails from that rate on at which zero error is unstable (where half of the starts fail)",
             expected=float(data["rate_limit"].sel(width=3)), found=edge, tolerance=float(np.diff(rates).min()),
             evidence="theory.rate_limit, from linear stability",
         ),

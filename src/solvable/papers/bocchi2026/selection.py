@@ -25,7 +25,13 @@ PARAMETERS = table(
     RATE,
     SIZE,
     Parameter("others", UNSAID, 20, 8, "several", "trajectories from other starts"),
-    Parameter("times", UNSAID, (0.05, 2000.0, 241), why="until t^-2 has been seen for a decade", label="first, last and number of times"),
+    Parameter(
+        "times",
+        UNSAID,
+        (0.05, 2000.0, 241),
+        why="until t^-2 has been seen for a decade",
+        label="first, last and number of times",
+    ),
     Parameter("searches", UNSAID, 12, why="all end alike", label="searches for a nearer solution"),
     Parameter("seed", UNSAID, 0, why="any"),
 )
@@ -44,7 +50,9 @@ def nearest_by_search(first: Overlaps, searches: int, seed: int) -> float:
         frame = np.linalg.qr(flat.reshape(p, q))[0]
         return float(constant - 2 * np.sqrt(p / q) * np.sum(frame * rho))
 
-    found = [minimize(squared, random.standard_normal(p * q), method="BFGS", options={"gtol": 1e-9}) for _ in range(searches)]
+    found = [
+        minimize(squared, random.standard_normal(p * q), method="BFGS", options={"gtol": 1e-9}) for _ in range(searches)
+    ]
     return float(np.sqrt(min(one.fun for one in found)))
 
 
@@ -99,11 +107,13 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     descent = (low - high) / high
     return [
         holds(
-            FIGURE.key, f"the run from rho_0 ends at the predicted solution (distance at t = {end:.0f})", source="(19)", printed=0.0,
+            FIGURE.key, f"the run from rho_0 ends at the predicted solution (distance at t = {end:.0f})", source="(19)",
+            printed=0.0,
             found=own[-1], tolerance=1e-3, evidence="2.4 at the start; the equations of the overlaps",
         ),
         holds(
-            FIGURE.key, "which is the closest of all (distance by (17) at (19) over the smallest that a search finds)", source="(17)",
+            FIGURE.key, "which is the closest of all (distance by (17) at (19) over the smallest that a search finds)",
+            source="(17)",
             printed=1.0, found=data.attrs["nearest_distance"] / data.attrs["searched_distance"], tolerance=1e-6,
             evidence="minimisation of (17) over frames",
         ),
@@ -132,4 +142,6 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     ]  # fmt: skip
 
 
-FIGURE = PaperFigure(f"{KEY}/3", "Learning ends at the solution nearest to the start", compute, draw, claims, PARAMETERS)
+FIGURE = PaperFigure(
+    f"{KEY}/3", "Learning ends at the solution nearest to the start", compute, draw, claims, PARAMETERS
+)

@@ -116,7 +116,11 @@ def draw(data: "xarray.Dataset") -> "Figure":
 def claims(data: "xarray.Dataset") -> list[Claim]:
     risks, visited = data["visit_measured"].values, data["visit_risk"].values
     p, q = 6, 3
-    listed = [one for one in landscape.critical_points(problem(p, q).replace(inputs__dim=20)) if 0 in (one.outside, one.inside)]
+    listed = [
+        one
+        for one in landscape.critical_points(problem(p, q).replace(inputs__dim=20))
+        if 0 in (one.outside, one.inside)
+    ]
     paper = np.array([one.risk for one in listed])  # of the classes that the paper has
     expected = [(p - s) * (q - s) for s in range(4)]
     test = "tests/landscape/test_along.py::"
@@ -127,7 +131,8 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
 
     found = [
         corrected(
-            FIGURE.key, f"learning waits at the risk of the mixed saddle ({p - s}, {s}); the print is the nearest of the paper's points",
+            FIGURE.key,
+            f"learning waits at the risk of the mixed saddle ({p - s}, {s}); the print is the nearest of the paper's points",
             source="section 4.2", row="B8", printed=nearest(visited[s]), expected=visited[s], found=risks[s], tolerance=0.002,
             evidence=f"{test}test_the_staircase",
         )
@@ -153,4 +158,6 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     ]  # fmt: skip
 
 
-FIGURE = PaperFigure(f"{KEY}/staircase", "Saddle to saddle: the staircase of the risk", compute, draw, claims, PARAMETERS)
+FIGURE = PaperFigure(
+    f"{KEY}/staircase", "Saddle to saddle: the staircase of the risk", compute, draw, claims, PARAMETERS
+)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PARAMETERS = table(
-    Parameter("dims", "d to infinity", (4, 8, 16, 24, 32, 48, 64), (4, 8, 16, 32), "from d = 128 on certificates take minutes", "$d$"),
+    Parameter("dims", "d to infinity", (4, 8, 16, 24, 32, 48, 64), (4, 8, 16, 32), "from d = 128 on certificates take minutes",
+    "$d$"),
     Parameter(
         "instances", UNSAID, (400, 400, 300, 150, 100, 40, 30), (150, 60, 24, 30),
         "standard errors of 0.05 d and less", "data sets, by $d$",
