@@ -182,19 +182,22 @@ def draw(data: "xarray.Dataset") -> "Figure":
     b.set_ylabel("part of the plateau's risk gone")
     b.legend(loc="lower right")
     grown = data["sgd_growth"].values
-    c.plot(data["fine_rate"], data["growth"], color="black", label="plateau at this rate")
-    c.plot(
-        data["fine_rate"], 8 / 18 * data["fine_rate"], color="0.6", linestyle="--", label="small rates, $8\\eta/pp^*$"
-    )
+    rates, top = data["fine_rate"].values, 0.3  # the legend is above
+    c.plot(rates, data["growth"], color="black", label="plateau at this rate")
+    first_order = 8 / 18 * rates
+    low = first_order < top
+    c.plot(rates[low], first_order[low], color="0.6", linestyle="--", label="small rates, $8\\eta/pp^*$")
     c.errorbar(
         data["rate"], grown.mean(axis=1), grown.std(axis=1, ddof=1) / np.sqrt(grown.shape[1]),
         linestyle="", marker="o", markersize=4, label="SGD",
     )  # fmt: skip
-    c.axvline(theory.rate_limit(problem()).value, color="C1", linestyle=":", label="zero error unstable beyond")
+    limit = theory.rate_limit(problem()).value
+    c.plot([limit, limit], [0, top], color="C1", linestyle=":", label="zero error unstable beyond")
     c.set_xlabel("learning rate $\\eta$")
     c.set_ylabel("growth of $\\rho$ per $\\alpha$, $p = 6, p^* = 3$")
-    c.set_ylim(0, 0.34)
-    c.legend(loc="upper left", ncols=2, columnspacing=0.8, fontsize=7, frameon=True, framealpha=1, edgecolor="none")
+    c.set_ylim(0, 0.4)
+    c.set_yticks([0, 0.1, 0.2, 0.3])
+    c.legend(loc="upper left", ncols=2, columnspacing=0.8, fontsize=6.5, handlelength=1.5)
     for i, q in enumerate(data["teachers"].values):
         students = np.maximum(data["students"].values, q)
         times = data["half_time"].values[i]

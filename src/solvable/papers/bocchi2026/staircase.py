@@ -97,7 +97,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         low.axhline(value, color="0.75", linewidth=0.8, linestyle=":", zorder=1.5)
     top.set_ylabel("generalisation error")
     top.set_ylim(0, 1.02)
-    top.legend(loc="upper right")
+    top.legend(loc="center right", bbox_to_anchor=(1.0, 0.725))
     top.set_title("right: visited point (outside, inside)", fontsize=7, loc="right")
     low.set_ylabel("Hessian eigenvalues")
     for count, middle in zip(
