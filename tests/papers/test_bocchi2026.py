@@ -92,8 +92,8 @@ def drift_of_plain_sgd(eta, dim, runs, until, number):
     ("eta", "dim", "runs", "until"),
     [
         (0.3, 60, 200, 35),
-        pytest.param(0.3, 200, 800, 50, marks=pytest.mark.slow),
-        pytest.param(0.1, 200, 800, 110, marks=pytest.mark.slow),
+        pytest.param(0.3, 200, 250, 50, marks=pytest.mark.slow),
+        pytest.param(0.1, 200, 250, 110, marks=pytest.mark.slow),
     ],
 )
 def test_plain_sgd_turns_the_frame_as_micro_does(eta, dim, runs, until) -> None:

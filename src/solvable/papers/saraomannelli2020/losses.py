@@ -1,10 +1,9 @@
 """Figure 3: training and population loss of phase retrieval, for few and for many samples; and gradient flow on the population, by
 which theorems 5.1 and 5.2 are judged."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from solvable import empirical, theory
 from solvable.empirical import Empirical
@@ -24,6 +23,7 @@ from solvable.papers.saraomannelli2020.settings import (
 from solvable.plot.style import figure, letter
 from solvable.problems import Problem
 from solvable.results import run
+from solvable.theory.flow import eigenvalue_flow
 
 if TYPE_CHECKING:
     import xarray
@@ -55,6 +55,7 @@ def compute(quick: bool) -> "xarray.Dataset":
         for i, n in enumerate(samples):
             training[i, j], population[i, j] = losses(follow(rows[:n], units, times, 1e-8))
     setting = problem(d, values["width"])
+    written, solved = eigenvalue_flow(np.sort(np.eye(d)[: values["width"]].sum(axis=0)), times)
     found = follow(None, np.eye(d)[: values["width"]], np.concatenate([[SOON], times]))
     return xarray.Dataset(
         {
@@ -65,7 +66,8 @@ def compute(quick: bool) -> "xarray.Dataset":
             "printed": ("time", theory.flow_approximation(setting, times).value),
             "over_bound": ("early_time", losses_over_bound(setting, times)),
             "eigenvalue": (("time", "direction"), found.eigenvalues[0, 1:]),
-            "printed_eigenvalue": (("time", "direction"), printed_eigenvalues(d, times)),
+            "printed_eigenvalue": (("time", "direction"), written),
+            "printed_loss": ("time", solved),
             "first_slope": ("direction", (1 - found.eigenvalues[0, 0]) / SOON),
         },
         {"samples": list(samples), "time": times},
@@ -79,18 +81,6 @@ def losses_over_bound(setting: Problem, times: np.ndarray) -> np.ndarray:
     found = whole(run(setting, start, Empirical(), times=every))
     over: np.ndarray = found.population_loss[0] / theory.flow_bound(setting, start, every).value
     return over
-
-
-def printed_eigenvalues(d: int, times: np.ndarray) -> np.ndarray:
-    """(time, direction) solution of (20) as printed, for an orthonormal teacher of one unit, rising along directions."""
-    target = np.eye(d)[-1]
-
-    def slope(_: float, log: np.ndarray) -> Any:
-        eigenvalues = np.exp(log)
-        return 2 * (target - eigenvalues).sum() + 4 * (target - eigenvalues)
-
-    found: np.ndarray = solve_ivp(slope, (0, times[-1]), np.zeros(d), "LSODA", times, rtol=1e-10, atol=1e-12).y.T
-    return np.exp(found)
 
 
 def draw(data: "xarray.Dataset") -> "Figure":
@@ -148,8 +138,7 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
 def _population_claims(data: "xarray.Dataset", d: int) -> list[Claim]:
     setting, test = problem(d, 1), "tests/theory/test_flow_theory.py::"
     flow, written, times = data["flow"].values, data["printed_eigenvalue"].values, data["time"].values
-    gaps = written - np.eye(d)[-1]
-    solved = (gaps**2).sum(axis=1) + 0.5 * gaps.sum(axis=1) ** 2  # (21) at the solution of (20)
+    solved = data["printed_loss"].values
     ratio, slopes = flow / 2 / data["printed"].values, data["first_slope"].values
     late = theory.flow_tail(setting).value / 2 / (theory.flow_approximation(setting, 1e8).value * 1e16)
     return [
