@@ -92,14 +92,13 @@ def draw(data: "xarray.Dataset") -> "Figure":
     left.set_ylabel("elements of $S = \\rho\\,(\\rho^T\\rho)^{-1/2}$")
     left.set_ylim(-0.95, 0.6)
     left.legend(loc="lower center", ncols=3, handlelength=1.0, columnspacing=1.0)
-    styles = ["-", "--", "-", "-", "-.", "-.", ":"]
     typical = np.median(data["drift"].values, axis=1)
     for i, case in enumerate(CASES):
-        right.plot(time[1:], np.maximum(typical[i, 1:], 1e-16), linestyle=styles[i], label=case)
+        right.plot(time[1:], np.maximum(typical[i, 1:], 1e-16), linestyle=LINES[i % len(LINES)], label=case)
     right.set_yscale("log")
     right.set_ylim(1e-16, 10)
-    right.set_ylabel("drift  $\\|S(t) - S(0)\\|_F$, median of starts")
-    right.legend(loc="lower left", bbox_to_anchor=(0.12, 0.2), fontsize=7, ncols=2, columnspacing=0.8)
+    right.set_ylabel("drift  $\\|S(t) - S(0)\\|_F$, median")
+    right.legend(loc="lower left", bbox_to_anchor=(0.25, 0.15), fontsize=6.5)
     for ax in (left, right):
         ax.set_xscale("log")
         ax.set_xlim(time[1], time[-1])
