@@ -93,7 +93,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     times = data["time"].values
     for i, (ax, width) in enumerate(zip(axes, data["width"].values, strict=True)):
         curves = np.maximum(data["population_loss"].values[i], 1e-32)
-        ax.loglog(times, curves.T, color=f"C{i}", alpha=0.15, linewidth=0.6, rasterized=True)
+        ax.loglog(times, curves.T, color=f"C{i}", alpha=min(0.15, 4 / len(curves)), linewidth=0.6, rasterized=True)
         ax.loglog(times, log_mean(curves), color=f"C{i}")
         ax.loglog(times[times >= 0.1], 1 / (16 * times[times >= 0.1] ** 2), "k:", linewidth=1.0)
         ax.set_title(f"$m^* = {width}$", fontsize=9, loc="center")
