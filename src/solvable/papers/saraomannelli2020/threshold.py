@@ -19,7 +19,7 @@ PARAMETERS = table(
     Parameter("dims", "d to infinity", (4, 8, 16, 24, 32, 48, 64), (4, 8, 16, 32), "from d = 128 on certificates take minutes",
     "$d$"),
     Parameter(
-        "instances", UNSAID, (400, 400, 300, 150, 100, 40, 30), (150, 60, 24, 30),
+        "instances", UNSAID, (400, 400, 300, 150, 100, 30, 20), (150, 60, 24, 30),
         "standard errors of 0.05 d and less", "data sets, by $d$",
     ),
     Parameter("width", 1, 1, label="$m^*$"),
