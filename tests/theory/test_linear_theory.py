@@ -86,7 +86,7 @@ def test_integral_over_a_power_law() -> None:
     z = np.geomspace(1, 1e3, 60)
     times = z / (0.02 * problem.inputs.eigenvalues.max())
     exact = sv.theory.linear_risk(problem, start, times, small_rate=True).value
-    good, printed = (sv.theory.power_law_risk(problem, start, times, printed=one).value for one in (False, True))
+    good, printed = (sv.theory.power_law_risk(problem, start, times, limits=one).value for one in (None, (1, 128)))
     assert np.abs(good / exact - 1).max() < 0.065
     assert 0.2 < np.abs(printed / exact - 1).max() < 0.22
     assert np.abs(printed / exact - 1)[z > 3].max() < 0.015

@@ -40,7 +40,7 @@ def compute_two(quick: bool) -> "xarray.Dataset":
         for i in range(count)
     ]
     curves |= {
-        "printed": theory.power_law_risk(right, typical, TIMES, printed=True).value,
+        "printed": theory.power_law_risk(right, typical, TIMES, limits=(1, N)).value,
         "general": theory.linear_risk(right, typical, TIMES).value,
         "general_grid": theory.linear_risk(right, typical, grid).value,
     }
@@ -115,7 +115,7 @@ def compute_integrals(quick: bool) -> "xarray.Dataset":  # noqa: ARG001  (millis
         rows.append(
             [
                 theory.linear_risk(setting, first, TIMES, small_rate=True).value,
-                theory.power_law_risk(setting, first, TIMES, printed=True).value,
+                theory.power_law_risk(setting, first, TIMES, limits=(1, 128)).value,
                 theory.power_law_risk(setting, first, TIMES).value,
             ]
         )
