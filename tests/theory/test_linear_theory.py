@@ -43,6 +43,20 @@ def test_modes() -> None:
         assert np.allclose(risk, risk[0] * parts)
 
 
+def test_modes_at_small_rates() -> None:
+    """b = 1/L and |mu| = 2 lambda to lowest order; L b |mu| / 2 lambda to the next, by perturbation of one rank."""
+    L, eta = 40, 0.01
+    problem, _ = typical(L, 1.0, eta)
+    rates, weights = sv.theory.linear_modes(problem).value
+    values = problem.inputs.eigenvalues
+    gaps = np.subtract.outer(values, values) + np.diag(np.full(L, np.inf))  # lambda_j - lambda_k
+    order = (np.outer(values, values) / gaps).sum(axis=0) / L - values / (2 * L)
+    assert np.abs(L * weights - 1).max() < 2 * eta
+    assert np.abs(rates / (2 * eta * values) - 1).max() < 0.5 * eta
+    assert np.allclose((L * weights * rates / (2 * eta * values) - 1) / eta, order, atol=0.002)
+    assert order.min() < -0.7  # so the last line says something
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize(("K", "M"), [(2, 2), (3, 2), (1, 3)])
 def test_mean_of_sgd_at_finite_dimension(K: int, M: int) -> None:

@@ -20,6 +20,21 @@ def linear(eta: float, beta: float, N: int, variance: float, *, finite: bool = F
     return made, start(made, student_overlap=[[variance]], cross_overlap=[[0.0]])
 
 
+def from_distances(setting: Problem, squares: np.ndarray) -> tuple[Problem, Overlaps]:
+    """A start with these squared differences of student and teacher, (dim,) or (blocks,) and of order one: as if the student were
+    at zero, because nothing else matters for linear units."""
+    made = setting.replace(teacher__overlap="sampled")
+    blocks = (squares * setting.inputs.fractions)[:, None, None]
+    zero = np.zeros_like(blocks)
+    return made, start(made, block_student_overlap=zero, block_cross_overlap=zero, block_teacher_overlap=blocks)
+
+
+def slope(times: np.ndarray, values: np.ndarray, begin: float, end: float) -> float:
+    """Of a straight line through the logarithms between these times."""
+    chosen = (times >= begin * (1 - 1e-9)) & (times <= end * (1 + 1e-9))
+    return float(np.polyfit(np.log(times[chosen]), np.log(values[chosen]), 1)[0])
+
+
 def train_some(
     values: np.ndarray,
     eta: float,
