@@ -119,6 +119,21 @@ def test_printed_integral_counts_untrained_coordinates_twice() -> None:
         sv.theory.power_law_feature_risk(repeated, sv.start(repeated, seed=0), 4, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("beta", "dim", "exponent"), [(0.3, 1024, -0.49), (0.3, 256, -0.57), (0.3, 200_000, -0.324), (1.5, 1024, -1.5)]
+)
+def test_where_the_power_of_the_features_is_not_seen(beta: float, dim: int, exponent: float) -> None:
+    """N_l^-beta - N^-beta has the local exponent -beta / (1 - (N_l/N)^beta): for 10 % of -beta one needs N > 11^(1/beta) N_l, which
+    is 3000 N_l at beta = 0.3 and 5 N_l at beta = 1.5."""
+    problem, start = typical(dim, beta, 0.0, N=dim)
+    n = np.unique(np.geomspace(16, min(dim, 1024) // 8, 4).astype(int))
+    risk = np.array([sv.theory.feature_risk(problem, start, int(one), np.inf, small_rate=True).value for one in n])
+    found = np.polyfit(np.log(n), np.log(risk), 1)[0]
+    assert np.isclose(found, exponent, atol=0.012)
+    middle = np.sqrt(n[0] * n[-1])
+    assert np.isclose(found, -beta / (1 - (middle / dim) ** beta), rtol=0.04)
+
+
 def test_all_numbers_of_hidden_features_at_once() -> None:
     problem, _ = typical(24, 1.0, 1.0, N=24)
     basis = np.linalg.qr(np.random.default_rng(2).standard_normal((24, 24)))[0]

@@ -94,8 +94,10 @@ def hidden_feature_mean(problem: Problem, features: int, *, distance: float) -> 
 
 
 def _checked_basis(problem: Problem, basis: Any) -> np.ndarray:
+    """An orthogonal matrix: it keeps eight vectors of random numbers, which no other one does."""
     dim, W = check_finite(problem), np.asarray(basis, dtype=float)
-    if W.shape != (dim, dim) or np.abs(W.T @ W - np.eye(dim)).max() > 1e-8:
+    probes = np.random.default_rng(0).standard_normal((dim, 8))
+    if W.shape != (dim, dim) or np.abs(W.T @ (W @ probes) - probes).max() > 1e-8:
         raise ValueError(f"basis: shape {W.shape} given, must be an orthogonal matrix {(dim, dim)}")
     return W
 

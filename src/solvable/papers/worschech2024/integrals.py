@@ -35,7 +35,6 @@ class Shown(NamedTuple):
 def _table(betas: tuple[float, float], etas: tuple[Any, Any], untils: tuple[float, float]) -> Parameters:
     return table(
         Parameter("dim", 128, 128, label="N = L"),
-        Parameter("width", 1, 1, label="K = M"),
         Parameter("variance", 1.0, 1.0, label="sigma_J^2"),
         Parameter("betas", betas, betas, label="beta (left, right)"),
         Parameter("etas", etas, etas, label="eta (left, right)"),
