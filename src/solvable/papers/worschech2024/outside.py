@@ -8,7 +8,15 @@ from solvable import theory
 from solvable.papers.claims import Claim, beyond, corrected, holds
 from solvable.papers.figure import PaperFigure
 from solvable.papers.parameters import UNSAID, Parameter, table
-from solvable.papers.worschech2024.settings import KEY, linear, slope, train_some, trained_alone
+from solvable.papers.worschech2024.settings import (
+    KEY,
+    linear,
+    predicted_alone,
+    slope,
+    standard_error,
+    train_some,
+    trained_alone,
+)
 from solvable.plot.style import figure, letter
 
 if TYPE_CHECKING:
@@ -43,22 +51,23 @@ def compute_fifteen(quick: bool) -> "xarray.Dataset":
     setting, _ = linear(eta, given["beta"], dim, given["scale"] ** 2, finite=True)
     values, distance = setting.inputs.eigenvalues, 1 + given["scale"] ** 2
     alphas = np.geomspace(1, given["until"], 25 if quick else 49)
-    sgd, means, curves, ends = [], [], [], []
+    sgd, means, small, curves, ends = [], [], [], [], []
     for n in features:
         for number in range(given["bases"]):
             basis = random_basis(dim, number)
             risks, gaps = train_some(values, eta, n, alphas, given["runs"], n, scale=given["scale"], basis=basis)
-            alone = trained_alone(values, eta, n, gaps, basis)
-            own = [theory.linear_mean_risk(alone.problem, one, alphas * dim / n).value for one in alone.starts]
+            exact, lowest = predicted_alone(trained_alone(values, eta, n, gaps, basis), alphas, dim)
             sgd.append(risks)
-            means.append(np.array(own) + alone.rests[:, None])
+            means.append(exact)
+            small.append(lowest)
             curves.append(theory.hidden_feature_risk(setting, basis, n, alphas, distance=distance).value)
             ends.append(theory.hidden_feature_risk(setting, basis, n, distance=distance).value)
     mean = [theory.hidden_feature_mean(setting, n, distance=distance).value for n in features]
     return xarray.Dataset(
         {
             "sgd": (("features", "run", "alpha"), sgd), "own_mean": (("features", "run", "alpha"), means),
-            "theory": (("features", "alpha"), curves), "end": ("features", ends), "over_bases": ("features", mean),
+            "own_small": (("features", "run", "alpha"), small), "theory": (("features", "alpha"), curves),
+            "end": ("features", ends), "over_bases": ("features", mean),
         },
         {"features": list(features), "alpha": alphas},
     )  # fmt: skip
@@ -83,27 +92,28 @@ def claims_fifteen(data: "xarray.Dataset") -> list[Claim]:
     key = f"{KEY}/15"
     sgd, means = data["sgd"].values, data["own_mean"].values
     own = (sgd / means).mean(axis=(0, 2))
-    near = sgd.mean(axis=2).mean(axis=0) / data["theory"].values.mean()
-    rest = sgd[0, :, -1] / float(data["end"][0])  # what has ended first
+    small = data["own_small"].values
+    near = sgd.mean(axis=(0, 2)) / small.mean(axis=(0, 2))
+    rest = sgd[0, :, -1] / small[0, :, -1]  # what has ended first
     over = np.abs(np.log(data["over_bases"].values / data["end"].values))
     full = float(data["alpha"][-1]) > 1000
     late = [
         holds(
-            key, "the asymptotic solution aligns closely with SGD (SGD over (88), N_l = 50, last alpha)", source="(88)",
-            printed=1.0, found=float(rest.mean()), tolerance=0.03 + 4 * _error(rest), error=_error(rest),
+            key, "the asymptotic solution aligns closely with SGD (SGD over (88) for these starts, N_l = 50, last alpha)",
+            source="(88)", printed=1.0, found=float(rest.mean()), tolerance=0.03 + 4 * standard_error(rest), error=standard_error(rest),
             evidence=f"{sgd.shape[1]} starts; (88) leaves out the order of the rate, 2.5 %",
         )
     ]  # fmt: skip
     return [
         *(late if full else []),
         holds(
-            key, "SGD follows (84) (its mean over starts, N_l and times, over that of (84))", source="(84)", printed=1.0,
-            found=float(near.mean()), tolerance=0.03 + 4 * _error(near), error=_error(near),
+            key, "SGD follows (84) (its mean over N_l and times, over that of (84) from these starts)", source="(84)",
+            printed=1.0, found=float(near.mean()), tolerance=0.03 + 4 * standard_error(near), error=standard_error(near),
             evidence=f"{sgd.shape[1]} starts with random teachers; theory.hidden_feature_risk",
         ),
         beyond(
             key, "SGD has the exact mean of this dimension and these starts (their ratio, over starts, N_l and times)",
-            expected=1.0, found=float(own.mean()), tolerance=5 * _error(own), error=_error(own),
+            expected=1.0, found=float(own.mean()), tolerance=5 * standard_error(own), error=standard_error(own),
             evidence="second route: theory.linear_mean_risk of the trained coordinates; five standard errors",
         ),
         beyond(
@@ -111,11 +121,6 @@ def claims_fifteen(data: "xarray.Dataset") -> list[Claim]:
             expected=0.0, found=float(over.max()), tolerance=0.1, evidence="second route: theory.hidden_feature_mean",
         ),
     ]  # fmt: skip
-
-
-def _error(values: np.ndarray) -> float:
-    """Standard error of the mean."""
-    return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
 SIXTEEN_TABLE = table(
@@ -172,6 +177,9 @@ def draw_sixteen(data: "xarray.Dataset") -> "Figure":
         ax.loglog([], [], color="0.4", linestyle="--", label=f"(88), mean of {data.sizes['basis']}")
         ax.loglog([], [], color="0.4", linestyle="", marker=".", markersize=4, label="$n\\kappa$, all bases (ours)")
         ax.set_xlabel("$N_l$")
+        ax.xaxis.set_minor_formatter("")
+        ax.set_xticks([20, 50, 100, 200, 500] if float(data["features"][-1]) > 200 else [10, 20, 50, 100])
+        ax.xaxis.set_major_formatter("{x:.0f}")
         ax.legend(fontsize=6.5)
         letter(ax, text)
     axes[0].set_ylabel("$\\epsilon_{g,\\mathrm{asymp}}$")
@@ -190,8 +198,8 @@ def claims_sixteen(data: "xarray.Dataset") -> list[Claim]:
         ),
         beyond(
             key, "outside it is n kappa/2N with n = sum lambda/(lambda + kappa) (their ratio, over bases, N_l and beta)",
-            expected=1.0, found=float(over.mean()), tolerance=5 * _error(over) + 0.005, error=_error(over),
-            evidence=f"second route: theory.hidden_feature_mean, {len(over)} bases; five standard errors, 0.5 % for the finite N",
+            expected=1.0, found=float(over.mean()), tolerance=5 * standard_error(over) + 0.015, error=standard_error(over),
+            evidence=f"second route: theory.hidden_feature_mean, {len(over)} bases; five standard errors, 1.5 % for the order 1/n",
         ),
     ]  # fmt: skip
     for i, beta in enumerate(data["beta"].values):
@@ -204,7 +212,8 @@ def claims_sixteen(data: "xarray.Dataset") -> list[Claim]:
         stated.append(
             holds(
                 key, f"{text}: the same power outside the eigenbasis (difference of the exponents)", source="section B.3.1",
-                printed=0.0, found=float(slopes.mean()) - inside, tolerance=0.07 + 4 * _error(slopes), error=_error(slopes),
+                printed=0.0, found=float(slopes.mean()) - inside, tolerance=0.07 + 4 * standard_error(slopes),
+                error=standard_error(slopes),
                 evidence=f"theory.hidden_feature_rests, {len(slopes)} bases; 0.07 for the finite N and N_l",
             )
         )  # fmt: skip
@@ -220,7 +229,7 @@ def _exponent(key: str, text: str, beta: float, law: float, found: float) -> Cla
             evidence="theory.feature_risk; 0.06 for the finite N and N_l",
         )  # fmt: skip
     return corrected(
-        key, f"{statement} - N^-beta (exponent)", source="section 4.3", row="W47", printed=-beta, expected=law, found=found,
+        key, f"{statement} - N^-beta (exponent)", source="section 4.3", row="W48", printed=-beta, expected=law, found=found,
         tolerance=0.01, evidence=f"{TEST}::test_where_the_power_of_the_features_is_not_seen",
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from solvable.overlaps import start
 from solvable.papers.claims import Claim, beyond, corrected, holds, refuted
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
-from solvable.papers.worschech2024.settings import KEY, from_distances, linear, problem, slope
+from solvable.papers.worschech2024.settings import KEY, from_distances, linear, problem, slope, standard_error
 from solvable.plot.style import figure, letter
 from solvable.results import run, run_batch
 
@@ -126,27 +126,22 @@ def claims_two(data: "xarray.Dataset") -> list[Claim]:
         ),
         holds(
             key, "right: SGD lies on (9) (mean over starts and alpha from 1 to 100, over that of (9))", source="figure 2",
-            printed=1.0, found=float(on.mean()), tolerance=0.05 + 4 * _error(on), error=_error(on),
+            printed=1.0, found=float(on.mean()), tolerance=0.05 + 4 * standard_error(on), error=standard_error(on),
             evidence=f"{len(sgd)} starts; (9) leaves out the order of the rate, 1/(1 - rate/2) = 1.05",
         ),
         beyond(
             key, "right: SGD has the exact mean of this dimension and these starts (their ratio, over starts and times)",
-            expected=1.0, found=float(own.mean()), tolerance=5 * _error(own), error=_error(own),
+            expected=1.0, found=float(own.mean()), tolerance=5 * standard_error(own), error=standard_error(own),
             evidence="second route: theory.linear_mean_risk; five standard errors",
         ),
         corrected(
             key, "right: the exponent over alpha from 1 to 100 is that of the incomplete gamma functions at L = 256",
             source="after (9)", row="W20", printed=-beta / (1 + beta),
             expected=slope(data["grid"].values, data["integral"].values, 1, 100), found=float(slopes.mean()),
-            tolerance=max(0.01, 5 * _error(slopes)), error=_error(slopes),
+            tolerance=max(0.01, 5 * standard_error(slopes)), error=standard_error(slopes),
             evidence="tests/theory/test_power_law.py::test_the_printed_window_ends_where_there_is_no_power_law_any_more",
         ),
     ]  # fmt: skip
-
-
-def _error(values: np.ndarray) -> float:
-    """Standard error of the mean."""
-    return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
 THIRTEEN_TABLE = table(

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from solvable import theory
 from solvable.micro import Micro
 from solvable.overlaps import Overlaps, start
 from solvable.papers.figure import whole
@@ -33,6 +34,11 @@ def from_distances(setting: Problem, squares: np.ndarray) -> tuple[Problem, Over
     blocks = (squares * setting.inputs.fractions)[:, None, None]
     zero = np.zeros_like(blocks)
     return made, start(made, block_student_overlap=zero, block_cross_overlap=zero, block_teacher_overlap=blocks)
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Of the mean."""
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def slope(times: np.ndarray, values: np.ndarray, begin: float, end: float) -> float:
@@ -71,6 +77,14 @@ def trained_alone(
         inputs__spectrum=spectrum, training__label_noise=float(rests.mean())
     )
     return Alone(made, [from_distances(made, one**2)[1] for one in moved], rests / 2)
+
+
+def predicted_alone(alone: Alone, alphas: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """(run, time) mean loss of SGD on the trained coordinates of `dim` from these starts: exactly, and at small rates."""
+    times = alphas * dim / len(alone.problem.inputs.eigenvalues)
+    exact = [theory.linear_mean_risk(alone.problem, one, times).value for one in alone.starts]
+    small = [theory.linear_risk(alone.problem, one, times, small_rate=True).value for one in alone.starts]
+    return np.array(exact) + alone.rests[:, None], np.array(small) + alone.rests[:, None]
 
 
 def train_some(
