@@ -100,7 +100,8 @@ def claims_fifteen(data: "xarray.Dataset") -> list[Claim]:
     late = [
         holds(
             key, "the asymptotic solution aligns closely with SGD (SGD over (88) for these starts, N_l = 50, last alpha)",
-            source="(88)", printed=1.0, found=float(rest.mean()), tolerance=0.03 + 4 * standard_error(rest), error=standard_error(rest),
+            source="(88)", printed=1.0, found=float(rest.mean()), tolerance=0.03 + 4 * standard_error(rest),
+            error=standard_error(rest),
             evidence=f"{sgd.shape[1]} starts; (88) leaves out the order of the rate, 2.5 %",
         )
     ]  # fmt: skip
