@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 TEST = "tests/theory/test_linear_theory.py"
 NO_DATA = "CIFAR-5m is a download of gigabytes; patches of photographs that come with Python packages stand in for it"
+PATCH_SEED = Parameter("patch_seed", UNSAID, 0, why="any", label="seed of the patches")
 COUNT = Parameter("count", 1_000_000, 30_000, 3000, "eight photographs have no more that differ", "images, right")
 
 THREE_TABLE = table(
@@ -39,9 +40,11 @@ THREE_TABLE = table(
     Parameter("scale", 0.01, 0.01, label="sigma_J"),
     Parameter("until", 1e4, 1e4, 100.0, label="last alpha, left"),
     Parameter("runs", 50, 24, 16, "50 take two minutes on two cores; the theory is that of the very starts", "starts, left"),
+    Parameter("seed", UNSAID, 0, why="any; N_l is added", label="seed of starts and SGD"),
     Parameter("real_dim", 1024, SIZE * SIZE, label="N = L, right"),
     Parameter("images", "CIFAR-5m, first channel", "32 x 32 grey patches of eight photographs", why=NO_DATA, label="images, right"),
     COUNT,
+    PATCH_SEED,
     Parameter("real_features", (50, 100, 200), (50, 100, 200), label="N_l, right"),
     Parameter("real_until", 1000.0, 1000.0, 3.0, label="last alpha, right"),
     Parameter("real_runs", 50, 50, 8, label="starts, right"),
@@ -57,7 +60,9 @@ def compute_three(quick: bool) -> "xarray.Dataset":
     alphas = np.geomspace(1, given["until"], 25 if quick else 49)
     sgd, means, small = [], [], []
     for n in features:
-        risks, gaps = train_some(setting.inputs.eigenvalues, eta, n, alphas, given["runs"], n, scale=given["scale"])
+        risks, gaps = train_some(
+            setting.inputs.eigenvalues, eta, n, alphas, given["runs"], given["seed"] + n, scale=given["scale"]
+        )
         exact, lowest = predicted_alone(trained_alone(setting.inputs.eigenvalues, eta, n, gaps), alphas, dim)
         sgd.append(risks)
         means.append(exact)
@@ -73,13 +78,13 @@ def compute_three(quick: bool) -> "xarray.Dataset":
             "end": ("rate", ends), **_photographs(given),
         },
         {"features": list(features), "alpha": alphas},
-        {"eta": eta, "share": float(setting.inputs.eigenvalues[: features[0]].sum() / dim)},
+        {"images": given["images"], "eta": eta, "share": float(setting.inputs.eigenvalues[: features[0]].sum() / dim)},
     )  # fmt: skip
 
 
 def _photographs(given: dict[str, Any]) -> dict[str, Any]:
     """SGD on patches in the eigenbasis of their own covariance; (10) from that spectrum, on average and from the very starts."""
-    data = Data(patches(given["count"], size=math.isqrt(given["real_dim"])), order="drawn")
+    data = Data(patches(given["count"], given["patch_seed"], size=math.isqrt(given["real_dim"])), order="drawn")
     assert data.rows is not None
     pool = data.prepared(np.asarray(data.rows)) @ data.basis
     alphas = np.geomspace(1, given["real_until"], 7 if given["real_until"] < 10 else 25)
@@ -87,7 +92,14 @@ def _photographs(given: dict[str, Any]) -> dict[str, Any]:
     found, own, typical = [], [], []
     for n in given["real_features"]:
         risks, gaps = train_some(
-            data.eigenvalues, given["eta"], n, alphas, given["real_runs"], n, scale=given["scale"], pool=pool
+            data.eigenvalues,
+            given["eta"],
+            n,
+            alphas,
+            given["real_runs"],
+            given["seed"] + n,
+            scale=given["scale"],
+            pool=pool,
         )
         starts = [
             from_distances(setting, one**2) for one in (*gaps, np.full(len(gaps[0]), np.sqrt(1 + given["scale"] ** 2)))
@@ -121,7 +133,7 @@ def draw_three(data: "xarray.Dataset") -> "Figure":
         letter(ax, text)
     left.loglog([], [], color="0.4", linestyle=":", linewidth=1.0, label="(11) as printed")
     left.set_title("power-law inputs", fontsize=9, loc="center")
-    right.set_title("photographs", fontsize=9, loc="center")
+    right.set_title(str(data.attrs["images"]), fontsize=7.5, loc="center")
     for ax in (left, right):
         ax.legend(fontsize=6.5)
     left.set_ylabel("$\\epsilon_g$")
@@ -172,6 +184,7 @@ FOURTEEN_TABLE = table(
     Parameter("dim", 1024, SIZE * SIZE, label="N = L"),
     Parameter("images", "CIFAR-5m, first channel", "32 x 32 grey patches of eight photographs", why=NO_DATA, label="images"),
     COUNT,
+    PATCH_SEED,
     Parameter("beta", 0.3, 0.3, label="beta of (1)"),
     Parameter("ranks", UNSAID, (10, 500), why="where the paper's two curves run together", label="ranks of our fit"),
 )  # fmt: skip
@@ -181,7 +194,7 @@ def compute_fourteen(quick: bool) -> "xarray.Dataset":
     import xarray
 
     given = FOURTEEN_TABLE.values(quick)
-    rows = patches(given["count"], size=math.isqrt(given["dim"]))
+    rows = patches(given["count"], given["patch_seed"], size=math.isqrt(given["dim"]))
     data = Data(rows)
     fit = data.power_law(*given["ranks"])
     law = np.array(PowerLaw(beta=given["beta"], distinct=given["dim"]).eigenvalues)
@@ -189,7 +202,8 @@ def compute_fourteen(quick: bool) -> "xarray.Dataset":
         {"measured": ("rank", data.eigenvalues), "printed": ("rank", law), "brightness": ("patch", rows.mean(axis=1))},
         {"rank": np.arange(1, given["dim"] + 1)},
         {
-            "beta": fit.beta, "error": fit.error, "drift": fit.drift, "variance": float(rows.var(axis=0, dtype=float).sum()),
+            "images": given["images"], "beta": fit.beta, "error": fit.error, "drift": fit.drift,
+            "variance": float(rows.var(axis=0, dtype=float).sum()),
             "first": given["ranks"][0], "last": given["ranks"][1],
         },
     )  # fmt: skip
@@ -199,13 +213,13 @@ def draw_fourteen(data: "xarray.Dataset") -> "Figure":
     picture, ax = figure(1, 1, height=3.0, width=4.6)
     good = data["measured"] > 1e-10
     first, last = int(data.attrs["first"]), int(data.attrs["last"])
-    label = f"32 x 32 patches of photographs\n$\\beta = {data.attrs['beta']:.2f}$ over ranks {first} to {last}"
+    label = f"photographs\n$\\beta = {data.attrs['beta']:.2f}$ over ranks {first} to {last}"
     ax.loglog(data["rank"][good], data["measured"][good], label=label)
     ax.loglog(data["rank"], data["printed"], "--", label="(1) with $\\beta = 0.3$")
     ax.axvspan(first, last, color="0.93", linewidth=0)
     ax.set_xlabel("$k$")
     ax.set_ylabel("$\\lambda_k$")
-    ax.set_title("photographs in place of CIFAR-5m", fontsize=9, loc="center")
+    ax.set_title(f"{data.attrs['images']}, in place of CIFAR-5m", fontsize=7.5, loc="center")
     ax.legend(fontsize=7)
     return picture
 

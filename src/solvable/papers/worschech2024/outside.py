@@ -10,6 +10,7 @@ from solvable.papers.figure import PaperFigure
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.papers.worschech2024.settings import (
     KEY,
+    excess,
     linear,
     predicted_alone,
     slope,
@@ -34,6 +35,8 @@ FIFTEEN_TABLE = table(
     Parameter("until", 1e4, 1e4, 100.0, label="last alpha"),
     Parameter("runs", 300, 16, 16, "300 take a quarter of an hour on two cores; the theory is that of the very starts", "starts"),
     Parameter("bases", UNSAID, 1, why="one covariance matrix for all starts, as the caption reads", label="covariance matrices"),
+    Parameter("basis_seed", UNSAID, 0, why="any", label="seed of the covariance matrix"),
+    Parameter("seed", UNSAID, 0, why="any; N_l is added", label="seed of starts and SGD"),
 )  # fmt: skip
 
 
@@ -54,8 +57,10 @@ def compute_fifteen(quick: bool) -> "xarray.Dataset":
     sgd, means, small, curves, ends = [], [], [], [], []
     for n in features:
         for number in range(given["bases"]):
-            basis = random_basis(dim, number)
-            risks, gaps = train_some(values, eta, n, alphas, given["runs"], n, scale=given["scale"], basis=basis)
+            basis = random_basis(dim, given["basis_seed"] + number)
+            risks, gaps = train_some(
+                values, eta, n, alphas, given["runs"], given["seed"] + n, scale=given["scale"], basis=basis
+            )
             exact, lowest = predicted_alone(trained_alone(values, eta, n, gaps, basis), alphas, dim)
             sgd.append(risks)
             means.append(exact)
@@ -131,6 +136,7 @@ SIXTEEN_TABLE = table(
     Parameter(
         "features", UNSAID, (16, 512), (8, 128), "the paper's axis shows 100 in its middle", "N_l, first and last"
     ),
+    Parameter("basis_seed", UNSAID, 0, why="any", label="seed of the first covariance matrix"),
     Parameter("variance", UNSAID, 0.0, why="a common factor 1 + sigma_J^2", label="sigma_J^2"),
 )
 
@@ -145,7 +151,7 @@ def compute_sixteen(quick: bool) -> "xarray.Dataset":
     settings = [linear(0.05, beta, dim, given["variance"], finite=True) for beta in betas]
     outside = np.empty((given["bases"], len(betas), features.size))
     for number in range(given["bases"]):
-        basis = random_basis(dim, number)
+        basis = random_basis(dim, given["basis_seed"] + number)
         for i, (setting, _) in enumerate(settings):
             outside[number, i] = theory.hidden_feature_rests(setting, basis, distance=distance).value[features]
     inside, law, half, mean = np.empty((4, len(betas), features.size))
@@ -193,8 +199,8 @@ def claims_sixteen(data: "xarray.Dataset") -> list[Claim]:
     ratio, over = outside.mean(axis=0) / data["inside"].values, (outside / data["mean"].values).mean(axis=(1, 2))
     stated = [
         holds(
-            key, "the loss is always lower in the eigenbasis (of all N_l and beta, those at which it is not)",
-            source="section B.3.1", printed=0.0, found=float((ratio <= 1).sum()), tolerance=0.0,
+            key, "the loss is always lower in the eigenbasis (by which share it is not, largest over N_l and beta)",
+            source="section B.3.1", printed=0.0, found=excess(1 - ratio), tolerance=0.01,
             evidence=f"theory.hidden_feature_rests: outside it is {ratio.min():.2f} to {ratio.max():.2f} times as large",
         ),
         beyond(

@@ -12,7 +12,7 @@ from solvable.overlaps import start
 from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
-from solvable.papers.worschech2024.settings import KEY, problem
+from solvable.papers.worschech2024.settings import KEY, excess, problem
 from solvable.plot.style import figure
 from solvable.results import run
 from solvable.results.observables import plateaus
@@ -32,6 +32,8 @@ ONE_TABLE = table(
     Parameter("runs", UNSAID, 8, why="the caption does not say whether it is SGD or equations, so here are both", label="SGD runs"),
     Parameter("sgd_until", UNSAID, 3500.0, 600.0, "as the equations", "last alpha of SGD"),
     Parameter("sgd_distinct", UNSAID, (1, 4, 16, 64), (1, 4), "all L", "L of SGD"),
+    Parameter("start_seed", UNSAID, 3, why="any", label="seed of the weights"),
+    Parameter("sgd_seed", UNSAID, 1, why="any", label="seed of SGD"),
     Parameter("outputs", UNSAID, 351, 176, "a smooth line", "outputs"),
 )  # fmt: skip
 
@@ -45,12 +47,12 @@ def compute(quick: bool) -> "xarray.Dataset":
     sgd = np.full((len(given["distinct"]), given["runs"], times.size), np.nan)
     for i, L in enumerate(given["distinct"]):
         setting = problem(given["width"], given["eta"], given["beta"] if L > 1 else 0.0, L, given["dim"])
-        first = start(setting, seed=3, scale=given["scale"])
+        first = start(setting, seed=given["start_seed"], scale=given["scale"])
         equations.append(whole(run(setting, first, Macro(rtol=1e-6), times=times)).risk[0])
         heights.append(theory.erf_plateau(setting, first).value.risk)
         if L in given["sgd_distinct"]:
             seen = times[times <= given["sgd_until"]]
-            level = Micro(runs=given["runs"], seed=1)
+            level = Micro(runs=given["runs"], seed=given["sgd_seed"])
             sgd[i, :, : seen.size] = whole(run(setting, first, level, times=seen, progress=False)).risk
     return xarray.Dataset(
         {
@@ -84,28 +86,27 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     at, late = int(np.argmin(np.abs(times - 1000))), times.searchsorted(2500)
     falls = risks[:, late] / risks[:, -1]
     power, exponential = (_misfit(risks, times, straight) for straight in (np.log, np.asarray))
-    wrong = int(exponential[0] >= power[0]) + int(power[-1] >= exponential[-1])
+    better = np.log(np.array([exponential[0] / power[0], power[-1] / exponential[-1]]))
     sgd = np.log(data["sgd"].values[:2, :, times.searchsorted(500)] / risks[:2, times.searchsorted(500), None])
     far = np.abs(sgd.mean(axis=1)) / (sgd.std(axis=1, ddof=1) / np.sqrt(sgd.shape[1]))
     return [
         holds(
-            key, "the plateau shortens as L grows (of L = 4, 16, 64, those whose plateau is as long as that of the L before it, "
-            "or longer than none)", source="figure 1 caption", printed=0.0,
-            found=float(((np.diff(lengths) >= 0) & (lengths[1:] > 0)).sum()), tolerance=0.0,
+            key, "the plateau shortens as L grows (largest growth from one L to the next, in units of the length at L = 1)",
+            source="figure 1 caption", printed=0.0, found=excess(np.diff(lengths) / lengths[0]), tolerance=0.01,
             evidence="results.observables.plateaus: " + ", ".join(f"{one:.0f}" for one in lengths),
         ),
         holds(
-            key, "until it disappears (length at L = 64)", source="figure 1 caption", printed=0.0, found=float(lengths[-1]),
-            tolerance=0.0, evidence="results.observables.plateaus",
+            key, "until it disappears (length at L = 64, in units of that at L = 1)", source="figure 1 caption", printed=0.0,
+            found=float(lengths[-1] / lengths[0]), tolerance=0.01, evidence="results.observables.plateaus",
         ),
         holds(
-            key, "convergence slows down as L grows (of L = 4, 16, 64, those that fall faster from 2500 to 3500 than the L before)",
-            source="figure 1 caption", printed=0.0, found=float((np.diff(falls) >= 0).sum()), tolerance=0.0,
-            evidence="the loss falls by factors " + ", ".join(f"{one:.3g}" for one in falls),
+            key, "convergence slows down as L grows (largest growth, from one L to the next, of the ln of the loss's fall)",
+            source="figure 1 caption", printed=0.0, found=excess(np.diff(np.log(falls))), tolerance=0.01,
+            evidence="from alpha = 2500 to 3500 the loss falls by factors " + ", ".join(f"{one:.3g}" for one in falls),
         ),
         holds(
-            key, "from an exponential (L = 1) to a power law (L = 64): of the two, those that the other law fits better after 2500",
-            source="figure 1 caption", printed=0.0, found=float(wrong), tolerance=0.0,
+            key, "from an exponential (L = 1) to a power law (L = 64): ln of its misfit over that of the other law, after 2500, "
+            "where positive", source="figure 1 caption", printed=0.0, found=excess(better), tolerance=0.01,
             evidence=f"misfit of the power law over that of the exponential: {power[0] / exponential[0]:.2g} at L = 1, "
             f"{power[-1] / exponential[-1]:.2g} at L = 64",
         ),

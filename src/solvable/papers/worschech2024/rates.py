@@ -10,7 +10,7 @@ from solvable.overlaps import start
 from solvable.papers.claims import Claim, beyond, corrected, holds, refuted
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
-from solvable.papers.worschech2024.settings import KEY, from_distances, linear, problem, slope, standard_error
+from solvable.papers.worschech2024.settings import KEY, excess, from_distances, linear, problem, slope, standard_error
 from solvable.plot.style import figure, letter
 from solvable.results import run, run_batch
 
@@ -25,6 +25,7 @@ TWO_TABLE = table(
     Parameter("left_variance", 1.0, 1.0, label="sigma_J^2, left"),
     Parameter("left_runs", UNSAID, 1000, 64, "the paper has no SGD there; ours shows mean and median", "runs of SGD, left"),
     Parameter("left_until", UNSAID, 200.0, 100.0, why="the end of the paper's axis", label="last alpha, left"),
+    Parameter("left_seed", UNSAID, 1, why="any", label="seed of SGD, left"),
     Parameter("dim", 256, 256, label="N = L, right"),
     Parameter("eta", 0.1, 0.1, label="eta, right"),
     Parameter("beta", 0.75, 0.75, label="beta, right"),
@@ -32,6 +33,8 @@ TWO_TABLE = table(
     Parameter("runs", 5, 5, label="starts, right"),
     Parameter("more_runs", UNSAID, 40, 16, "beside the paper's five, for standard errors", "all starts, right"),
     Parameter("until", 1000.0, 1000.0, 100.0, label="last alpha, right"),
+    Parameter("start_seed", UNSAID, 0, why="any", label="seed of the first start, right"),
+    Parameter("sgd_seed", UNSAID, 2, why="any", label="seed of SGD, right"),
 )  # fmt: skip
 
 
@@ -43,8 +46,8 @@ def compute_two(quick: bool) -> "xarray.Dataset":
     grid = np.geomspace(1, given["until"], 41)
     setting, typical = linear(given["eta"], given["beta"], given["dim"], given["scale"] ** 2)
     finite = problem(1, given["eta"], given["beta"], given["dim"], given["dim"], "linear")
-    starts = [start(finite, seed=i, scale=given["scale"]) for i in range(given["more_runs"])]
-    runs = whole(run_batch(finite, starts, Micro(seed=2), times=grid, progress=False)).risk
+    starts = [start(finite, seed=given["start_seed"] + i, scale=given["scale"]) for i in range(given["more_runs"])]
+    runs = whole(run_batch(finite, starts, Micro(seed=given["sgd_seed"]), times=grid, progress=False)).risk
     means = [theory.linear_mean_risk(finite, one, grid).value for one in starts]
     return xarray.Dataset(
         {
@@ -59,12 +62,12 @@ def compute_two(quick: bool) -> "xarray.Dataset":
     )
 
 
-def _left(dim: int, eta: float, beta: float, variance: float, runs: int, until: float) -> dict[str, Any]:
+def _left(dim: int, eta: float, beta: float, variance: float, runs: int, until: float, seed: int) -> dict[str, Any]:
     """(8), (6), the exact mean at this dim, and SGD from the typical start."""
     times = np.geomspace(1, until, 61)
     setting, first = linear(eta, beta, dim, variance, finite=True)
     spread = from_distances(setting, np.full(dim, 1 + variance))
-    found = whole(run(*spread, Micro(runs=runs, seed=1), times=times, progress=False)).risk
+    found = whole(run(*spread, Micro(runs=runs, seed=seed), times=times, progress=False)).risk
     return {
         "time": times,
         "small": ("time", theory.linear_risk(setting, first, times, small_rate=True).value),
@@ -113,8 +116,8 @@ def claims_two(data: "xarray.Dataset") -> list[Claim]:
     slopes = np.array([slope(data["grid"].values, one, 1, 100) for one in sgd])
     return [
         holds(
-            key, "left: without approximation the loss lies above the small-rate one (times at which it does not)",
-            source="section 4.1", printed=0.0, found=float((ratio <= 1).sum()), tolerance=0.0,
+            key, "left: without approximation the loss lies above the small-rate one (by which share below, where it does)",
+            source="section 4.1", printed=0.0, found=excess(1 - ratio), tolerance=0.01,
             evidence=f"theory.linear_risk: {ratio.min():.2f} to {ratio.max():.2f} times it",
         ),
         refuted(

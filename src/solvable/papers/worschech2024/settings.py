@@ -36,6 +36,11 @@ def from_distances(setting: Problem, squares: np.ndarray) -> tuple[Problem, Over
     return made, start(made, block_student_overlap=zero, block_cross_overlap=zero, block_teacher_overlap=blocks)
 
 
+def excess(values: np.ndarray | float, bound: float = 0.0) -> float:
+    """How far the largest of these numbers lies above the bound that the paper states for all; zero if none does."""
+    return max(0.0, float(np.max(values)) - bound)
+
+
 def standard_error(values: np.ndarray) -> float:
     """Of the mean."""
     return float(values.std(ddof=1) / np.sqrt(len(values)))
