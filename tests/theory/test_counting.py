@@ -80,8 +80,10 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
             "linear_mean_risk",
             "feature_risk",
             "hidden_feature_risk",
+            "hidden_feature_rests",
+            "hidden_feature_mean",
         ),  # nor linear, nor erf
-        *("power_law_risk", "power_law_window"),
+        *("power_law_risk", "power_law_window", "power_law_ends", "power_law_gap", "power_law_feature_risk"),
         *("erf_plateau", "uniform_escape_time", "plateau_drop", "printed_plateau_length", "erf_late_risk"),
     }
     spanning = sv.convention("saraomannelli2020").problem(m=5, m_star=1, d=5)

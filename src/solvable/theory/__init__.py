@@ -10,18 +10,10 @@ from solvable.theory.committee import (
     uniform_escape_time,
 )
 from solvable.theory.counting import degrees_of_freedom, solution_dimension
+from solvable.theory.features import feature_risk, hidden_feature_mean, hidden_feature_rests, hidden_feature_risk
 from solvable.theory.flow import flow_approximation, flow_bound, flow_integral, flow_jump, flow_rate, flow_tail
 from solvable.theory.forecast import forecast
-from solvable.theory.linear import (
-    Modes,
-    feature_risk,
-    hidden_feature_risk,
-    linear_mean_risk,
-    linear_modes,
-    linear_risk,
-    power_law_risk,
-    power_law_window,
-)
+from solvable.theory.linear import Modes, linear_mean_risk, linear_modes, linear_risk
 from solvable.theory.plateau import (
     Plateau,
     escape_risk,
@@ -33,6 +25,13 @@ from solvable.theory.plateau import (
     plateau_limit,
     plateau_noise,
     stair_lengths,
+)
+from solvable.theory.power_law import (
+    power_law_ends,
+    power_law_feature_risk,
+    power_law_gap,
+    power_law_risk,
+    power_law_window,
 )
 from solvable.theory.prediction import NotApplicable, Prediction
 from solvable.theory.recovery import (
@@ -87,6 +86,8 @@ __all__ = [
     "flow_rate",
     "flow_tail",
     "forecast",
+    "hidden_feature_mean",
+    "hidden_feature_rests",
     "hidden_feature_risk",
     "hidden_ray_probability",
     "late_distance",
@@ -106,6 +107,9 @@ __all__ = [
     "plateau_drop",
     "plateau_limit",
     "plateau_noise",
+    "power_law_ends",
+    "power_law_feature_risk",
+    "power_law_gap",
     "power_law_risk",
     "power_law_window",
     "printed_plateau_length",
