@@ -42,9 +42,9 @@ _MODULES = {
     "worschech2024/14": "solvable.papers.worschech2024.features:FOURTEEN",
     "worschech2024/15": "solvable.papers.worschech2024.features:FIFTEEN",
     "worschech2024/16": "solvable.papers.worschech2024.features:SIXTEEN",
-    "worschech2024/17": "solvable.papers.worschech2024.plateaus:SEVENTEEN",
+    "worschech2024/17": "solvable.papers.worschech2024.heights",
     "worschech2024/18": "solvable.papers.worschech2024.plateaus:EIGHTEEN",
-    "worschech2024/19": "solvable.papers.worschech2024.plateaus:NINETEEN",
+    "worschech2024/19": "solvable.papers.worschech2024.lengths",
     "worschech2024/20": "solvable.papers.worschech2024.ends:TWENTY",
 }
 
