@@ -197,7 +197,7 @@ VALUES = 1.0 / np.arange(1, 4) ** 2 * 3 / (1 + 1 / 4 + 1 / 9)
 
 @pytest.mark.parametrize("M", [2, 3, 5])
 def test_the_printed_linearisation_of_the_plateau(M: int) -> None:
-    """(100) to (108), over eta, by eigenvalues and eigenvectors."""
+    """(100) to (108), over eta, by eigenvalues and eigenvectors, and (109) to (111), reduced to r and s."""
     moments = np.array([(VALUES**k).mean() for k in range(3)])
     R, Q = 1 / np.sqrt(M * (2 * M - 1)), 1 / (2 * M - 1)
     x = np.array([R * moments, R * moments, Q * moments, Q * moments])
@@ -214,6 +214,10 @@ def test_the_printed_linearisation_of_the_plateau(M: int) -> None:
         from_modes([M / (4 * M**2 - 1), 2 * M / (2 * M + 1), 0, 0], [[*apart, 0, 0], [1, 1, s, s], *nothing]),
         atol=1e-8,
     )
+    follows = 2 * R * np.array([[1, M - 1], [1, M - 1]])  # q = c = 2 R* (r + (M - 1) s)
+    reduced = np.array([[5 * M - 3, 4 * M**2 - 7 * M + 3], [4 * M - 3, 4 * M**2 - 6 * M + 3]]) / (4 * M**2 - 1)  # (111)
+    assert np.allclose(H[:2, :2] + H[:2, 2:] @ follows, reduced, atol=1e-8)
+    assert np.allclose(G[:2, :2], [[1, M - 1], [1, M - 1]], atol=1e-8)
 
 
 @pytest.mark.parametrize("M", [2, 3, 5])
@@ -307,3 +311,18 @@ def test_escape_times_as_the_widths_and_eigenvalues_grow() -> None:
     assert np.isclose(np.log(tau(40, 10) / tau(6, 10)) / np.log(40 / 6), 1.97, atol=0.01)
     powers = [np.log(tau(6, 2 * L) / tau(6, L)) / np.log(2) for L in (25, 250, 2500)]
     assert np.allclose(powers, [-0.73, -0.87, -0.94], atol=0.01)
+
+
+def test_smaller_students_wait_longer_by_the_logarithm() -> None:
+    """(12): a hundredth of the first weights moves the end of the plateau by tau log(100), with the tau of (15) and not its half,
+    whichever fall of the risk is called the end."""
+    problem = PAPER.problem(K=3, M=3, eta=0.1, beta=0.5, L=5, N=1_000_000)
+    times = np.arange(0.0, 8000.0, 4.0)
+    ends = []
+    for scale in (1e-2, 1e-4):
+        start = sv.start(problem, seed=0, scale=scale)
+        risk = sv.run(problem, start, sv.Macro(small_rate=True, rtol=1e-8), times=times).risk[0]
+        height = sv.theory.erf_plateau(problem, start).value.risk
+        ends.append([times[np.argmax((risk < part * height) & (times > 100))] for part in (0.98, 0.5)])
+    tau = sv.theory.uniform_escape_time(problem, start).value
+    assert np.allclose(np.diff(ends, axis=0) / (tau * np.log(100)), 1, atol=0.03)

@@ -32,7 +32,7 @@ PARAMETERS = table(
     Parameter("sigma", 1e-6, 1e-6, label="σ_J"),
     Parameter("until", (16_000.0, 70_000.0), (16_000.0, 70_000.0), label="α of a and b"),
     Parameter(
-        "sgd", (16_000.0, 70_000.0), (16_000.0, 20_000.0), (400.0, 400.0),
+        "sgd", (16_000.0, 70_000.0), (16_000.0, 12_000.0), (400.0, 400.0),
         "35 million steps for each of the five curves of b take 4 minutes on two cores; the equations go on", "α to which SGD runs",
     ),
     Parameter("seed", UNSAID, 1, why="one initialisation", label="initialisation"),
@@ -40,7 +40,7 @@ PARAMETERS = table(
     Parameter("starts", UNSAID, 12, 3, "as does the end of the plateau", "teachers for the power of its end"),
 )  # fmt: skip
 LEVEL = Macro(small_rate=True, rtol=1e-4)
-LONG = np.geomspace(1, 3e5, 400)
+LONG = np.geomspace(1, 3e5, 300)
 AXES = ("width", "count")  # of panels a and b
 
 
