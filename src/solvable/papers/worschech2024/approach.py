@@ -30,7 +30,7 @@ PARAMETERS = table(
     Parameter("N", 9000, 9000),
     Parameter("sigma", 0.01, 0.01, label="σ_J"),
     Parameter("begin", 1000.0, 1000.0, label="α₀"),
-    Parameter("seeds", UNSAID, (0, 1, 2, 3, 4, 5, 6, 7), (0, 1), "the first is drawn; claims average over all", "initialisations"),
+    Parameter("seeds", UNSAID, [0, 1, 2, 3, 4, 5, 6, 7], [0, 1], "the first is drawn; claims average over all", "initialisations"),
 )  # fmt: skip
 LEVEL = Macro(small_rate=True, rtol=1e-8)
 WHOLE = np.linspace(0, 3000, 151)

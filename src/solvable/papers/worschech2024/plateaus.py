@@ -30,8 +30,8 @@ PARAMETERS = table(
     Parameter(
         "seeds",
         UNSAID,
-        (6, 1, 2, 3, 4, 5, 7, 8),
-        (6, 1),
+        [6, 1, 2, 3, 4, 5, 7, 8],
+        [6, 1],
         "the first is drawn; claims average over all",
         "initialisations",
     ),
