@@ -75,18 +75,27 @@ def crossing(times: np.ndarray, values: np.ndarray, after: float = 0.0) -> float
     return float(times[found[0]]) if found.size else float("nan")
 
 
-def scatter(one: Problem, count: int, orders: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Over teachers: overlaps between two (teacher, order, pair), and plateaus R* and Q* (teacher, order)."""
+def pairs(one: Problem, count: int, orders: tuple[int, ...]) -> np.ndarray:
+    """(teacher, order, pair) overlaps between two teachers."""
     above = np.triu_indices(one.teacher.width, 1)
-    pairs, crosses, students = [], [], []
+    drawn = [start(one, seed=seed).block_teacher_overlap for seed in range(count)]
+    return np.array([[of_order(one, T, k)[above] for k in orders] for T in drawn])
+
+
+def scatter(one: Problem, count: int, orders: tuple[int, ...]) -> dict[str, Any]:
+    """Over teachers: R* and Q* of these orders, the risk on the plateau, and (15)."""
+    rows = []
     for seed in range(count):
         first = start(one, seed=seed)
-        state = theory.erf_plateau(one, first).value.state
-        T = [of_order(one, first.block_teacher_overlap, k) for k in orders]
-        pairs.append([matrix[above] for matrix in T])
-        crosses.append([of_order(one, state.block_cross_overlap, k).mean() for k in orders])
-        students.append([of_order(one, state.block_student_overlap, k)[0, 0] for k in orders])
-    return np.array(pairs), np.array(crosses), np.array(students)
+        place = theory.erf_plateau(one, first).value
+        R, Q = place.state.block_cross_overlap, place.state.block_student_overlap
+        of_orders = [[of_order(one, blocks, k).mean() for k in orders] for blocks in (R, Q)]
+        rows.append((*of_orders, place.risk, theory.uniform_escape_time(one, first).value))
+    crosses, students, risks, times = zip(*rows, strict=True)
+    return {
+        "scatter_cross": (("sample", "order"), list(crosses)), "scatter_student": (("sample", "order"), list(students)),
+        "scatter_risk": ("sample", list(risks)), "scatter_tau": ("sample", list(times)),
+    }  # fmt: skip
 
 
 def inset(

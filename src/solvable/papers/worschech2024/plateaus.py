@@ -63,7 +63,6 @@ def compute(quick: bool) -> "xarray.Dataset":
         for name, printed in [("printed", True), ("alike", False)]
     }
     state = drawn.place.state
-    pairs, crosses, students = committees.scatter(one, use["teachers"], (1, 2, *orders[1:]))
     small = committees.setting(use["M"], use["L"], use["N"] // 10, eta=use["eta"], beta=use["beta"])
     return xarray.Dataset(
         {
@@ -75,10 +74,9 @@ def compute(quick: bool) -> "xarray.Dataset":
             **{f"{name}_cross": ("order", [value.cross_overlap[0] for value in found]) for name, found in heights.items()},
             **{f"{name}_student": ("order", [value.student_overlap for value in found]) for name, found in heights.items()},
             **{name: ("seed", [row[name] for row in rows]) for name in rows[0]},
-            "pairs": (("sample", "power", "pair"), pairs[:, :2]),
-            "fewer_pairs": (("sample", "power", "pair"), committees.scatter(small, use["teachers"], (1, 2))[0]),
-            "scatter_cross": (("sample", "order"), np.delete(crosses, 1, axis=1)),
-            "scatter_student": (("sample", "order"), np.delete(students, 1, axis=1)),
+            "pairs": (("sample", "power", "pair"), committees.pairs(one, use["teachers"], (1, 2))),
+            "fewer_pairs": (("sample", "power", "pair"), committees.pairs(small, use["teachers"], (1, 2))),
+            **committees.scatter(one, use["teachers"], orders),
             "moments": ("double", [float((one.inputs.eigenvalues**k).mean()) for k in (2, 4)]),
         },
         {"time": TIMES, "order": list(orders), "seed": list(use["seeds"]), "power": [1, 2], "double": [2, 4]},

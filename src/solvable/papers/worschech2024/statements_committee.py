@@ -1,13 +1,11 @@
 """What worschech2024 states about erf committees: equations of motion, plateaus, the escape from them and the approach to the
-teacher (sections 5, A, C and D, figures 4 to 6 and 17 to 20). Linear students, spectra and features are in
-`statements_linear.py`."""
+teacher (sections 5, C and D, figures 4 to 6 and 17 to 20). Sections 3, 4, A and B are in `statements_linear.py`."""
 
 from solvable.papers.statements import Statement
 from solvable.papers.worschech2024.committees import PRINTS, TEST
 from solvable.papers.worschech2024.settings import KEY
 
 AVERAGES = "tests/gaussian/test_averages.py"
-LINEAR = "tests/theory/test_linear_theory.py"
 POWERS = "tests/agreement/test_power_hierarchy.py::test_blocks_are_the_power_hierarchy"
 EQUATIONS = f"{PRINTS}::test_the_printed_equations_of_erf_committees"
 HEIGHTS = f"{PRINTS}::test_heights_of_the_plateau_as_printed"
@@ -16,12 +14,6 @@ AT_PLATEAU = f"{PRINTS}::test_the_printed_linearisation_of_the_plateau"
 AT_TEACHER = f"{PRINTS}::test_the_printed_linearisation_at_the_teacher"
 
 MOTION = (
-    Statement("(18)", "equations of R(l) and Q(l) by averages I3 and I4", tests=(EQUATIONS, POWERS)),
-    Statement(
-        "(19)", "the generalisation error by averages I2",
-        tests=(f"{LINEAR}::test_any_widths_rates_and_noise_against_the_equations",),
-    ),
-    Statement("(20) to (22)", "covariances of the pre-activations in I2, I3 and I4", tests=(POWERS,)),
     Statement("(89)", "I2 for erf", tests=(f"{AVERAGES}::test_pair_averages_equal_quadrature",)),
     Statement("(90)", "I3 for erf", tests=(f"{AVERAGES}::test_pair_averages_equal_quadrature", EQUATIONS)),
     Statement("(91)", "I4 for erf", tests=(f"{AVERAGES}::test_the_printed_four_field_integral_is_wrong",)),

@@ -122,6 +122,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         ax.set_xlabel("$\\alpha$")
         ax.legend(fontsize=7, ncols=2, loc="upper right")
     high = 1e3 * max(float(data[f"{axis}_flow"].sel({f"{axis}_time": 100}, method="nearest").max()) for axis in AXES)
+    axes[0].set_xticks(np.arange(0, 20_001, 4000))
     axes[0].set(ylim=(0, 1.1 * min(high, 11)), ylabel="$10^3\\,\\epsilon_g$", xlim=(0, float(data["width_time"][-1])))
     axes[1].set(ylim=(0, 1.1 * min(high, 11)), xlim=(0, float(data["count_time"][-1])))
     titles = f"$L = N = {data.attrs['wide']}$", f"$M = {data.attrs['M']}$, $N = {data.attrs['narrow']}$"
