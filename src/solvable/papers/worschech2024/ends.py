@@ -42,7 +42,7 @@ RIGHT = (
     Parameter("seed", UNSAID, 0, why="one initialisation", label="initialisation of b"),
 )
 FAR = Parameter(
-    "far", UNSAID, 1024, 256, "beyond the paper: near the teacher with many eigenvalues", "L of a typical teacher"
+    "far", UNSAID, 1024, 128, "beyond the paper: near the teacher with many eigenvalues", "L of a typical teacher"
 )
 PARAMETERS = table(*LEFT, *RIGHT, FAR)
 TIMES = np.unique(np.concatenate([np.geomspace(10, 5e4, 121), np.linspace(500, 5e4, 100)]))

@@ -28,9 +28,9 @@ PARAMETERS = table(
     SCALE,
     Parameter("seed", UNSAID, 1, why="one initialisation", label="initialisation"),
     Parameter(
-        "many", UNSAID, (2, 4, 8, 12, 30, 100, 300, 1000), (2, 12, 100, 1000), "panel b, which the paper does not have", "L of b"
+        "many", UNSAID, (2, 4, 8, 12, 30, 100, 300, 1000), (2, 12, 100), "panel b, which the paper does not have", "L of b"
     ),
-    Parameter("teachers", UNSAID, 40, 10, "panel b", "teachers of b"),
+    Parameter("teachers", UNSAID, 40, 5, "panel b", "teachers of b"),
 )  # fmt: skip
 TIMES = np.arange(0, 1751, 25.0)
 FORMS = ("(95)", "(99), printed", "(99), corrected")

@@ -32,11 +32,11 @@ PARAMETERS = table(
     Parameter("sigma", 1e-6, 1e-6, label="σ_J"),
     Parameter("until", (16_000.0, 70_000.0), (16_000.0, 70_000.0), label="α of a and b"),
     Parameter(
-        "sgd", (16_000.0, 70_000.0), (16_000.0, 12_000.0), (400.0, 400.0),
+        "sgd", (16_000.0, 70_000.0), (16_000.0, 12_000.0), (150.0, 150.0),
         "35 million steps for each of the five curves of b take 4 minutes on two cores; the equations go on", "α to which SGD runs",
     ),
     Parameter("seed", UNSAID, 1, why="one initialisation", label="initialisation"),
-    Parameter("teachers", UNSAID, 24, 24, "the escape time scatters over teachers", "teachers for the power of the escape time"),
+    Parameter("teachers", UNSAID, 24, 16, "the escape time scatters over teachers", "teachers for the power of the escape time"),
     Parameter("starts", UNSAID, 12, 3, "as does the end of the plateau", "teachers for the power of its end"),
 )  # fmt: skip
 LEVEL = Macro(small_rate=True, rtol=1e-4)
