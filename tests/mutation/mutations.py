@@ -654,6 +654,27 @@ DESCRIPTIONS = (
 
 THEORY = (
     Mutation(
+        "uniform-plateau-order",
+        "theory/uniform.py",
+        "above = T_k / T_1 if printed and order > 1 else (T_k + D_k) / p",
+        "above = T_k / T_1 if order > 1 else (T_k + D_k) / p",
+        ("theory/test_committee_prints.py::test_heights_of_the_plateau_as_printed",),
+    ),
+    Mutation(
+        "overlap-escape-dimension",
+        "theory/uniform.py",
+        "tau * math.log(rise / spread), ALIKE",
+        "tau * (math.log(rise / spread) + 2), ALIKE",
+        ("theory/test_committee.py::test_length_of_the_plateau",),
+    ),
+    Mutation(
+        "first-order-risk-off-diagonal",
+        "theory/approach.py",
+        "(D.sum(axis=(1, 2)) - M * own) / max(M * (M - 1), 1)",
+        "(D.sum(axis=(1, 2)) - own) / max(M * (M - 1), 1)",
+        ("theory/test_committee_prints.py::test_first_order_near_the_teacher",),
+    ),
+    Mutation(
         "escape-without-norm-learning",
         "theory/plateau.py",
         "size * math.exp(2 * factor)",

@@ -32,8 +32,8 @@ _MODULES = {
     "worschech2024/2": "solvable.papers.worschech2024.rates:TWO",
     "worschech2024/3": "solvable.papers.worschech2024.features:THREE",
     "worschech2024/4": "solvable.papers.worschech2024.plateaus:FOUR",
-    "worschech2024/5": "solvable.papers.worschech2024.ends:FIVE",
-    "worschech2024/6": "solvable.papers.worschech2024.ends:SIX",
+    "worschech2024/5": "solvable.papers.worschech2024.widths",
+    "worschech2024/6": "solvable.papers.worschech2024.ends",
     "worschech2024/7": "solvable.papers.worschech2024.integrals:SEVEN",
     "worschech2024/8": "solvable.papers.worschech2024.integrals:EIGHT",
     "worschech2024/9": "solvable.papers.worschech2024.integrals:NINE",
@@ -44,10 +44,10 @@ _MODULES = {
     "worschech2024/14": "solvable.papers.worschech2024.features:FOURTEEN",
     "worschech2024/15": "solvable.papers.worschech2024.outside:FIFTEEN",
     "worschech2024/16": "solvable.papers.worschech2024.outside:SIXTEEN",
-    "worschech2024/17": "solvable.papers.worschech2024.plateaus:SEVENTEEN",
+    "worschech2024/17": "solvable.papers.worschech2024.heights",
     "worschech2024/18": "solvable.papers.worschech2024.plateaus:EIGHTEEN",
-    "worschech2024/19": "solvable.papers.worschech2024.plateaus:NINETEEN",
-    "worschech2024/20": "solvable.papers.worschech2024.ends:TWENTY",
+    "worschech2024/19": "solvable.papers.worschech2024.lengths",
+    "worschech2024/20": "solvable.papers.worschech2024.approach",
 }
 
 

@@ -72,9 +72,13 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     ),
     "power_law_window": ("power_law_window(problem)", power_law.check_power_law),
     "erf_plateau": ("erf_plateau(problem, start)", committee.check_committee),
+    "uniform_plateau": ("uniform_plateau(problem, start, order)", committee.check_uniform),
+    "rowwise_plateau": ("rowwise_plateau(problem, start, order)", committee.check_uniform),
     "uniform_escape_time": ("uniform_escape_time(problem, start)", committee.check_uniform),
+    "overlap_escape_time": ("overlap_escape_time(problem, state)", committee.check_uniform),
     "plateau_drop": ("plateau_drop(problem, state, drop)", committee.check_several),
     "printed_plateau_length": ("printed_plateau_length(problem, state)", committee.check_printed_length),
+    "first_order_risk": ("first_order_risk(problem, state)", committee.check_realizable),
     "erf_late_risk": ("erf_late_risk(problem, state, alpha)", committee.check_realizable),
     "late_distance": ("late_distance(problem, alpha)", lambda problem: solutions.late_distance(problem, 1.0)),
 }
