@@ -42,14 +42,14 @@ def test_slope_and_jacobian_are_those_of_the_loss(n: int, k: int) -> None:
     rows, W = data(4, n, 2)
     sample = Sample.from_teacher(rows, W.T @ W / 2)
     y = np.random.default_rng(2).standard_normal(k * 4)
-    ints, floats = sample.packed(y.reshape(k, 4))
+    given = sample.data(k * 4)
 
     def loss(y):
         return float(sample.losses(y.reshape(k, 4))[0])
 
     def slope(y):
         dy = np.empty_like(y)
-        kernels.slope(y, ints, floats, dy)
+        kernels.slope(0, 0.0, y, dy, *given)
         return dy
 
     h, axes = 1e-5, np.eye(k * 4)
@@ -58,9 +58,9 @@ def test_slope_and_jacobian_are_those_of_the_loss(n: int, k: int) -> None:
     J = np.array([(slope(y + h * e) - slope(y - h * e)) / (2 * h) for e in axes]).T
     assert np.abs(J - J.T).max() < 1e-7 * np.abs(J).max()
     g, b = 1e-3, np.random.default_rng(3).standard_normal(k * 4)
-    room, v = np.empty(kernels.room(n, 4, k)), b.copy()
-    kernels.factor(y, g, ints, floats, room)
-    kernels.solve(ints, floats, room, v)
+    v = b.copy()
+    kernels.factor(0, y, g, *given)
+    kernels.solve(v, *given)
     assert np.abs(v - g * J @ v - b).max() < 1e-7
 
 

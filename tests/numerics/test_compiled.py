@@ -252,9 +252,9 @@ def test_every_kernel_can_be_told(monkeypatch) -> None:
     from solvable.empirical import kernels
     from solvable.meso import leap
     from solvable.micro import ahead, process
-    from solvable.numerics import doubling, stiff, tsit5
+    from solvable.numerics import dormand_prince, doubling, driving, tsit5
 
-    for module in (kernels, leap, ahead, process, doubling, stiff, tsit5):
+    for module in (kernels, leap, ahead, process, doubling, dormand_prince, driving, tsit5):
         found = [value for value in vars(module).values() if hasattr(value, "py_func")]
         assert found
         assert len({identity(kernel) for kernel in found}) == len(found)

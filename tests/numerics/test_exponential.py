@@ -7,8 +7,8 @@ import solvable as sv
 from solvable.dynamics import exponential, implicit
 from solvable.dynamics.exponential import phi_of_sum
 from solvable.dynamics.kernel_data import pack, workspace
-from solvable.macro.integrators import ORDERS
 from solvable.numerics import doubling
+from solvable.numerics.interpreting import interpreted
 from solvable.results import Lane, Plan
 
 
@@ -38,18 +38,20 @@ RAMP = sv.Schedule(times=(0, 5), rates=(0.8, 0.1), shape="linear")
 def test_fitted_orders(method, changes) -> None:
     """Doubling adds one to the order that a step has."""
     problem = scaling(4, eta=0.5).replace(**{f"training__{name}": value for name, value in changes.items()})
-    advance, order = {"exponential": exponential, "implicit": implicit}[method].advance, ORDERS[method]
+    module = {"exponential": exponential, "implicit": implicit}[method]
+    advance, order = module.advance, module.ORDER
     start = sv.start(problem, seed=0, scale=0.5)
     packed, work = pack(problem, start), workspace(2, 2)
     exact = flat_end(sv.run(problem, start, sv.Macro(rtol=1e-14, method="explicit"), times=[4.0]))
     errors, counts = [], (8, 16, 32, 64) if order == 2 else (16, 32, 64)
     for steps in counts:
+        step = interpreted(doubling.double_step)
         h, plain, doubled = 4 / steps, packed.state.copy(), packed.state.copy()
         out, a, b = (np.empty_like(plain) for _ in range(3))
         for i in range(steps):
             advance(0, i * h, h, plain, out, *packed.data(work))
             plain[:] = out
-            doubling.double_step.py_func(advance, order, 0, i * h, h, doubled, packed.data(work), a, b, out)
+            step(advance, order, 0, i * h, h, doubled, a, b, out, packed.data(work))
             doubled[:] = out
         errors.append([np.abs(plain - exact).max(), np.abs(doubled - exact).max()])
     slopes = -np.polyfit(np.log(counts), np.log(errors), 1)[0]

@@ -15,8 +15,9 @@ import pytest
 
 from solvable.descriptions import warming
 from solvable.dynamics import equations
+from solvable.macro import integrators
 from solvable.micro import process
-from solvable.numerics import interpreting, tsit5
+from solvable.numerics import interpreting
 from solvable.numerics.compiled import Kernel
 from solvable.web import preparing
 from solvable.web.preparing import CURVE, PREPARATION, SGD, Preparation
@@ -31,7 +32,7 @@ def facts_of(content: bytes) -> dict:
 
 
 def test_nothing_is_prepared_where_machine_code_is_at_hand() -> None:
-    for kernel in (tsit5.solve, equations.rhs, equations.observe, process.follow):
+    for kernel in (integrators.fifth_order, equations.rhs, equations.observe, process.follow):
         kernel.settle()
     prepared = Preparation()
     prepared.begin()
@@ -69,7 +70,7 @@ def test_a_first_curve_comes_before_anything_is_compiled(tmp_path) -> None:
         with httpx.Client(base_url=found[0], timeout=120) as client:
             facts = facts_of(client.post("/api/curve", json=STATE).content)
             assert facts["compiling"]
-            assert not list((tmp_path / "cache").glob("*/numerics.tsit5.solve-*"))
+            assert not list((tmp_path / "cache").glob("*/macro.integrators.fifth_order-*"))
             small = {**STATE, "inputs": {"dim": 50}, "run": {"until": 1.0}}
             with client.stream("POST", "/api/simulate", json={"state": small, "runs": 1, "seed": 0}) as answer:
                 lines = [json.loads(line) for line in answer.iter_lines()]

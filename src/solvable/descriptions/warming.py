@@ -31,7 +31,7 @@ FEW = {"inputs__dim": 3, "training__samples": 5}
 USUAL: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "diffusion": [("Meso", {}, {})],
     "SGD": [("Micro", {}, {})],
-    "limit": [("Macro", {}, {})],
+    "limit": [("Macro", {}, {}), ("Macro", {"rtol": 1e-6}, {})],
 }
 SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "finite data": [("Empirical", {"method": "stabilised"}, FEW), ("Empirical", {"method": "implicit"}, FEW)],

@@ -13,6 +13,15 @@ CROSS_OVERLAP, STUDENT_OVERLAP, NORM, READOUT = 1, 2, 3, 4  # numbers of `kernel
 
 
 @compiled()
+def segment_at(problems, t):
+    """The number of the segment that holds at this time."""
+    segment = 0
+    while segment + 1 < problems.size and problems[segment + 1].begin <= t:
+        segment += 1
+    return segment
+
+
+@compiled()
 def rate_at(problem, t):
     return problem.rate + problem.rate_slope * (t - problem.begin)
 

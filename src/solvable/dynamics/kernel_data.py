@@ -16,9 +16,10 @@ teachers. `pack` is the only writer.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64, from_dtype, int64, types, void
+from numba import float64, from_dtype, int64, void
 
 from solvable.gaussian.pairs import KINDS
+from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 
@@ -73,7 +74,7 @@ DATA = (
     float64[::1], float64[:, :, ::1],
 )  # fmt: skip
 SYSTEM = void(int64, float64, float64[::1], float64[::1], *DATA)  # (segment, time, y, what is written, *data)
-SYSTEM_FUNCTION = types.FunctionType(SYSTEM)
+SYSTEM_FUNCTION = Function(SYSTEM)
 
 
 class Packed(NamedTuple):
@@ -102,25 +103,32 @@ class Packed(NamedTuple):
 def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     """`noise=False` drops the order rate^2: the limit of small rates."""
     inputs, T = problem.inputs, start.block_teacher_overlap
-    courses = {"rate": problem.training.schedule.segments, "readout_rate": problem.training.readout_schedule.segments}
-    begins = courses["rate"][:, 0]
-    if courses["readout_rate"] is not courses["rate"]:
-        begins = np.union1d(begins, courses["readout_rate"][:, 0])
-    fields = np.tensordot(inputs.eigenvalues, T, axes=1)
+    courses = problem.training.courses
+    begins = np.zeros(1)
+    for course in (*courses.values(), *(inputs.courses if inputs.is_scheduled else ())):
+        if len(course) > 1:
+            begins = np.union1d(begins, course[:, 0])
+    blocks = np.zeros((begins.size, inputs.blocks), dtype=BLOCK)
+    blocks["fraction"] = inputs.fractions
+    if inputs.is_scheduled:
+        for b, course in enumerate(inputs.courses):
+            blocks["eigenvalue"][:, b], blocks["slope"][:, b] = _within(course, begins)
+    else:
+        blocks["eigenvalue"] = inputs.eigenvalues
+    fields = np.stack([np.tensordot(blocks[name], T, axes=1) for name in ("eigenvalue", "slope")], axis=1)
     sections = {
         "teacher_readout": problem.teacher.readout_values,
         "teacher_overlaps": T,
-        "teacher_fields": np.concatenate([fields, np.zeros_like(fields)]),  # and their slopes
+        "teacher_fields": fields,  # (segment, 2, q, q): values and slopes
     }
     places = np.cumsum([0, *(values.size for values in sections.values())]).tolist()
     known = _plain_numbers(problem, noise) | dict(zip(sections, places, strict=False))
     problems = np.array([tuple(known.get(name, 0) for name in PROBLEM.names or ())] * begins.size, dtype=PROBLEM)
-    problems["begin"] = begins
+    problems["begin"], problems["sloped"] = begins, (blocks["slope"] != 0).any(axis=1)
+    problems["teacher_fields"] += fields[0].size * np.arange(begins.size)
     for name, course in courses.items():
         problems[name], problems[name + "_slope"] = _within(course, begins)
         problems["sloped"] |= problems[name + "_slope"] != 0
-    blocks = np.zeros((begins.size, inputs.blocks), dtype=BLOCK)
-    blocks["eigenvalue"], blocks["fraction"] = inputs.eigenvalues, inputs.fractions
     cases = np.array([[(1.0, 0.0)]] * begins.size, dtype=CASE)
     numbers = np.concatenate([values.ravel() for values in sections.values()])
     rows = np.concatenate([start.block_student_overlap, start.block_cross_overlap], axis=2)
@@ -136,13 +144,14 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
         "kind": KINDS.get(activation, UNKNOWN) if isinstance(activation, str) else UNKNOWN,
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "noise": noise,
         "watched": NOTHING, "watched_row": -1, "watched_column": -1,
-        "loss_factor": training.loss_factor, "decay": training.weight_decay,
-        "batch": training.batch, "label_noise": training.label_noise,
+        "loss_factor": training.loss_factor,
     }  # fmt: skip
 
 
 def _within(course: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Value and slope of a schedule at the begin of each segment."""
+    if len(course) == 1:
+        return course[0, 1] + course[0, 2] * (begins - course[0, 0]), course[0, 2]
     begin, value, slope = course[np.searchsorted(course[:, 0], begins, side="right") - 1].T
     return value + slope * (begins - begin), slope
 

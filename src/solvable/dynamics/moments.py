@@ -39,6 +39,6 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
     s = np.concatenate([-a, problem.teacher.readout_values])
     kind, training = KINDS[str(problem.student.activation)], problem.training
     work, readout_drift = workspace(p, q), np.empty(p)
-    step_moments(kind, p, True, True, training.loss_factor, training.label_noise, C, s, work, readout_drift)
+    step_moments(kind, p, True, True, training.loss_factor, float(training.label_noise), C, s, work, readout_drift)
     risk = risk_of(kind, C, s, training.loss_factor)
     return Moments(risk, work[DRIFT, :p].copy(), work[NOISE, :p, :p].copy(), readout_drift)

@@ -52,7 +52,7 @@ def shapes(problem: Problem) -> list[Block]:
 
 def _is_single(problem: Problem) -> bool:
     """Whether every step sees one sample."""
-    return problem.training.batch == 1
+    return bool(problem.training.courses["batch"][:, 1].max() == 1)
 
 
 def reduced_form(problem: Problem) -> ReducedForm:
@@ -61,8 +61,7 @@ def reduced_form(problem: Problem) -> ReducedForm:
     shaped = shapes(problem)
     form, frames = np.zeros(1, dtype=PROCESS), np.zeros(len(shaped), dtype=FRAME)
     state, draws = _place_frames(p, q, shaped, frames)
-    frames["root"] = np.sqrt(problem.inputs.eigenvalues)
-    single, noisy = _is_single(problem), training.label_noise > 0
+    single, noisy = _is_single(problem), bool(training.courses["label_noise"][:, 1].max() > 0)
     numbers = {
         "teacher_readout": problem.teacher.readout_values,
         "unit_numbers": _numbers(problem.student),
@@ -74,8 +73,7 @@ def reduced_form(problem: Problem) -> ReducedForm:
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "single": single, "noisy": noisy,
         "readout": state, "normals": draws + (sum(freedom > 0 for _, freedom in shaped) if single else 0) + noisy,
         "degree": numbers["unit_numbers"].size - 1, "teacher_degree": numbers["teacher_numbers"].size - 1,
-        "loss_factor": training.loss_factor, "dim": problem.inputs.dim, "batch": training.batch,
-        "decay": training.weight_decay, "label_noise": np.sqrt(training.label_noise),
+        "loss_factor": training.loss_factor, "dim": problem.inputs.dim, "batch": round(training.courses["batch"][0, 1]),
     }  # fmt: skip
     known |= dict(zip(numbers, np.cumsum([0, *(values.size for values in numbers.values())]), strict=False))
     for name, value in known.items():

@@ -11,10 +11,10 @@ from solvable.dynamics.closed_flow import flow_factor
 from solvable.dynamics.moments import field_covariance, moments
 from solvable.empirical.kernels import POPULATION, TRAINING
 from solvable.empirical.sample import Followed, Sample, room
+from solvable.numerics.driving import FALLS, RISES
 from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread
-from solvable.numerics.tsit5 import FALLS, FINISHED, RISES
 from solvable.overlaps import Weights, embed
 from solvable.problems import Data, Problem, convention
 from solvable.results import Blocks, Clock, Ending, Lane, Plan, Trajectory
@@ -257,7 +257,7 @@ class _Flow:
                 watch=self._watch(sample, first),
             )  # fmt: skip
         else:
-            found = _population(sample, first, times, problem.training.label_noise)
+            found = _population(sample, first, times, float(problem.training.label_noise))
         self._keep(found, sample, P, weights, clock)
         control.done[place] = 1.0
 
@@ -291,7 +291,7 @@ class _Flow:
         kept.teacher[i] = sample.teacher
         kept.end_student[i, 0], kept.end_cross[i, 0] = _overlaps(P, found.last, weights)
         kept.endings[i], kept.nfev[i] = found.ending, found.evaluations
-        kept.end_alpha[i] = kept.plan.times[-1] if found.ending == FINISHED else clock.to_alpha(found.end)
+        kept.end_alpha[i] = kept.plan.times[-1] if found.ending == Ending.FINISHED else clock.to_alpha(found.end)
 
 
 def _overlaps(P: np.ndarray, factors: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
@@ -306,7 +306,7 @@ def _population(sample: Sample, first: np.ndarray, times: np.ndarray, noise: flo
     values = np.where(values > 1e-14 * len(values) * values[-1], values, 0.0)
     factors = flow_factor(first @ vectors, values, times, turn=True).factor @ vectors.T
     loss = sample.losses(factors)[POPULATION]
-    return Followed(factors, loss + noise / 2, loss, factors[-1], float(times[-1]), FINISHED, 0)
+    return Followed(factors, loss + noise / 2, loss, factors[-1], float(times[-1]), Ending.FINISHED, 0)
 
 
 def _first_risk(lane: Lane) -> float:

@@ -11,7 +11,6 @@ from solvable.empirical.sample import Sample
 from solvable.numerics.memory import FLOAT, check_memory, counted
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
-from solvable.numerics.tsit5 import FINISHED
 from solvable.problems import Problem, convention
 from solvable.results import Ending
 from solvable.results.ensemble import Control, run_jobs
@@ -155,7 +154,7 @@ def recovered_by_flow(rows: Any, teacher: Any, until: float = 1e6) -> bool:
     for end in until * 10.0 ** np.arange(1 + MORE_DECADES):
         found = sample.follow(factor, np.array([0.1 * end, end]) - now, method="implicit")
         raise_if_abandoned()  # the flow may have been told to stop
-        if found.ending != FINISHED:
+        if found.ending != Ending.FINISHED:
             raise ArithmeticError(f"recovered_by_flow: {Ending(found.ending).text}")
         (early, late), (before, after) = found.population, found.training
         near, vanished = late < 1e-10 * first, after <= 1e-20 * first

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from solvable.empirical import kernels
-from solvable.numerics import stiff
+from solvable.numerics import chebyshev, rosenbrock
+from solvable.numerics.driving import REPORT, RISES, control, outputs_for
 from solvable.numerics.memory import FLOAT
-from solvable.numerics.threads import halt
+from solvable.numerics.threads import bell
 
 BOUND = 1e4  # factors beyond this multiple of what may be expected have diverged
 MOST_IMPLICIT = 300  # unknowns up to which a matrix of their number is factored at every step
@@ -17,7 +18,7 @@ MOST_IMPLICIT = 300  # unknowns up to which a matrix of their number is factored
 def room(samples: int, dim: int, units: int) -> int:
     """Bytes that one run takes: samples and labels, twice, weights of all units with what embeds them, implicit steps."""
     k = min(units, dim)
-    implicit = kernels.room(samples, dim, k) if min(samples, k * dim) <= MOST_IMPLICIT else 0
+    implicit = kernels.room_size(samples, dim, k) if min(samples, k * dim) <= MOST_IMPLICIT else 0
     return FLOAT * (3 * samples * (dim + 1) + 6 * units * dim + 4 * dim**2 + implicit)
 
 
@@ -47,18 +48,18 @@ class Sample:
     def from_teacher(cls, rows: np.ndarray, teacher: np.ndarray, noise: np.ndarray | float = 0.0) -> "Sample":
         return cls(rows, np.einsum("si,ij,sj->s", rows, teacher, rows) + noise, teacher)
 
-    def packed(self, factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`ints` and `floats` as the kernels take them."""
-        ints = np.array([*self.rows.shape, len(factor)], dtype=np.int64)
-        return ints, np.concatenate([self.rows.ravel(), self.labels, self.teacher.ravel()])
+    def data(self, unknowns: int = 0) -> tuple[np.ndarray, ...]:
+        """As the kernels take it; with room for implicit steps of so many unknowns."""
+        n, d = self.rows.shape
+        room = kernels.room(n, d, unknowns // d) if unknowns else (np.empty((0, 0)),) * 3
+        return np.ascontiguousarray(self.rows), self.labels, np.ascontiguousarray(self.teacher), *room
 
     def losses(self, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Training and population loss of each of `factors` (..., k, d)."""
-        ints, floats = self.packed(factors.reshape(-1, *factors.shape[-2:])[0])
         flat = np.ascontiguousarray(factors).reshape(-1, factors.shape[-2] * factors.shape[-1])
-        found = np.empty((len(flat), 2))
+        found, data = np.empty((len(flat), 2)), self.data()
         for y, out in zip(flat, found, strict=True):
-            kernels.losses(y, ints, floats, out)
+            kernels.losses(0, 0.0, y, out, *data)
         return found[:, 0].reshape(factors.shape[:-2]), found[:, 1].reshape(factors.shape[:-2])
 
     def _size(self, first: np.ndarray) -> float:
@@ -75,28 +76,39 @@ class Sample:
         method: str = "auto",
         rtol: float = 1e-6,
         max_steps: int = 10**6,
-        watch: tuple[int, int, float] = (-1, 1, 0.0),
+        watch: tuple[int, int, float] = (-1, RISES, 0.0),
     ) -> Followed:
         """The flow of the factor `first` (k, d) through `times`, by `method` "stabilised" or "implicit", or by which of the two
         is cheaper ("auto"). `watch` is which of the losses to stop at, in which direction, and the level."""
         (n, d), k = self.rows.shape, len(first)
-        ints, floats = self.packed(first)
         implicit = method == "implicit" or (method == "auto" and min(n, k * d) <= MOST_IMPLICIT)
-        states, losses = np.empty((times.size, k * d)), np.empty((times.size, 2))
-        last, report = np.empty(k * d), np.zeros(5)
-        stiff.follow(
-            implicit, kernels.slope, kernels.factor, kernels.solve, kernels.fastest_growth, kernels.losses,
-            np.ascontiguousarray(first).ravel(), times,
-            rtol, max_steps, BOUND * self._size(first), *watch,
-            ints, floats, np.empty(kernels.room(n, d, k) if implicit else 0),
-            states, losses, last, report, halt(),
-        )  # fmt: skip
+        solve, rows, functions = _METHODS[implicit]
+        told = control(rtol=rtol, bound=BOUND * self._size(first), watch=watch, max_steps=max_steps, rests=False)
+        outputs, report = outputs_for(times, np.ravel(first), 2), np.zeros(1, REPORT)
+
+        def interrupt() -> None:
+            report["interrupt"] = 1
+
+        with bell(interrupt, None):
+            course = times, np.empty(0), outputs
+            solve(*functions, told, report[0], course, np.empty((rows, k * d)), self.data(k * d if implicit else 0))
+        factors = outputs[:, 2:].reshape(-1, k, d)
         return Followed(
-            states.reshape(-1, k, d),
-            losses[:, 0],
-            losses[:, 1],
-            last.reshape(k, d),
-            float(report[1]),
-            int(report[0]),
-            int(report[2]),
+            factors[:-1],
+            outputs[:-1, kernels.TRAINING],
+            outputs[:-1, kernels.POPULATION],
+            factors[-1],
+            float(report["time"][0]),
+            int(report["ending"][0]),
+            int(report["evaluations"][0]),
         )
+
+
+_METHODS = {  # by whether they are implicit: entry, rows of memory, the system
+    False: (kernels.stabilised, chebyshev.ROWS, (kernels.losses, kernels.slope)),
+    True: (
+        kernels.implicit,
+        rosenbrock.ROWS,
+        (kernels.losses, kernels.slope, kernels.factor, kernels.solve, kernels.fastest_growth),
+    ),
+}

@@ -1,54 +1,66 @@
 """Entries of the integrators for the equations of motion: one compiled function each, with its types."""
 
+from typing import Any, NamedTuple
+
 from numba import float64, int64, types, void
 
-from solvable.dynamics import implicit
+from solvable.dynamics import exponential, implicit
 from solvable.dynamics.equations import observe, rhs
 from solvable.dynamics.exponential import ADVANCE, TOLERATE, advance, tolerate
 from solvable.dynamics.kernel_data import DATA, SYSTEM_FUNCTION
 from solvable.dynamics.rows import advance_rows, observe_rows, tolerate_rows
+from solvable.numerics import dormand_prince, doubling, tsit5
 from solvable.numerics.compiled import compiled
-from solvable.numerics.doubling import solve as solve_doubled
-from solvable.numerics.tsit5 import solve as solve_explicit
+from solvable.numerics.driving import CONTROL_TYPE, REPORT_TYPE, drive
+from solvable.numerics.kernel_types import Function
 
+# what a run is told, how it goes, (times, breaks, outputs), memory, data
 REST = (
-    float64[::1], float64, float64[::1], float64[::1],
-    float64, float64, int64, float64, float64, int64, float64,
-    types.Tuple(DATA), float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],
+    CONTROL_TYPE, REPORT_TYPE, types.Tuple((float64[::1], float64[::1], float64[:, ::1])), float64[:, ::1],
+    types.Tuple(DATA),
 )  # fmt: skip
+FINE, FINER = 1e-8, 1e-9  # rtol from which on order 8 needs less work than order 5, of one block and of several
 
 
-@compiled(void(SYSTEM_FUNCTION, SYSTEM_FUNCTION, *REST), pure=True, allocates=True)
-def explicit(
-    rhs, observe, y0, begin, times, breaks, rtol, atol, max_steps, bound, floor, direction, level,
-    data, states, observed, last, report,
-):  # fmt: skip
-    """See `tsit5.solve`."""
-    solve_explicit(
-        rhs, observe, y0, begin, times, breaks, rtol, atol, max_steps, bound, floor, direction, level,
-        data, states, observed, last, report,
+@compiled(void(SYSTEM_FUNCTION, SYSTEM_FUNCTION, *REST), pure=True)
+def fifth_order(observe, rhs, control, report, course, memory, data):
+    drive(
+        tsit5.arrive, tsit5.attempt, tsit5.interpolate, tsit5.PACE,
+        (observe, rhs), control, report, course, memory, data,
     )  # fmt: skip
 
 
-@compiled(
-    void(types.FunctionType(ADVANCE), SYSTEM_FUNCTION, types.FunctionType(TOLERATE), int64, *REST),
-    allocates=True,
-)
-def doubled(
-    advance, observe, tolerate, order, y0, begin, times, breaks, rtol, atol, max_steps, bound, floor, direction, level,
-    data, states, observed, last, report,
-):  # fmt: skip
-    """See `doubling.solve`."""
-    solve_doubled(
-        advance, observe, tolerate, order, y0, begin, times, breaks, rtol, atol, max_steps, bound, floor, direction, level,
-        data, states, observed, last, report,
+@compiled(void(SYSTEM_FUNCTION, SYSTEM_FUNCTION, *REST), pure=True)
+def eighth_order(observe, rhs, control, report, course, memory, data):
+    drive(
+        dormand_prince.arrive, dormand_prince.attempt, dormand_prince.interpolate, dormand_prince.PACE,
+        (observe, rhs), control, report, course, memory, data,
     )  # fmt: skip
 
 
-KERNELS = {
-    "explicit": (explicit, rhs, observe),
-    "exponential": (doubled, advance, observe, tolerate),
-    "implicit": (doubled, implicit.advance, observe, tolerate),
-    "weights": (doubled, advance_rows, observe_rows, tolerate_rows),
-}
-ORDERS = {"exponential": 2, "implicit": implicit.ORDER, "weights": 2}  # of the steps that are doubled
+@compiled(void(SYSTEM_FUNCTION, Function(ADVANCE), Function(TOLERATE), int64, *REST))
+def doubled(observe, advance, tolerate, order, control, report, course, memory, data):
+    drive(
+        doubling.arrive, doubling.attempt, doubling.interpolate, doubling.pace(order),
+        (observe, advance, tolerate, order), control, report, course, memory, data,
+    )  # fmt: skip
+
+
+class Integrator(NamedTuple):
+    entry: Any
+    system: tuple[Any, ...]  # observer first; doubled methods have their order last
+    rows: int  # of memory
+
+
+def integrator(method: str, rtol: float, blocks: int) -> Integrator:
+    """For one of Macro's methods, at this tolerance. With several blocks stability limits the steps more than accuracy does, and
+    order 5 has the longer ones for its work."""
+    if method == "exponential":
+        return Integrator(doubled, (observe, advance, tolerate, exponential.ORDER), doubling.ROWS)
+    if method == "implicit":
+        return Integrator(doubled, (observe, implicit.advance, tolerate, implicit.ORDER), doubling.ROWS)
+    if method == "weights":
+        return Integrator(doubled, (observe_rows, advance_rows, tolerate_rows, exponential.ORDER), doubling.ROWS)
+    if rtol <= (FINE if blocks == 1 else FINER):
+        return Integrator(eighth_order, (observe, rhs), dormand_prince.ROWS)
+    return Integrator(fifth_order, (observe, rhs), tsit5.ROWS)

@@ -1,6 +1,6 @@
 """The deterministic limit as a level: pack the problem, integrate, label."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
@@ -8,16 +8,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from solvable.dynamics.closed_flow import flow_overlaps
-from solvable.dynamics.equations import observe, rhs
 from solvable.dynamics.general import is_additive, is_closed, is_exact, rule_for
 from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack, workspace
 from solvable.dynamics.moments import NODES, field_covariance, moments
-from solvable.dynamics.rows import columns, observe_rows, pack_rows
+from solvable.dynamics.rows import columns, pack_rows
 from solvable.dynamics.system import system
-from solvable.macro.integrators import KERNELS, ORDERS, explicit
-from solvable.numerics import tsit5
-from solvable.numerics.interpreting import prepare
+from solvable.macro.integrators import integrator
+from solvable.numerics.driving import FALLS, REPORT, RISES, control, outputs_for
+from solvable.numerics.ending import Ending
+from solvable.numerics.interpreting import interpreted, prepare
 from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
+from solvable.overlaps import integrated
 from solvable.problems import Problem
 from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
 from solvable.results.sampling import check_whole
@@ -48,7 +49,8 @@ class Macro:
 
     `rtol` and `atol` bound the error of each step; over a run the error measured is of the size of rtol (times what a plateau
     makes of it: there errors grow as the differences between students do). `small_rate`
-    drops the order rate^2, which leaves gradient flow. `method` is "explicit" (order 5), "implicit" (order 5, for
+    drops the order rate^2, which leaves gradient flow. `method` is "explicit" (order 5, or 8 where rtol is
+    small: up to 1e-8, or 1e-9 with several eigenvalues), "implicit" (order 5, for
     spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "exponential"
     (order 3, for the same; it keeps all overlaps possible at any tolerance), "weights" (the
     same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
@@ -70,7 +72,7 @@ class Macro:
     seconds: float | None = None
 
     name = "macro"
-    clock = "alpha"
+    clock = counts = "alpha"  # what progress is told in
     one_pass = True
 
     def __post_init__(self) -> None:
@@ -92,60 +94,67 @@ class Macro:
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
         check_outputs(lanes, plan, copies=2)
-        reports = np.zeros((len(lanes), 2, tsit5.REPORT))  # of a run and of its repetition with other nodes
+        reports = np.zeros((len(lanes), 2), REPORT)  # of a run and of its repetition with other nodes
         workers = pool(min(len(lanes), self.threads or cores()))
         if self.seconds is not None and is_closed(lanes[0].problem) and self.method != "closed":
-            prepare(*(kernel for method in {self._method(lane, plan) for lane in lanes} for kernel in KERNELS[method]))
+            for method in {self._method(lane, plan) for lane in lanes}:
+                entry, functions, _ = integrator(method, self.rtol, lanes[0].problem.inputs.blocks)
+                prepare(entry, *filter(callable, functions))
+        if plan.stop is not None and plan.stop.function is not None and self.method in ("weights", "closed"):
+            raise ValueError(
+                f"stop: a function given, but method {self.method!r} has no overlaps for it; use 'explicit'"
+            )
         with bell(lambda: _interrupt(reports), self.seconds):
             solved = gather(
-                workers.submit(self._solve_lane, *each)
-                for each in zip(lanes, [plan] * len(lanes), reports, strict=True)
+                (
+                    workers.submit(self._solve_lane, *each)
+                    for each in zip(lanes, [plan] * len(lanes), reports, strict=True)
+                ),
+                lambda: plan.report(float(reports["time"][:, 0].sum()), len(lanes) * float(plan.times[-1])),
             )
         return self._label(lanes, plan, solved, reports[:, 0])
 
     def _label(self, lanes: list[Lane], plan: Plan, solved: list[Solved], reports: np.ndarray) -> Trajectory:
         problem = lanes[0].problem
         kept = [one.blocks for one in solved if one.blocks is not None]
-        blocks = (
-            Blocks(np.stack([one.student for one in kept]), np.stack([one.cross for one in kept])) if kept else None
-        )
-        end_student, end_cross, end_readout = unpack(problem, np.stack([one.last for one in solved]))
+        blocks = Blocks(_stacked(one.student for one in kept), _stacked(one.cross for one in kept)) if kept else None
+        end_student, end_cross, end_readout = unpack(problem, _stacked(one.last for one in solved))
         return Trajectory(
             problem=problem,
             level=self.name,
             settings=self.settings() | ({"interpreted": True} if any(one.interpreted for one in solved) else {}),
             alpha=plan.times,
-            risk=np.stack([one.risk for one in solved]),
-            risk_error=np.stack([one.risk_error for one in solved]),
-            overlap_error=np.stack([one.overlap_error for one in solved]),
+            risk=_stacked(one.risk for one in solved),
+            risk_error=_stacked(one.risk_error for one in solved),
+            overlap_error=_stacked(one.overlap_error for one in solved),
             start_risk=np.array([one.start_risk for one in solved]),
-            student_overlap=np.stack([one.student for one in solved]),
-            cross_overlap=np.stack([one.cross for one in solved]),
-            readout=np.stack([one.readout for one in solved]),
-            block_teacher_overlap=np.stack([lane.start.block_teacher_overlap for lane in lanes]),
+            student_overlap=_stacked(one.student for one in solved),
+            cross_overlap=_stacked(one.cross for one in solved),
+            readout=_stacked(one.readout for one in solved),
+            block_teacher_overlap=_stacked(lane.start.block_teacher_overlap for lane in lanes),
             end_blocks=Blocks(end_student, end_cross),
             end_readout=end_readout,
             start_hash=np.array([lane.start.hash for lane in lanes], dtype=object),
-            endings=reports[:, 0].astype(np.int64),
-            end_alpha=reports[:, 1],
-            nfev=reports[:, 2].astype(np.int64),
+            endings=reports["ending"].copy(),
+            end_alpha=reports["time"].copy(),
+            nfev=reports["evaluations"].copy(),
             blocks=blocks,
             stop=plan.stop,
         )
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def _solve_lane(self, lane: Lane, plan: Plan, reports: np.ndarray) -> Solved:
-        report, again = reports
+        report, again = reports[0], reports[1]
         if self.method == "closed":
             return _follow_closed_form(lane, plan, report)
         exact = is_exact(lane.problem, self.nodes, noise=not self.small_rate)
         scattered = not exact and not (self.small_rate and is_additive(lane.problem))
         rtol = max(self.rtol, 1e-5) if scattered else self.rtol  # scattered nodes are no finer
         solved = self._integrate(lane, plan, report, self.node_seed, rtol)
-        if exact or report[0] == tsit5.INTERRUPTED:
+        if exact or report.ending == Ending.INTERRUPTED:
             return solved
         other = self._integrate(lane, plan, again, self.node_seed + 1, rtol if scattered else 0.1 * rtol)
-        report[2] += again[2]
+        report.evaluations += again.evaluations
         floor = rtol if scattered else 0.0
         of_risk = np.abs(solved.risk - other.risk) + floor * solved.start_risk
         one, two = _moving(solved), _moving(other)
@@ -156,47 +165,45 @@ class Macro:
             np.fmax.accumulate(error, out=error)  # the two may cross: never less than before
         return solved._replace(risk_error=of_risk, overlap_error=of_overlaps)
 
-    def _integrate(self, lane: Lane, plan: Plan, report: np.ndarray, node_seed: int, rtol: float) -> Solved:
-        method = self._method(lane, plan) if is_closed(lane.problem) else "explicit"
-        block = None
+    def _integrate(self, lane: Lane, plan: Plan, report: Any, node_seed: int, rtol: float) -> Solved:
+        closed, block = is_closed(lane.problem), None
+        method = self._method(lane, plan) if closed else "explicit"
         if method == "weights":
             packed, block = pack_rows(lane.problem, lane.start, lane.weights)
         else:
             packed = pack(lane.problem, lane.start, noise=not self.small_rate)
-        if plan.stop is not None:
+        function = None if plan.stop is None else plan.stop.function
+        if plan.stop is not None and function is None:
             packed = packed.watching(plan.stop.quantity)
-        work = workspace(lane.problem.student.width, lane.problem.teacher.width)
-        states, observed = (
-            np.full((plan.times.size, packed.state.size), np.nan),
-            np.full((plan.times.size, SEEN), np.nan),
-        )
-        data = packed.data(work)
-        last, first = packed.state.copy(), np.full(SEEN, np.nan)
-        closed = is_closed(lane.problem)
-        slope, look = rhs, observe if block is None else observe_rows
+        entry, functions, rows = integrator(method, rtol, lane.problem.inputs.blocks)
         if not closed:
             rule = rule_for(lane.problem, self.nodes, node_seed)
             slope, look = system(lane.problem, rule, noise=not self.small_rate)
+            functions = look, slope
+        if function is not None:
+            functions = _asking(function, lane, functions[0]), *functions[1:]
+        data = packed.data(workspace(lane.problem.student.width, lane.problem.teacher.width))
+        first = np.full(SEEN, np.nan)
         with suppress(np.linalg.LinAlgError):  # too large for averages: the run finds it diverged
-            look(0, 0.0, packed.state, first, *data)
-        rest = (
-            packed.state, 0.0, plan.times, packed.breaks,
-            rtol, self.atol, self.max_steps, BOUND * _size(lane), _floor(lane, first),
-            *_threshold(plan.stop, first),
-            data, states, observed, last, report,
+            functions[0](0, 0.0, packed.state, first, *data)
+        told = control(
+            rtol=rtol, atol=self.atol, max_steps=self.max_steps, bound=BOUND * _size(lane), floor=_floor(lane, first),
+            watch=_threshold(plan.stop, first),
         )  # fmt: skip
-        with _breakdown(plan.times, states, last, report):
-            if not closed:
-                tsit5.solve.py_func(slope, look, *rest)
-            else:
-                solve, *functions = KERNELS[method]
-                with one_blas_thread() if method == "weights" else nullcontext():
-                    solve(*functions, *([ORDERS[method]] if method in ORDERS else []), *rest)
-        exact = np.zeros(plan.times.size)
-        risks = observed[:, RISK], exact, exact, float(first[RISK])
+        outputs = outputs_for(plan.times, packed.state, SEEN)
+        with (
+            _breakdown(plan.times, outputs, report),
+            one_blas_thread() if method == "weights" else nullcontext(),
+        ):
+            course, memory = (plan.times, packed.breaks, outputs), np.empty((rows, packed.state.size))
+            (entry if closed and function is None else interpreted(entry))(
+                *functions, told, report, course, memory, data
+            )
+        states, last, exact = outputs[:-1, SEEN:], outputs[-1, SEEN:], np.zeros(plan.times.size)
+        risks = outputs[:-1, RISK], exact, exact, float(first[RISK])
         if block is None:
-            interpreted = closed and method == "explicit" and not explicit.overloads
-            return Solved(*_overlaps(lane.problem, states, plan), *risks, last, interpreted)
+            in_python = closed and function is None and method == "explicit" and not entry.overloads
+            return Solved(*_overlaps(lane.problem, states, plan), *risks, last, in_python)
         return Solved(
             *_overlaps_of_rows(lane, packed, block, states, plan), *risks, _last_rows(lane, packed, block, last)
         )
@@ -207,9 +214,10 @@ class Macro:
         if self.method != "auto":
             return self.method
         problem = lane.problem
-        if problem.inputs.blocks == 1 or problem.student.norm == "sphere":
+        if problem.inputs.blocks == 1 or problem.inputs.is_scheduled or problem.student.norm == "sphere":
             return "explicit"
-        drift = moments(field_covariance(lane.problem, lane.start), lane.problem, lane.start.readout).drift
+        now = problem.at(0.0)
+        drift = moments(field_covariance(now, lane.start), now, lane.start.readout).drift
         if not np.isfinite(drift).all():
             return "explicit"  # which finds that it diverges
         p, q, blocks = problem.student.width, problem.teacher.width, problem.inputs.blocks
@@ -217,7 +225,7 @@ class Macro:
         stretches = 2 * speed * lane.problem.training.schedule.integral(plan.times[-1])
         step = 8 + 5 * p + 1.3 * p * (p * (p + 1) + 2 * p * q) / blocks
         work = {"explicit": 6 * stretches / 3.3, "implicit": step * (45 + 10 * self.rtol**-0.2)}
-        if not _misfits_of_rows(self, problem):
+        if not _misfits_of_rows(self, problem) and (plan.stop is None or plan.stop.function is None):
             numbers = columns(lane.start, lane.weights) * (3 * p + q) / (blocks * (p + q) ** 2)
             work["weights"] = 30 / np.sqrt(self.rtol) * numbers
         return min(work, key=work.__getitem__)
@@ -240,6 +248,8 @@ class Macro:
                     raise ValueError(
                         f"method: {self.method!r} given, but student.norm is 'sphere'; must be 'explicit' or 'auto'"
                     )
+                if lane.problem.inputs.is_scheduled:
+                    raise ValueError(f"method: {self.method!r} given, but an eigenvalue is a schedule; must be 'auto'")
                 if not is_closed(lane.problem):
                     raise ValueError(
                         f"method: {self.method!r} given, but the moments have no closed form; must be 'auto'"
@@ -247,19 +257,19 @@ class Macro:
 
 
 @contextmanager
-def _breakdown(times: np.ndarray, states: np.ndarray, last: np.ndarray, report: np.ndarray) -> Iterator[None]:
+def _breakdown(times: np.ndarray, outputs: np.ndarray, report: Any) -> Iterator[None]:
     """Eigenvalues of what has overflowed raise, in Python and in compiled code: the run diverged after the last output that it
     came to."""
     try:
         yield
     except np.linalg.LinAlgError:
-        reached = np.flatnonzero(np.isfinite(states).all(axis=1))
-        report[:2] = tsit5.DIVERGED, times[reached[-1]] if reached.size else 0.0
+        reached = np.flatnonzero(np.isfinite(outputs[:-1, SEEN:]).all(axis=1))
+        report.ending, report.time = Ending.DIVERGED, times[reached[-1]] if reached.size else 0.0
         if reached.size:
-            last[:] = states[reached[-1]]
+            outputs[-1] = outputs[reached[-1]]
 
 
-def _follow_closed_form(lane: Lane, plan: Plan, report: np.ndarray) -> Solved:
+def _follow_closed_form(lane: Lane, plan: Plan, report: Any) -> Solved:
     if plan.stop is not None:
         raise ValueError("stop: given, but method 'closed' does not watch thresholds; use 'explicit'")
     skip = int(plan.times[0] > 0)  # the start is not among the outputs
@@ -267,10 +277,16 @@ def _follow_closed_form(lane: Lane, plan: Plan, report: np.ndarray) -> Solved:
     rows = np.concatenate([flow.student_overlap, flow.cross_overlap], axis=2).reshape(len(flow.risk), -1)
     readouts = np.broadcast_to(lane.start.readout, (len(rows), lane.start.readout.size))
     states = np.concatenate([rows, readouts], axis=1)[skip:]
-    report[:2] = tsit5.FINISHED, plan.times[-1]
+    report.ending, report.time = Ending.FINISHED, plan.times[-1]
     exact = np.zeros(plan.times.size)
     risks = flow.risk[skip:], exact, exact, float(flow.risk[0])
     return Solved(*_overlaps(lane.problem, states, plan), *risks, states[-1])
+
+
+def _stacked(arrays: Iterable[np.ndarray]) -> np.ndarray:
+    """(run, ...); of a single run without a copy, which is most of the time that labels take."""
+    runs = list(arrays)
+    return runs[0][None] if len(runs) == 1 else np.stack(runs)
 
 
 Outputs = tuple[np.ndarray, np.ndarray, np.ndarray, Blocks | None]
@@ -320,17 +336,29 @@ def _misfits_of_rows(level: Macro, problem: Problem) -> list[str]:
     reasons = {
         "small_rate is false; noise moves weights at random": not level.small_rate,
         "student.norm is 'sphere'": problem.student.norm == "sphere",
+        "an eigenvalue is a schedule": problem.inputs.is_scheduled,
         "training.train_readout is true": problem.training.train_readout,
         "the moments have no closed form": not is_closed(problem),
     }
     return [reason for reason, holds in reasons.items() if holds]
 
 
-def _threshold(stop: Threshold | None, first: np.ndarray) -> tuple[int, float]:
-    """In which direction what is watched must pass (0: nothing is), and which level."""
+def _threshold(stop: Threshold | None, first: np.ndarray) -> tuple[int, int, float]:
+    """Which of the scalars is watched (-1: none), in which direction it must pass, and which level."""
     if stop is None:
-        return 0, 0.0
-    return tsit5.FALLS if stop.falls else tsit5.RISES, stop.level_for(first[WATCHED])
+        return -1, RISES, 0.0
+    return WATCHED, FALLS if stop.falls else RISES, stop.level_for(first[WATCHED])
+
+
+def _asking(function: Any, lane: Lane, look: Any) -> Any:
+    """An observer that watches a function of the user's own."""
+
+    def observe(segment: int, t: float, y: np.ndarray, seen: np.ndarray, *data: Any) -> None:
+        look(segment, t, y, seen, *data)
+        student, cross, readout = unpack(lane.problem, y)
+        seen[WATCHED] = function(integrated(student, cross, lane.start.block_teacher_overlap, readout))
+
+    return observe
 
 
 def _floor(lane: Lane, first: np.ndarray) -> float:
@@ -345,8 +373,9 @@ def _floor(lane: Lane, first: np.ndarray) -> float:
 
 def _size(lane: Lane) -> float:
     """The largest overlap at the start, at least one."""
-    return max(1.0, float(np.abs(lane.start.stacked).sum(axis=0).max()))
+    parts = lane.start.block_student_overlap, lane.start.block_cross_overlap, lane.start.block_teacher_overlap
+    return max(1.0, *(float(np.abs(part).sum(axis=0).max()) for part in parts))
 
 
 def _interrupt(reports: np.ndarray) -> None:
-    reports[:, :, tsit5.INTERRUPT] = 1.0
+    reports["interrupt"] = 1

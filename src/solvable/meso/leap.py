@@ -32,7 +32,7 @@ from solvable.dynamics.kernel_data import (
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, store
-from solvable.numerics.tsit5 import NODES, ORDER, combine, interpolate, scaled_error
+from solvable.numerics.tsit5 import NODES, ORDER, combine, dense, scaled_error
 from solvable.numerics.vectors import copy
 
 WEAK_ORDER = 2  # of means and covariances in the leap, to first order in 1/dim
@@ -292,11 +292,11 @@ def crossing(observe, h, alpha, segment, y, data, path, steps, seen):
     Within the leap the mean follows the dense output of its step, from `base` to `trial`, and what the two kicks added grows
     in proportion to time."""
     k, before, base, trial = steps
-    weights, first, last = np.empty(7), base - before, y - trial
+    first, last = base - before, y - trial
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = 0.5 * (low + high)
-        interpolate(middle, h, base, k, weights, y)
+        dense(middle, h, base, k, y)
         for i in range(y.size):
             y[i] += middle * last[i] - (1.0 - middle) * first[i]
         observe(segment, alpha + middle * h, y, seen, *data)

@@ -15,11 +15,11 @@ from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.own import in_python, own_amplitudes
 from solvable.dynamics.system import observers, system
 from solvable.meso import leap
+from solvable.numerics.driving import first_step
 from solvable.numerics.interpreting import by_machine_code
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import STREAM, child
 from solvable.numerics.threads import interruptible
-from solvable.numerics.tsit5 import first_step
 from solvable.problems import Problem
 from solvable.results import Ending, Lane, Plan, Threshold, Trajectory
 from solvable.results.ensemble import Control, run_jobs
@@ -140,8 +140,9 @@ class _Setting:
         self.inverse = np.linalg.pinv(self.frame, rcond=1e-12).transpose(0, 2, 1).copy()
         speed, packed = np.empty_like(self.packed.state), self.packed
         self.kernels.rhs(0, 0.0, packed.state, speed, *packed.data(self.eye.scratch))
-        C, rate = field_covariance(problem, lane.start), problem.training.schedule(0.0)
-        fastest = rate * problem.inputs.eigenvalues.max() * np.abs(moments(C, problem, lane.start.readout).drift).sum()
+        now = problem.at(0.0)
+        drift = moments(field_covariance(now, lane.start), now, lane.start.readout).drift
+        fastest = float(problem.training.schedule(0.0)) * now.inputs.eigenvalues.max() * np.abs(drift).sum()
         self.rtol = level.tolerance(records.dim)
         begin = first_step(packed.state, speed, float(records.steps[-1]) / records.dim, self.rtol)
         self.leap = min(begin, 0.1 / max(fastest, 1e-12))  # the state may be at rest, but noise moves it
@@ -177,7 +178,7 @@ class _Path:
             fate = leap.LOST
         look = None if eye.compiled else Eye(one.lane, records.plan)  # to each thread its own
         for output in np.flatnonzero(np.isfinite(states).all(axis=1)):
-            seen = (observed[output], 0.0) if look is None else look.see(states[output])
+            seen = (observed[output], 0.0) if look is None else look.see(states[output], float(times[output]))
             records.write(self.place, int(output), states[output], *seen)
         records.end(self.place, FATES[fate], path["time"][0] * records.dim, y)
         assert records.evaluations is not None

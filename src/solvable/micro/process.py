@@ -7,7 +7,7 @@ work), and `sight` = what `observe` needs, with numbers for each lane.
 import numpy as np
 from numba import float64, from_dtype, int64, types, uint64, void
 
-from solvable.dynamics.equations import observe
+from solvable.dynamics.equations import observe, segment_at
 from solvable.dynamics.kernel_data import BLOCK, DATA, FRAME, PROBLEM, PROCESS, SEEN, WATCHED, record
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.micro.batch import clear_sums, collect, learn_batch
@@ -111,7 +111,8 @@ def look(process, sight, runs, ends, step, direction):
     """See which runs have diverged or passed their threshold (direction 0: there is none) and keep their states. How many go on."""
     form, frames, state = process[0][0], process[1], process[6]
     problems, blocks, cases, numbers, scratch = sight
-    going, seen = 0, np.empty(SEEN)
+    going, seen, time = 0, np.empty(SEEN), step / form.dim
+    segment = segment_at(problems, time)
     for lane in range(runs.size):
         run = runs[lane]
         if run.fate != GOING:
@@ -120,7 +121,7 @@ def look(process, sight, runs, ends, step, direction):
             run.fate = LOST
         elif direction != 0:
             overlaps(form, frames, state, lane, ends[lane])
-            observe(0, 0.0, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
+            observe(segment, time, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
             if direction * (seen[WATCHED] - run.level) >= 0.0:
                 run.fate = PASSED
         if run.fate == GOING:
@@ -161,13 +162,15 @@ def follow(process, sight, runs, ends, begin, end, stride, direction):
     return end
 
 
-@compiled(void(PROCESS_DATA, SIGHT, float64[:, ::1], float64[:, ::1]), strict=True)
-def see(process, sight, y, seen):
+@compiled(void(PROCESS_DATA, SIGHT, int64, float64[:, ::1], float64[:, ::1]), strict=True)
+def see(process, sight, step, y, seen):
     """(lane, size) overlaps of the first lanes, and what `observe` sees of them."""
     problems, blocks, cases, numbers, scratch = sight
+    time = step / process[0][0].dim
+    segment = segment_at(problems, time)
     for lane in range(len(y)):
         overlaps(process[0][0], process[1], process[6], lane, y[lane])
-        observe(0, 0.0, y[lane], seen[lane], problems, blocks, cases, numbers[lane], scratch)
+        observe(segment, time, y[lane], seen[lane], problems, blocks, cases, numbers[lane], scratch)
 
 
 @compiled(void(PROCESS_DATA, float64[:, ::1]), strict=True)

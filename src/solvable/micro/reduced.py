@@ -104,7 +104,7 @@ class Group:
         ys = self._overlaps()
         for i, eye in enumerate(self.eyes):
             run = self.fates[i]
-            if run.fate == process.GOING and eye.passed(eye.see(ys[i])[0]):
+            if run.fate == process.GOING and eye.passed(eye.see(ys[i], step / self.records.dim)[0]):
                 run.fate, run.step, self.ends[i] = process.PASSED, step, ys[i]
 
     def _overlaps(self) -> np.ndarray:
@@ -117,14 +117,14 @@ class Group:
         ys, seen = np.empty_like(self.ends), np.empty((len(self.runs), SEEN))
         compiled = self.eyes[0].compiled
         if compiled:
-            process.see(self.process, self.sight, ys, seen)
+            process.see(self.process, self.sight, step, ys, seen)
         else:
             process.all_overlaps(self.process, ys)
         fates, steps = self.fates["fate"], self.fates["step"]
         there = (fates == process.GOING) | ((fates == process.PASSED) & (steps == step))
         there &= np.abs(ys).max(axis=1) <= self.fates["bound"]
         for i in np.flatnonzero(there):
-            found = (seen[i], 0.0) if compiled else self.eyes[i].see(ys[i])
+            found = (seen[i], 0.0) if compiled else self.eyes[i].see(ys[i], step / self.records.dim)
             self.records.write(self.runs[i], output, ys[i], *found)
 
     def _close(self, ending: Ending, step: int) -> None:

@@ -11,15 +11,18 @@ that is being compiled calls it. A `pure` kernel without machine code is interpr
 
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from numba.core import config
+from numba.core import config, types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.core.registry import CPUDispatcher
 
 from solvable.numerics.interpreting import MISSING, attempt
+from solvable.numerics.kernel_types import KernelType
 from solvable.numerics.kernels_on_disk import KernelCache, cache_directory, is_writable
 
 REORDER = {"contract", "reassoc", "nsz", "arcp"}
@@ -49,6 +52,16 @@ class Kernel(CPUDispatcher):
         self._cache = KernelCache(self, _tell)
 
     @cached_property
+    def _numba_type_(self) -> types.Type:  # type: ignore[override]
+        return KernelType(self) if self.inner else types.Dispatcher(self)
+
+    @cached_property
+    def address(self) -> int:
+        """Of the machine code for the declared signature."""
+        found = self.get_compile_result(self.declared)
+        return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+
+    @cached_property
     def from_python(self) -> "Kernel":
         """The same kernel with a way in."""
         return Kernel(self.py_func, self.declared, self._options)
@@ -65,7 +78,9 @@ class Kernel(CPUDispatcher):
     def compile(self, sig: Any) -> Any:
         if getattr(config, "DISABLE_JIT", False):
             raise ValueError("NUMBA_DISABLE_JIT: is set, so that nothing can be compiled; unset it")
-        return super().compile(sig)
+        with global_compiler_lock, warnings.catch_warnings():
+            warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)  # functions as values are what we rely on
+            return super().compile(sig)
 
     def settle(self) -> None:
         """Compile the declared signature now, or load it."""

@@ -1,35 +1,35 @@
-"""Step doubling: any one-step method with error control and one order more.
+"""Step doubling: any one-step method with error control and one order more, for `driving.drive`.
 
 One full step against two half steps gives the error of the half steps: at order k, their difference over 2^k - 1. Adding it
-removes the leading term. Steps land on outputs and on the system's jumps; a threshold is found by repeating the last step with
-shorter lengths.
+removes the leading term. Steps land on outputs; within a step, at a threshold, the state is found by a shorter one. Systems are
+(observe, advance, tolerate, order):
+
+    advance(segment, t, h, y, out, *data)        tolerate(y, rtol, atol, allowed, *data)
+
+the state after h, the error that each component may have, and the order of `advance`.
 """
 
 import numpy as np
 
 from solvable.numerics.compiled import compiled
-from solvable.numerics.tsit5 import (
-    CONVERGED,
-    DIVERGED,
-    FINISHED,
-    INTERRUPT,
-    INTERRUPTED,
-    STALLED,
-    STEP_LIMIT,
-    STOPPED,
-    WATCHED,
-    at_rest,
-    repeat,
-)  # fmt: skip
-from solvable.numerics.vectors import copy
+from solvable.numerics.driving import OWN, SLOPE, TRIAL, Y
+from solvable.numerics.kernel_types import apart
+
+WHOLE, HALF = OWN, OWN + 1  # rows of memory
+ROWS = OWN + 2
 
 
 @compiled()
-def double_step(advance, order, segment, t, h, y, data, whole, half, out):
+def pace(order):
+    return 0.9, order + 1.0, 1.0 / (order + 1.0), 0.0, 4.0, True
+
+
+@compiled()
+def double_step(advance, order, segment, t, h, y, whole, half, out, data):
     """Advance y by h twice, whole and in halves; `out` is the extrapolated state, `half` keeps the size of the correction."""
+    apart()
     advance(segment, t, h, y, whole, *data)
-    advance(segment, t, 0.5 * h, y, out, *data)
-    copy(out, half)
+    advance(segment, t, 0.5 * h, y, half, *data)
     advance(segment, t + 0.5 * h, 0.5 * h, half, out, *data)
     for i in range(y.size):
         rest = (out[i] - whole[i]) / (2.0**order - 1.0)
@@ -38,7 +38,7 @@ def double_step(advance, order, segment, t, h, y, data, whole, half, out):
 
 
 @compiled()
-def largest(error, allowed, trial):
+def scaled_error(error, allowed, trial):
     """Largest error in units of what is allowed, and largest |trial|; NaN if anything is."""
     scaled, size = 0.0, 0.0
     for i in range(error.size):
@@ -48,106 +48,29 @@ def largest(error, allowed, trial):
     return scaled, size
 
 
-@compiled(allocates=True)
-def solve(
-    advance, observe, tolerate, order, y0, begin, times, breaks,
-    rtol, atol, max_steps, bound, floor, direction, level,
-    data, states, observed, last, report,
-):  # fmt: skip
-    """As `tsit5.solve`, with `advance`, which has this order, in place of the right-hand side, and the error that each component
-    may have from `tolerate`; `report[2]` counts calls of `advance`."""
-    n, m, n_times, n_breaks = y0.size, observed.shape[1], times.size, breaks.size
-    end = times[n_times - 1]
-    y, trial, whole, half = y0.copy(), np.empty(n), np.empty(n), np.empty(n)
-    seen = np.empty(m)
-    states[:] = np.nan
-    observed[:] = np.nan
+@compiled(inline=True)
+def arrive(system, control, report, memory, data):
+    """Begin with a short step, and, because rates may have jumped, go on after a break with one that is not long."""
+    if report.fresh != 0:
+        share = 1e-3 if report.accepted > 0 else 1e-6
+        report.step = min(report.step, share * (report.end - report.time))
+        memory[SLOPE, 0] = np.inf  # unknown: not at rest
 
-    t, segment, saved = begin, 0, 0
-    calls, accepted, rejected = 0, 0, 0
-    ending, end_time = FINISHED, end
-    observe(segment, t, y, seen, *data)
-    while saved < n_times and times[saved] <= t:
-        copy(y, states[saved])
-        copy(seen, observed[saved])
-        saved += 1
-    while segment < n_breaks and breaks[segment] <= t:
-        segment += 1
-    done = t >= end
-    if direction != 0 and (seen[WATCHED] - level) * direction >= 0.0:
-        ending, end_time, done = STOPPED, t, True
-    h = 1e-6 * (end - t)
-    resting = False
 
-    while not done:
-        if report[INTERRUPT] != 0.0:
-            ending, end_time = INTERRUPTED, t
-            break
-        if resting and segment == n_breaks and seen[0] <= floor:
-            ending, end_time = CONVERGED, t
-            repeat(saved, y, seen, states, observed)
-            break
-        if accepted + rejected >= max_steps:
-            ending, end_time = STEP_LIMIT, t
-            break
-        target = times[saved]
-        breaking = segment < n_breaks and breaks[segment] <= target
-        if breaking:
-            target = breaks[segment]
-        lands = t + 1.01 * h >= target
-        step = target - t if lands else h
+@compiled(inline=True)
+def attempt(system, control, report, h, memory, data):
+    y, trial, slope, whole, half = memory[Y], memory[TRIAL], memory[SLOPE], memory[WHOLE], memory[HALF]
+    double_step(system[1], system[3], report.segment, report.time, h, y, whole, half, trial, data)
+    report.evaluations += 3
+    for i in range(y.size):
+        slope[i] = (trial[i] - y[i]) / h
+    system[2](trial, control.rtol, control.atol, whole, *data)
+    return scaled_error(half, whole, trial)
 
-        double_step(advance, order, segment, t, step, y, data, whole, half, trial)
-        calls += 3
-        tolerate(trial, rtol, atol, whole, *data)
-        error, size = largest(half, whole, trial)
-        if not error <= 1.0:
-            rejected += 1
-            h = step * (0.2 if not np.isfinite(error) else max(0.2, 0.9 * error ** (-1.0 / (order + 1.0))))
-            if not h > 1e-14 * max(abs(t), 1e-300):
-                ending, end_time = DIVERGED if not size <= 1e-4 * bound else STALLED, t
-                break
-            continue
-        accepted += 1
-        for i in range(n):
-            half[i] = (trial[i] - y[i]) / step
-        resting = at_rest(trial, half, end - begin, rtol, True)
-        observe(segment, t + step, trial, seen, *data)
-        if seen[0] != seen[0]:
-            ending, end_time = DIVERGED, t
-            break
-        if direction != 0 and (seen[WATCHED] - level) * direction >= 0.0:
-            low, high = 0.0, 1.0
-            while high - low > 1e-10:
-                share = 0.5 * (low + high)
-                double_step(advance, order, segment, t, share * step, y, data, whole, half, trial)
-                observe(segment, t + share * step, trial, seen, *data)
-                if (seen[WATCHED] - level) * direction >= 0.0:
-                    high = share
-                else:
-                    low = share
-            double_step(advance, order, segment, t, high * step, y, data, whole, half, trial)
-            copy(trial, y)
-            ending, end_time = STOPPED, t + high * step
-            break
-        t = target if lands else t + step
-        copy(trial, y)
-        growth = min(4.0, max(0.3, 0.9 * max(error, 1e-10) ** (-1.0 / (order + 1.0))))
-        if not lands or growth < 1.0 or step * growth > h:  # else the step was cut short to land: keep the longer one
-            h = step * growth
-        if not size <= bound:
-            ending, end_time = DIVERGED, t
-            break
-        if lands:
-            while saved < n_times and times[saved] <= t:
-                copy(y, states[saved])
-                copy(seen, observed[saved])
-                saved += 1
-            if breaking:
-                segment += 1
-                h = min(h, 1e-3 * (end - t))  # the rate may have jumped
-            done = saved >= n_times
 
-    copy(y, last)
-    report[0], report[1], report[2] = ending, end_time, calls
-    report[3], report[4] = accepted, rejected
+@compiled()
+def interpolate(system, control, report, h, theta, memory, out, data):
+    double_step(
+        system[1], system[3], report.segment, report.time, theta * h, memory[Y], memory[WHOLE], memory[HALF], out, data
+    )
+    report.evaluations += 3

@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -109,14 +109,26 @@ def _twin(function: FunctionType) -> Callable[..., Any]:
 
 
 def _names(names: dict[str, Any]) -> dict[str, Any]:
-    """The names of a module with plain functions in the place of its kernels."""
+    """The names of a module with plain functions in the place of its kernels, and in the modules of ours that it names."""
     twin = _TWINS.get(names["__name__"])
     if twin is None:
         twin = _TWINS[names["__name__"]] = dict(names)
         for name, value in names.items():
             if hasattr(value, "py_func"):
                 twin[name] = _twin(value.py_func)
+            elif isinstance(value, ModuleType) and value.__name__.startswith("solvable."):
+                twin[name] = _Twin(vars(value))
     return twin
+
+
+class _Twin:
+    """A module, looked into when it is asked."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self._real = names
+
+    def __getattr__(self, name: str) -> Any:
+        return _names(self._real)[name]
 
 
 _TWINS: dict[str, dict[str, Any]] = {}

@@ -16,6 +16,7 @@ import pickle
 import sys
 import tempfile
 import time
+from enum import EnumType
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -94,6 +95,9 @@ class KernelCache(_Cache):
         return None
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        if _takes_kernels(sig):
+            self._missed(self._kernel)
+            return None
         target_context.refresh()
         path = self.find(sig, target_context)
         content = None if path is None else _read(path)
@@ -104,6 +108,8 @@ class KernelCache(_Cache):
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        if _takes_kernels(sig):
+            return
         if data.library.has_dynamic_globals:
             raise RuntimeError(
                 f"{self._kernel.__name__}: uses what cannot be kept on disk, such as a large global array"
@@ -118,6 +124,15 @@ class KernelCache(_Cache):
         function = self._kernel.py_func
         name = f"{function.__module__.removeprefix('solvable.')}.{function.__name__}-{told}{SUFFIX}"
         return cache_directory() / kind_of(context.codegen().magic_tuple()) / name
+
+
+def _takes_kernels(signature: Any) -> bool:
+    """Whether kernels are among the arguments: such a kernel is part of whoever calls it, and is kept with that one only."""
+    for part in getattr(signature, "args", signature):
+        parts: Any = part if isinstance(part, types.BaseTuple) else ()
+        if isinstance(part, types.Dispatcher) or _takes_kernels(tuple(parts)):
+            return True
+    return False
 
 
 def _read(path: Path) -> bytes | None:
@@ -210,6 +225,9 @@ class Description:
             return f"array {value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
         if hasattr(value, "_defn"):  # an intrinsic: all of its file, which may hold types and operators too
             return f"intrinsic {value._defn.__qualname__} {sys.modules[value._defn.__module__].SOURCE}"
+        if isinstance(value, EnumType):
+            members: Any = value.__members__
+            return f"enum {value.__qualname__} {[(name, int(member)) for name, member in members.items()]}"
         if isinstance(value, tuple):
             return f"({', '.join(self.of(part) for part in value)})"
         if isinstance(value, ModuleType | BuiltinFunctionType):

@@ -1,15 +1,26 @@
 """A linearly implicit step of order 4, for stiff systems whose Jacobian is at hand (the Rosenbrock method RODAS, hairer1996,
-IV.7): six stages, one matrix 1 - g J for all of them, damping of the fastest modes complete (L-stable). Order 3 embedded.
+IV.7): six stages, one matrix 1 - g J for all of them, damping of the fastest modes complete (L-stable). Order 3 embedded. Steps
+land on outputs; within a step, at a threshold, the state is found by a shorter one.
+
+For `driving.drive`; the system does not depend on time within a segment and is (observe, rhs, factor, solve, growth):
+
+    factor(segment, y, g, *data)     make ready to solve (1 - g J(y)) v = b
+    solve(b, *data)                  turn b into v
+    growth(segment, y, *data)        the largest eigenvalue of J, or above
 """
 
 import numpy as np
 
 from solvable.numerics.compiled import compiled
+from solvable.numerics.driving import OWN, SLOPE, TRIAL, Y, largest
+from solvable.numerics.kernel_types import apart
 
-ORDER = 4
+ORDER = DENSE_ORDER = 4
 EMBEDDED_ORDER = 3
+PACE = (0.8, 4.0, 0.25, 0.0, 5.0, True)
 GAMMA = 0.25
 STAGES = 6
+ROWS = OWN + STAGES
 
 A = np.array(
     [
@@ -34,29 +45,53 @@ C = np.array(
 
 
 @compiled()
-def rosenbrock_step(slope, factor, solve, y, h, ints, floats, room, work, trial):
-    """Write the state after h; return the size of the error. The system gives
-    `slope(y, ints, floats, dy)`; `factor(y, g, ints, floats, room)`, which makes ready to solve (1 - g J(y)) v = b; and
-    `solve(ints, floats, room, b)`, which turns b into v."""
-    n, g = y.size, GAMMA * h
-    factor(y, g, ints, floats, room)
-    for stage in range(STAGES):
-        u = work[stage]
-        for i in range(n):
+def rosenbrock_step(system, report, h, memory, out, data):
+    """Write the state after h; return the size of the error."""
+    apart()
+    y, slope, u = memory[Y], memory[SLOPE], memory[OWN : OWN + STAGES]
+    _, rhs, factor, solve, _ = system
+    factor(report.segment, y, GAMMA * h, *data)
+    for i in range(y.size):
+        u[0, i] = GAMMA * h * slope[i]
+    solve(u[0], *data)
+    for stage in range(1, STAGES):
+        for i in range(y.size):
             total = y[i]
             for j in range(stage):
-                total += A[stage, j] * work[j, i]
-            trial[i] = total
-        slope(trial, ints, floats, u)
-        for i in range(n):
-            total = h * u[i]
+                total += A[stage, j] * u[j, i]
+            out[i] = total
+        rhs(report.segment, report.time, out, u[stage], *data)
+        for i in range(y.size):
+            total = h * u[stage, i]
             for j in range(stage):
-                total += C[stage, j] * work[j, i]
-            u[i] = GAMMA * total
-        solve(ints, floats, room, u)
-    worst = 0.0
-    for i in range(n):
-        error = abs(work[STAGES - 1, i])
-        trial[i] += work[STAGES - 1, i]
-        worst = max(worst, error) if error == error else np.inf
-    return worst
+                total += C[stage, j] * u[j, i]
+            u[stage, i] = GAMMA * total
+        solve(u[stage], *data)
+    report.evaluations += STAGES - 1
+    for i in range(y.size):
+        out[i] += u[STAGES - 1, i]
+    return largest(u[STAGES - 1])
+
+
+@compiled()
+def arrive(system, control, report, memory, data):
+    """The slope, and a step over which nothing grows so fast that the matrix could become singular."""
+    y, slope = memory[Y], memory[SLOPE]
+    system[1](report.segment, report.time, y, slope, *data)
+    report.evaluations += 1
+    report.longest = 0.5 / (GAMMA * max(system[4](report.segment, y, *data), 1e-300))
+    if report.fresh != 0:
+        speed = max(largest(slope), 1e-300)
+        report.step = min(report.step, control.rtol**0.25 * max(largest(y), 1e-300) / speed)
+
+
+@compiled()
+def attempt(system, control, report, h, memory, data):
+    """Errors relative to the largest |component|."""
+    error = rosenbrock_step(system, report, h, memory, memory[TRIAL], data)
+    return error / (control.atol + control.rtol * max(largest(memory[Y]), 1e-300)), largest(memory[TRIAL])
+
+
+@compiled()
+def interpolate(system, control, report, h, theta, memory, out, data):
+    rosenbrock_step(system, report, theta * h, memory, out, data)

@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import CancelledError, Executor, Future, wait
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from functools import lru_cache, partial, wraps
@@ -108,20 +108,32 @@ def _take_leave() -> None:
     wait(list(_abandoned), timeout=2 * PULSE)
 
 
-def gather(jobs: Iterable[Future[Any]]) -> list[Any]:
-    """The results of all; if this thread is interrupted, or nobody waits for it any more, the jobs are abandoned."""
+def gather(jobs: Iterable[Future[Any]], meanwhile: Callable[[], None] = lambda: None) -> list[Any]:
+    """The results of all; if this thread is interrupted, or nobody waits for it any more, the jobs are abandoned. While it waits
+    it calls `meanwhile` now and then."""
     begun: list[Future[Any]] = []
     try:
         for job in jobs:
             begun.append(job)
         for job in begun:
-            while not job.done():
-                wait([job], timeout=PULSE)
+            while not _ends_soon(job):
+                meanwhile()
                 raise_if_abandoned()
         return [job.result() for job in begun]
     except BaseException:
         abandon(begun)
         raise
+
+
+def _ends_soon(job: Future[Any]) -> bool:
+    """Wait for a moment; whether it is done."""
+    try:
+        job.exception(timeout=PULSE)
+    except TimeoutError:
+        return job.done()
+    except CancelledError:
+        return True
+    return True
 
 
 @contextmanager

@@ -1,21 +1,16 @@
-"""An adaptive explicit Runge-Kutta integrator of order 5 with dense output (tsitouras2011).
-
-The system is a pair of compiled functions: `rhs(segment, t, y, dy, *data)` writes dy/dt, `observe(segment, t, y, seen, *data)` a
-few scalars that outputs and events need. Both receive the number of the smooth segment they are in: a system may jump at `breaks`,
-and steps land on them. Whoever solves a system declares an entry with its types.
-"""
+"""An explicit Runge-Kutta method of order 5 with dense output (tsitouras2011), for `driving.drive`; systems are (observe, rhs)."""
 
 import numpy as np
 
 from solvable.numerics.compiled import compiled
+from solvable.numerics.driving import OWN, SLOPE, TRIAL, Y, first_step
 from solvable.numerics.vectors import copy
 
 ORDER = 5
 DENSE_ORDER = 4
 
-FINISHED, STOPPED, CONVERGED, DIVERGED, STEP_LIMIT, STALLED, INTERRUPTED = range(7)
-RISES, FALLS, WATCHED = 1, -1, 1
-REPORT, INTERRUPT = 6, 5  # size of `report`, and the place in it where another thread asks to stop
+PACE = (0.9, 5.0, 0.14, 0.08, 5.0, False)
+ROWS = OWN + 7  # the stages after the first, and the error
 
 NODES = np.array([0.0, 0.161, 0.327, 0.9, 0.9800255409045097, 1.0, 1.0])
 STAGES = np.array(
@@ -44,25 +39,19 @@ ERROR = np.array(
 
 
 @compiled()
-def dense_weights(theta, weights):
-    """Weights of the seven stages at the fraction `theta` of a step (order 4, tsitouras2011)."""
+def dense(theta, h, y, k, out):
+    """The state at the fraction `theta` of a step, from its seven stages (order 4, tsitouras2011)."""
     t, t2 = theta, theta * theta
-    weights[0] = -1.0530884977290216 * t * (t - 1.3299890189751412) * (t2 - 1.4364028541716351 * t + 0.7139816917074209)
-    weights[1] = 0.1017 * t2 * (t2 - 2.1966568338249754 * t + 1.2949852507374631)
-    weights[2] = 2.490627285651252793 * t2 * (t2 - 2.38535645472061657 * t + 1.57803468208092486)
-    weights[3] = -16.54810288924490272 * (t - 1.21712927295533244) * (t - 0.61620406037800089) * t2
-    weights[4] = 47.37952196281928122 * (t - 1.203071208372362603) * (t - 0.658047292653547382) * t2
-    weights[5] = -34.87065786149660974 * (t - 1.2) * (t - 0.666666666666666667) * t2
-    weights[6] = 2.5 * (t - 1.0) * (t - 0.6) * t2
-
-
-@compiled()
-def interpolate(theta, h, y, k, weights, out):
-    dense_weights(theta, weights)
+    w0 = -1.0530884977290216 * t * (t - 1.3299890189751412) * (t2 - 1.4364028541716351 * t + 0.7139816917074209)
+    w1 = 0.1017 * t2 * (t2 - 2.1966568338249754 * t + 1.2949852507374631)
+    w2 = 2.490627285651252793 * t2 * (t2 - 2.38535645472061657 * t + 1.57803468208092486)
+    w3 = -16.54810288924490272 * (t - 1.21712927295533244) * (t - 0.61620406037800089) * t2
+    w4 = 47.37952196281928122 * (t - 1.203071208372362603) * (t - 0.658047292653547382) * t2
+    w5 = -34.87065786149660974 * (t - 1.2) * (t - 0.666666666666666667) * t2
+    w6 = 2.5 * (t - 1.0) * (t - 0.6) * t2
+    k0, k1, k2, k3, k4, k5, k6 = k[0], k[1], k[2], k[3], k[4], k[5], k[6]
     for i in range(y.size):
-        total = 0.0
-        for s in range(7):
-            total += weights[s] * k[s, i]
+        total = w0 * k0[i] + w1 * k1[i] + w2 * k2[i] + w3 * k3[i] + w4 * k4[i] + w5 * k5[i] + w6 * k6[i]
         out[i] = y[i] + h * total
 
 
@@ -108,169 +97,27 @@ def scaled_error(h, y, trial, k, rtol, atol, scratch):
     return error, size
 
 
-@compiled()
-def at_rest(y, dy, span, rtol, vanished):
-    """Whether going on like this for a whole `span` would move nothing beyond rtol: relative to each component, so that
-    small ones that grow are not overlooked; relative to the largest where the state has `vanished` for good."""
-    largest = 0.0
-    for i in range(y.size):
-        largest = max(largest, abs(y[i]))
-    for i in range(y.size):
-        if not abs(dy[i]) * span <= rtol * (largest if vanished else abs(y[i])):
-            return False
-    return True
+@compiled(inline=True)
+def arrive(system, control, report, memory, data):
+    """The slope: the last stage of the step before, or, after a jump, a new one, which may ask for a shorter step."""
+    if report.fresh == 0:
+        copy(memory[SLOPE + 6], memory[SLOPE])
+        return
+    system[1](report.segment, report.time, memory[Y], memory[SLOPE], *data)
+    report.evaluations += 1
+    report.step = min(5.0 * report.step, first_step(memory[Y], memory[SLOPE], report.end - report.time, control.rtol))
+
+
+@compiled(inline=True)
+def attempt(system, control, report, h, memory, data):
+    y, trial, k = memory[Y], memory[TRIAL], memory[SLOPE : SLOPE + 7]
+    for stage in range(1, 7):
+        combine(stage, h, y, k, trial)
+        system[1](report.segment, report.time + NODES[stage] * h, trial, k[stage], *data)
+    report.evaluations += 6
+    return scaled_error(h, y, trial, k, control.rtol, control.atol, memory[SLOPE + 7])
 
 
 @compiled()
-def repeat(saved, y, seen, states, observed):
-    """Fill the outputs that are left with the state at rest."""
-    for j in range(saved, states.shape[0]):
-        copy(y, states[j])
-        copy(seen, observed[j])
-
-
-@compiled()
-def first_step(y, dy, span, rtol):
-    """A cautious first step: a hundredth of the time in which the state moves by its own size."""
-    ratio = 0.0
-    for i in range(y.size):
-        ratio = max(ratio, abs(dy[i]) / (abs(y[i]) + 1e-3))
-    if ratio == 0.0:
-        return span
-    return min(span, 0.01 * max(rtol, 1e-12) ** 0.1 / ratio)
-
-
-@compiled(allocates=True)
-def solve(
-    rhs, observe, y0, begin, times, breaks,
-    rtol, atol, max_steps, bound, floor, direction, level,
-    data, states, observed, last, report,
-):  # fmt: skip
-    """Integrate y from y0 at `begin` and write `states[j]`, `observed[j]` at every `times[j]`, NaN where not reached.
-
-    Error control is by the maximum over components of |error| / (atol + rtol |y|), so that many small
-    components do not dilute one bad one. `breaks` are the inner jumps of the system. The run stops when
-    `observed[1]` crosses `level` in `direction` (0: never), when |y| passes `bound` or `observed[0]`
-    is NaN (diverged), when a whole run from here would move nothing beyond the tolerance (converged: the remaining
-    outputs repeat the state; once `observed[0]` has fallen to `floor` nothing can grow any more, which is easier to
-    tell), after `max_steps`, or when another thread sets `report[INTERRUPT]`.
-    `last` receives the final state; `report` = [ending, end time, rhs evaluations, accepted steps, rejected steps, interrupt].
-    """
-    n, m, n_times, n_breaks = y0.size, observed.shape[1], times.size, breaks.size
-    end = times[n_times - 1]
-    k = np.empty((7, n))
-    y, trial, middle = y0.copy(), np.empty(n), np.empty(n)
-    seen, weights = np.empty(m), np.empty(7)
-    states[:] = np.nan
-    observed[:] = np.nan
-
-    t, segment, saved = begin, 0, 0
-    evaluations, accepted, rejected = 0, 0, 0
-    ending, end_time = FINISHED, end
-    while saved < n_times and times[saved] <= t:
-        copy(y, states[saved])
-        observe(segment, t, y, seen, *data)
-        copy(seen, observed[saved])
-        saved += 1
-    while segment < n_breaks and breaks[segment] <= t:
-        segment += 1
-
-    observe(segment, t, y, seen, *data)
-    done = t >= end
-    if direction != 0 and (seen[WATCHED] - level) * direction >= 0.0:
-        ending, end_time, done = STOPPED, t, True
-    rhs(segment, t, y, k[0], *data)
-    evaluations += 1
-    h = first_step(y, k[0], end - t, rtol)
-    previous = 1e-4
-
-    while not done:
-        if report[INTERRUPT] != 0.0:
-            ending, end_time = INTERRUPTED, t
-            break
-        if segment == n_breaks and at_rest(y, k[0], end - begin, rtol, seen[0] <= floor):
-            ending, end_time = CONVERGED, t
-            observe(segment, t, y, seen, *data)
-            repeat(saved, y, seen, states, observed)
-            break
-        if accepted + rejected >= max_steps:
-            ending, end_time = STEP_LIMIT, t
-            break
-        target = end
-        if segment < n_breaks and breaks[segment] < end:
-            target = breaks[segment]
-        lands = t + 1.01 * h >= target
-        if lands:
-            h = target - t
-
-        for s in range(1, 7):
-            combine(s, h, y, k, trial)
-            rhs(segment, t + NODES[s] * h, trial, k[s], *data)
-        evaluations += 6
-
-        error, size = scaled_error(h, y, trial, k, rtol, atol, middle)
-        if not error <= 1.0:
-            rejected += 1
-            h *= 0.2 if not np.isfinite(error) else max(0.2, 0.9 * error**-0.2)
-            if not h > 1e-14 * max(abs(t), 1e-300):
-                ending = DIVERGED if not size <= 1e-4 * bound else STALLED
-                end_time = t
-                break
-            continue
-
-        accepted += 1
-        t_new = target if lands else t + h
-        observe(segment, t_new, trial, seen, *data)
-        if seen[0] != seen[0]:
-            ending, end_time = DIVERGED, t
-            break
-        crossed = direction != 0 and (seen[WATCHED] - level) * direction >= 0.0
-        theta_end = 1.0
-        if crossed:
-            low, high = 0.0, 1.0
-            while high - low > 1e-14:
-                theta = 0.5 * (low + high)
-                if theta <= low or theta >= high:
-                    break
-                interpolate(theta, h, y, k, weights, middle)
-                observe(segment, t + theta * h, middle, seen, *data)
-                if (seen[WATCHED] - level) * direction >= 0.0:
-                    high = theta
-                else:
-                    low = theta
-            theta_end = high
-        t_stop = t + theta_end * h if crossed else t_new
-
-        while saved < n_times and times[saved] <= t_stop:
-            if times[saved] == t_new:
-                copy(trial, states[saved])
-            else:
-                interpolate((times[saved] - t) / h, h, y, k, weights, states[saved])
-            observe(segment, times[saved], states[saved], observed[saved], *data)
-            saved += 1
-
-        if crossed:
-            interpolate(theta_end, h, y, k, weights, middle)
-            copy(middle, y)
-            ending, end_time = STOPPED, t_stop
-            break
-        t = t_new
-        copy(trial, y)
-        if not size <= bound:
-            ending, end_time = DIVERGED, t
-            break
-        if t >= end:
-            break
-        if lands:
-            segment += 1
-            rhs(segment, t, y, k[0], *data)
-            evaluations += 1
-            h = min(5.0 * h, first_step(y, k[0], end - t, rtol))  # the rate may have jumped
-        else:
-            copy(k[6], k[0])
-            h *= min(5.0, max(0.2, 0.9 * max(error, 1e-10) ** -0.14 * previous**0.08))
-            previous = max(error, 1e-4)
-
-    copy(y, last)
-    report[0], report[1], report[2] = ending, end_time, evaluations
-    report[3], report[4] = accepted, rejected
+def interpolate(system, control, report, h, theta, memory, out, data):
+    dense(theta, h, memory[Y], memory[SLOPE : SLOPE + 7], out)

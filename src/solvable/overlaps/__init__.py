@@ -4,7 +4,7 @@ from solvable.overlaps.frames import nearest_frame
 from solvable.overlaps.measuring import as_array, measure
 from solvable.overlaps.sizes import check_overlaps, hearing
 from solvable.overlaps.starts import Seed, check_start, start
-from solvable.overlaps.state import InvalidStart, Overlaps, repaired
+from solvable.overlaps.state import InvalidStart, Overlaps, integrated, repaired
 from solvable.overlaps.weights import Weights, embed, gram_factor
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "embed",
     "gram_factor",
     "hearing",
+    "integrated",
     "measure",
     "nearest_frame",
     "repaired",

@@ -29,6 +29,16 @@ def repaired(
     return Overlaps(total, cross, teacher, readout)
 
 
+def integrated(student: np.ndarray, cross: np.ndarray, teacher: np.ndarray, readout: np.ndarray) -> "Overlaps":
+    """Overlaps as an integrator has them, unchecked: possible up to its tolerance."""
+    made = object.__new__(Overlaps)
+    for name, array in zip(Overlaps.__dataclass_fields__, (student, cross, teacher, readout), strict=True):
+        kept = array.copy()
+        kept.setflags(write=False)
+        object.__setattr__(made, name, kept)
+    return made
+
+
 @dataclass(frozen=True)
 class Overlaps:
     """Overlaps w.w'/dim of students and teachers, restricted to each block; read-only arrays.

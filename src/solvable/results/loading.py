@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from solvable.problems.foreign import one_line, parse_json
 from solvable.results import netcdf
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
-from solvable.results.plan import WATCHABLE, Threshold
+from solvable.results.plan import FUNCTION, WATCHABLE, Threshold
 from solvable.results.storage import DIMENSIONS, FORMAT, OPTIONAL, RUN_ARRAYS, SAMPLE_ARRAYS
 
 TEXTS = ("start_hash", "ending")
@@ -165,7 +166,9 @@ def _threshold(attributes: dict[str, Any]) -> Threshold | None:
     if found is None:
         return None
     level = found.get("level")
-    plain = found.keys() == {"quantity", "level", "falls", "relative"} and found["quantity"] in WATCHABLE
-    if not plain or not isinstance(level, int | float) or not 0 <= level < math.inf:
+    quantity = found.get("quantity")
+    plain = found.keys() == {"quantity", "level", "falls", "relative"} and quantity in (*WATCHABLE, FUNCTION)
+    least = 0 if quantity != FUNCTION else -sys.float_info.max
+    if not plain or not isinstance(level, int | float) or not least <= level < math.inf:
         raise ValueError("stop: is no threshold")
     return Threshold(str(found["quantity"]), level, bool(found["falls"]), bool(found["relative"]))

@@ -1,5 +1,6 @@
 """What a run is asked for, in the library's own clock: output times, a threshold to stop at, whether to keep the blocks."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,34 +11,47 @@ from solvable.problems import Problem
 from solvable.results.progress import Report, silent
 
 WATCHABLE = ("risk", "cross_overlap", "training_loss")
+FUNCTION = "function"  # the quantity that a function of the user's own gives
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """Stop when a quantity passes a level: the risk, the largest |cross overlap|, or the training loss."""
+    """Stop when a quantity passes a level: the risk, the largest |cross overlap|, the training loss, or what a `function` says of
+    the overlaps (which a file does not keep)."""
 
     quantity: str
     level: float
     falls: bool
     relative: bool
+    function: Callable[[Overlaps], float] | None = None
 
     def level_for(self, initial: float) -> float:
         return self.level * initial if self.relative else self.level
 
 
-def when(quantity: str, *, below: float | None = None, above: float | None = None, relative: bool = False) -> Threshold:
+def when(
+    quantity: str | Callable[[Overlaps], float],
+    *,
+    below: float | None = None,
+    above: float | None = None,
+    relative: bool = False,
+) -> Threshold:
     """A threshold for `run(..., stop=when("risk", below=0.5, relative=True))`; relative: as a multiple of the first value.
 
-    Quantities: "risk", "cross_overlap" for its largest absolute entry, and "training_loss" where there is a data set.
+    Quantities: "risk", "cross_overlap" for its largest absolute entry, and "training_loss" where there is a data set. For Macro
+    also any function of the overlaps that returns a number, `when(lambda o: o.student_overlap[0, 1], above=0.9)`. It is asked at
+    every step, and a few times more to find the threshold, with overlaps that are possible up to the tolerance; the steps
+    themselves are then plain Python, so that a curve takes tenths of seconds in place of a millisecond.
     """
-    if quantity not in WATCHABLE:
-        raise ValueError(f"when: {quantity!r} given, must be one of {', '.join(WATCHABLE)}")
+    function = quantity if callable(quantity) else None
+    if function is None and quantity not in WATCHABLE:
+        raise ValueError(f"when: {quantity!r} given, must be one of {', '.join(WATCHABLE)}, or a function of overlaps")
     if (below is None) == (above is None):
         raise ValueError("when: give either below or above")
     level = float(below if below is not None else above)  # type: ignore[arg-type]
-    if not np.isfinite(level) or level < 0:
+    if not np.isfinite(level) or (level < 0 and function is None):
         raise ValueError(f"when: level {level} given, must be a finite number, not negative")
-    return Threshold(quantity, level, below is not None, relative)
+    return Threshold(FUNCTION if callable(quantity) else quantity, level, below is not None, relative, function)
 
 
 @dataclass(frozen=True)

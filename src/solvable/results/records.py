@@ -20,9 +20,8 @@ class Eye:
     says whether there is a threshold, `falls` in which direction, `level` where."""
 
     def __init__(self, lane: Lane, plan: Plan) -> None:
-        problem = lane.problem.replace(
-            training__learning_rate=1.0, training__readout_rate=None
-        )  # rates are not looked at
+        rule = lane.problem.at(0.0).training.replace(learning_rate=1.0, readout_rate=None)
+        problem = lane.problem.replace(training=rule)  # of schedules only those of eigenvalues are looked at
         self.packed = pack(problem, lane.start)
         if plan.stop is not None:
             self.packed = self.packed.watching(plan.stop.quantity)
@@ -38,11 +37,12 @@ class Eye:
             self.falls, self.level = plan.stop.falls, plan.stop.level_for(self.see(self.packed.state)[0][WATCHED])
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
-    def see(self, y: np.ndarray) -> tuple[np.ndarray, float]:
-        """Risk and what is watched, and the error of the risk."""
+    def see(self, y: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
+        """Risk and what is watched at a time, and the error of the risk."""
+        segment = int(np.searchsorted(self.packed.problems["begin"], alpha, side="right")) - 1
         found = np.empty((len(self._observers), SEEN))
         for look, row in zip(self._observers, found, strict=True):
-            look(0, 0.0, y, row, *self.packed.data(self.scratch))
+            look(segment, alpha, y, row, *self.packed.data(self.scratch))
         return found[0], abs(float(found[0, RISK]) - float(found[-1, RISK])) if len(found) > 1 else 0.0
 
     def passed(self, seen: np.ndarray) -> bool:
@@ -92,6 +92,15 @@ class Records:
     def end(self, run: int, ending: Ending, step: float, y: np.ndarray) -> None:
         self.endings[run], self.end_steps[run], self.ends[run] = ending, step, y
 
+    def _samples(self) -> np.ndarray:
+        """How many each run has seen."""
+        batch = self.problem.training.batch
+        return (
+            self.end_steps * batch
+            if isinstance(batch, int)
+            else np.rint(batch.integral(self.end_steps / self.dim) * self.dim)
+        )
+
     def trajectory(self, name: str, settings: dict[str, Any]) -> Trajectory:
         problem = self.problem
         p, n = problem.student.width, problem.student.width + problem.teacher.width
@@ -120,9 +129,7 @@ class Records:
             start_hash=np.repeat(np.array([lane.start.hash for lane in self.lanes], dtype=object), self.each),
             endings=self.endings,
             end_alpha=self.end_steps / self.dim,
-            nfev=(self.end_steps * problem.training.batch if self.evaluations is None else self.evaluations).astype(
-                np.int64
-            ),
+            nfev=(self._samples() if self.evaluations is None else self.evaluations).astype(np.int64),
             blocks=blocks,
             stop=self.plan.stop,
         )

@@ -9,7 +9,7 @@ import numpy as np
 from solvable.overlaps import Overlaps, Weights, check_start, hearing
 from solvable.problems import Problem, Schedule
 from solvable.results.clock import Clock
-from solvable.results.plan import Lane, Level, Plan, Threshold
+from solvable.results.plan import FUNCTION, Lane, Level, Plan, Threshold
 from solvable.results.progress import meter
 from solvable.results.trajectory import Trajectory
 
@@ -97,7 +97,7 @@ def _checked_lane(problem: Problem, start: Overlaps | Weights) -> Lane:
 
 def _solve(level: Level, lanes: list[Lane], plan: Plan, progress: bool | None) -> Trajectory:
     hearing(lanes[0].problem, level.check)(lanes)
-    with meter(progress) as report:
+    with meter(progress, getattr(level, "counts", "steps")) as report:
         solved: Trajectory = level.solve(lanes, replace(plan, report=report))
     return solved
 
@@ -120,6 +120,10 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
             )
         if stop is not None and stop.quantity == "training_loss":
             raise ValueError(f"stop: {type(level).__name__} has no training loss; it sees every sample once")
+    if stop is not None and stop.quantity == FUNCTION and level.name != "macro":
+        raise ValueError(
+            f"stop: a function given, but {type(level).__name__} watches named quantities only; Macro does"
+        )
     for start in starts:
         if not isinstance(start, Overlaps | Weights):
             raise TypeError(f"run: a start must be Overlaps, as from start(...), or Weights, not {_kind(start)}")

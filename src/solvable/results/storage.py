@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from solvable.results.files import write_whole
 if TYPE_CHECKING:
     import xarray
 
+    from solvable.results.plan import Threshold
     from solvable.results.trajectory import Trajectory
 
 FORMAT = 2  # files of format 1 had no checksum
@@ -99,7 +99,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "time": ("time", t.time, {"long_name": t.clock.label, "unit": t.unit}),
         "alpha": ("time", t.alpha, {"long_name": "α = steps / dim"}),
         "run": np.arange(len(t.risk)),
-        "eigenvalue": ("block", t.problem.inputs.eigenvalues),
+        "eigenvalue": ("block", t.problem.at(0.0).inputs.eigenvalues),
     }
     coordinates |= {name: ("run", values) for name, values in t.labels.items()}
     attributes = {
@@ -111,7 +111,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "settings": json.dumps(t.settings, sort_keys=True),
         "unit": t.unit,
         "labels": json.dumps(list(t.labels)),
-        "stop": json.dumps(None if t.stop is None else asdict(t.stop)),
+        "stop": json.dumps(None if t.stop is None else _threshold(t.stop)),
         "success": int(t.success),
         "message": t.message,
         "versions": json.dumps(versions()),
@@ -136,3 +136,8 @@ def write(dataset: xarray.Dataset, path: str | Path) -> None:
         netcdf.seal(temporary)
 
     write_whole(path, fill)
+
+
+def _threshold(stop: Threshold) -> dict[str, Any]:
+    """All of it but a function of the user's own."""
+    return {name: value for name, value in vars(stop).items() if name != "function"}

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from solvable.problems import Problem
 from solvable.theory import committee, counting, flow, linear, plateau, recovery, solutions, sphere
-from solvable.theory.prediction import NotApplicable
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,6 @@ def available(problem: Problem) -> list[Available]:
         try:
             check(problem)
             found.append(Available(name, call, True, ""))
-        except NotApplicable as reason:
+        except ValueError as reason:  # NotApplicable, or a schedule where a number is needed
             found.append(Available(name, call, False, "; ".join(str(reason).splitlines())))
     return found

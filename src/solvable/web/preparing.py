@@ -31,10 +31,10 @@ class Preparation:
 
     def _begin(self) -> None:
         from solvable.dynamics.equations import observe, rhs
-        from solvable.macro.integrators import explicit
+        from solvable.macro.integrators import fifth_order
         from solvable.micro.process import follow
 
-        kernels: dict[str, tuple[Any, ...]] = {CURVE: (explicit, rhs, observe), SGD: (follow,)}
+        kernels: dict[str, tuple[Any, ...]] = {CURVE: (fifth_order, rhs, observe), SGD: (follow,)}
         self.missing = [name for name, needed in kernels.items() if not all(one.at_hand for one in needed)]
         self.began = time.monotonic()
         if CURVE in self.missing:

@@ -252,7 +252,7 @@ def seconds(asked: View, runs: int) -> float:
     """About how long a simulation takes; units without closed form cost far more."""
     problem = asked.problem
     p, n = problem.student.width, problem.student.width + problem.teacher.width
-    samples = asked.until * (problem.inputs.dim or 0) * runs * problem.training.batch
+    samples = asked.until * (problem.inputs.dim or 0) * runs * float(problem.training.courses["batch"][:, 1].max())
     return samples * problem.inputs.blocks * (2e-8 + 2e-9 * p * n) * (1.0 if is_closed(problem) else 20.0)
 
 
