@@ -52,7 +52,7 @@ class Macro:
     drops the order rate^2, which leaves gradient flow. `method` is "explicit" (order 5, or 8 where rtol is
     small: up to 1e-8, or 1e-9 with several eigenvalues), "implicit" (order 5, for
     spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "exponential"
-    (order 3, for the same; it keeps all overlaps possible at any tolerance), "weights" (the
+    (order 3, for the same), "weights" (the
     same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
     (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of explicit, implicit and weights is
     estimated to need the least work. Where the moments have no closed form they are averages over
