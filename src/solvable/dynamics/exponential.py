@@ -24,6 +24,7 @@ from solvable.dynamics.equations import (
 from solvable.dynamics.kernel_data import DATA, DRIFT, NOISE, SIGNS
 from solvable.numerics.compiled import compiled
 
+ORDER = 2
 ADVANCE = void(int64, float64, float64, float64[::1], float64[::1], *DATA)  # (segment, t, h, y, y after h, *data)
 TOLERATE = void(float64[::1], float64, float64, float64[::1], *DATA)  # (y, rtol, atol, allowed errors, *data)
 
