@@ -8,7 +8,6 @@ import numpy as np
 import perturbing
 import pytest
 from legends import covered
-from pending import CONSTANT, LEGEND_OVER_DATA, WIDE, WITHOUT_SEEDS, WITHOUT_STATEMENTS, WITHOUT_TABLE, YES_OR_NO
 from watching import Watch
 
 from solvable.macro import Macro
@@ -34,27 +33,21 @@ def test_figures_draw_and_no_claim_fails(key, tmp_path, request, monkeypatch) ->
     assert (tmp_path / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
     assert json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8")) == rendered.record
     assert [claim.claim for claim in rendered.claims if claim.verdict == "fails"] == []
-    wrong = [*_table(figure, watch), *_legends(key, rendered), *_evidence(rendered.claims, request.config.rootpath)]
-    wrong += [*_judged_anew(key, rendered.claims), *_independent(figure, rendered), *_sources(key, rendered.claims)]
+    wrong = [*_table(figure, watch), *_legends(rendered), *_evidence(rendered.claims, request.config.rootpath)]
+    wrong += [*_judged_anew(rendered.claims), *_independent(figure, rendered), *_sources(key, rendered.claims)]
     if wrong:
         pytest.fail("\n".join([key, *wrong]), pytrace=False)
 
 
 def _table(figure: PaperFigure, watch: Watch) -> list[str]:
     if not figure.parameters:
-        return [] if figure.key in WITHOUT_TABLE else ["has no table of parameters"]
-    wrong = [*_stale(figure.key, WITHOUT_TABLE, "WITHOUT_TABLE"), *watch.unread(figure.parameters)]
-    unseeded = watch.unseeded(figure.parameters)
-    if not unseeded:
-        return wrong + _stale(figure.key, WITHOUT_SEEDS, "WITHOUT_SEEDS")
-    return wrong + ([] if figure.key in WITHOUT_SEEDS else unseeded)
+        return ["has no table of parameters"]
+    return [*watch.unread(figure.parameters), *watch.unseeded(figure.parameters)]
 
 
-def _legends(key: str, rendered: Rendered) -> list[str]:
+def _legends(rendered: Rendered) -> list[str]:
     over = [share for share in covered(rendered.picture) if share > COVERED]
-    if not over:
-        return _stale(key, LEGEND_OVER_DATA, "LEGEND_OVER_DATA")
-    return [] if key in LEGEND_OVER_DATA else [f"a legend lies over data, with {max(over):.1%} of its box"]
+    return [f"a legend lies over data, with {share:.1%} of its box" for share in over]
 
 
 def _evidence(claims: list[Claim], root: Any) -> list[str]:
@@ -71,13 +64,12 @@ def _evidence(claims: list[Claim], root: Any) -> list[str]:
     return wrong
 
 
-def _judged_anew(key: str, claims: list[Claim]) -> list[str]:
+def _judged_anew(claims: list[Claim]) -> list[str]:
     """Had something else been found, by twice the tolerance, the claim would fail; so it would if the print were found and is
     said to be wrong. A tolerance of nothing is for counts: the next count fails. Nothing at all (zero) is not what a number
     other than zero may be mistaken for."""
     wide = [one.claim for one in claims if one.verdict != "refuted" and 0 < abs(one.expected) <= one.tolerance]
-    wrong = [] if key in WIDE else [f"{name}: the tolerance is as large as the number" for name in wide]
-    wrong += [] if wide else _stale(key, WIDE, "WIDE")
+    wrong = [f"{name}: the tolerance is as large as the number" for name in wide]
     for claim in claims:
         step = 2 * claim.tolerance or 1.0
         others = [claim.expected + sign * step for sign in (-1, 1)] if claim.verdict != "refuted" else []
@@ -96,17 +88,13 @@ def _independent(figure: PaperFigure, rendered: Rendered) -> list[str]:
     constant = [name for name in fixed if name not in CONSTANTS and name in blunt]
     hidden = [one.claim for one in rendered.claims if one.claim in blunt and one.tolerance == 0 and one.found in (0, 1)]
     hidden = [name for name in hidden if name not in fixed]
-    wrong = [] if figure.key in CONSTANT else [f"{name}: finds the same whatever the data" for name in constant]
-    wrong += [] if figure.key in YES_OR_NO else [f"{name}: yes or no, without how much" for name in hidden]
-    wrong += [] if constant else _stale(figure.key, CONSTANT, "CONSTANT")
-    return wrong + ([] if hidden else _stale(figure.key, YES_OR_NO, "YES_OR_NO"))
+    wrong = [f"{name}: finds the same whatever the data" for name in constant]
+    return wrong + [f"{name}: yes or no, without how much" for name in hidden]
 
 
 def _sources(key: str, claims: list[Claim]) -> list[str]:
     """What claims say about the paper is among its statements, and those say so."""
-    paper = key.split("/")[0]
-    statements = registry.statements(paper)
-    return [] if paper in WITHOUT_STATEMENTS else mismatches(key, claims, statements or ())
+    return mismatches(key, claims, registry.statements(key.split("/")[0]) or ())
 
 
 def mismatches(key: str, claims: list[Claim], statements: tuple[Statement, ...]) -> list[str]:
@@ -118,10 +106,6 @@ def mismatches(key: str, claims: list[Claim], statements: tuple[Statement, ...])
     ]
 
 
-def _stale(key: str, pending: set[str], name: str) -> list[str]:
-    return [f"done: take it off {name} in tests/papers/pending.py"] if key in pending else []
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:A worker was restarted")  # how loky gives memory back
 @pytest.mark.parametrize("key", registry.available())
@@ -129,7 +113,7 @@ def test_full_size(key, tmp_path) -> None:
     rendered = render(registry.get(key), tmp_path, quick=False)
     assert [claim.claim for claim in rendered.claims if claim.verdict == "fails"] == []
     over = [share for share in covered(rendered.picture) if share > COVERED]
-    assert not over or key in LEGEND_OVER_DATA
+    assert not over
 
 
 def test_an_interrupted_run_makes_no_figure(quadratic) -> None:

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 
 import pytest
-from pending import WITHOUT_STATEMENTS
 from test_figures import mismatches
 
 from solvable.cli.main import main
@@ -45,12 +44,10 @@ def _exists(root: Path, test: str) -> bool:
 @pytest.mark.parametrize("paper", registry.papers())
 def test_statements_name_figures_and_tests_that_exist(paper) -> None:
     statements = registry.statements(paper)
-    assert (statements is None) == (paper in WITHOUT_STATEMENTS), (
-        "keep WITHOUT_STATEMENTS in tests/papers/pending.py true"
-    )
-    assert unknown(statements or ()) == []
-    assert {key.split("/")[0] for one in statements or () for key in one.claims} <= {paper}
-    assert all(one.where and one.text for one in statements or ())
+    assert statements
+    assert unknown(statements) == []
+    assert {key.split("/")[0] for one in statements for key in one.claims} <= {paper}
+    assert all(one.where and one.text for one in statements)
 
 
 def test_what_does_not_exist_is_noticed() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from solvable.papers import tables
-from solvable.papers.claims import MEANINGS, Claim, beyond, corrected, holds, judge, refuted
+from solvable.papers.claims import MEANINGS, Claim, beyond, corrected, holds, refuted
 
 FACTS = {"tolerance": 0.1, "evidence": "here"}
 
@@ -92,16 +92,3 @@ def test_tables_show_print_and_correction() -> None:
 
 def test_only_verdicts_that_occur_are_explained() -> None:
     assert tables.meanings(["refuted", "holds", "holds"]) == [f"{one}: {MEANINGS[one]}" for one in ("holds", "refuted")]
-
-
-def test_verdicts() -> None:
-    facts = {"expected": 1.0, "tolerance": 0.1, "evidence": "here"}
-    assert judge("a/1", "x", found=1.05, **facts).verdict == "holds"
-    assert judge("a/1", "x", found=1.2, **facts).verdict == "fails"
-    assert judge("a/1", "x", found=float("nan"), **facts).verdict == "fails"
-    one = judge("a/1", "x", found=1.05, correction="B1", **facts)
-    assert one.verdict == "corrected"
-    assert one.evidence == "here; docs/ERRATA.md B1"
-    assert judge("a/1", "x", found=2.0, correction="B1", **facts).verdict == "fails"
-    assert judge("a/1", "x", found=1.0, beyond=True, **facts).verdict == "beyond"
-    assert judge("a/1", "x", found=2.0, beyond=True, **facts).verdict == "fails"

@@ -127,28 +127,3 @@ def _claim(
     facts = (print_, float(expected), float(found), float(tolerance), float(error))
     verdict = _judged(kind, *facts)
     return Claim(paper, figure, claim, *facts[1:4], verdict, evidence, source, print_, facts[4])
-
-
-def judge(
-    key: str,
-    claim: str,
-    *,
-    expected: float,
-    found: float,
-    tolerance: float,
-    evidence: str,
-    correction: str | None = None,
-    beyond: bool = False,
-) -> Claim:
-    """A claim about figure `key`, with its verdict: |found - expected| <= tolerance or not.
-
-    With a `correction`, the number of its row in docs/ERRATA.md, `claim` and `expected` are the corrected statement; `beyond`
-    what the paper states they are ours.
-    """
-    paper, figure = key.split("/")
-    agrees = bool(np.isfinite(found)) and abs(found - expected) <= tolerance
-    verdict: Verdict = "corrected" if correction is not None else "beyond" if beyond else "holds"
-    verdict = verdict if agrees else "fails"
-    if correction is not None:
-        evidence = f"{evidence}; docs/ERRATA.md {correction}"
-    return Claim(paper, figure, claim, float(expected), float(found), float(tolerance), verdict, evidence)
