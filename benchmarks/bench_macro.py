@@ -1,10 +1,14 @@
-"""The deterministic limit against SciPy: one trajectory, and a batch in which a fifth of the runs diverge."""
+"""The deterministic limit against SciPy: one trajectory, a batch in which a fifth of the runs diverge, and wide erf committees."""
+
+from functools import partial
 
 import numpy as np
 from common import interleaved, report
 from scipy.integrate import solve_ivp
 
 import solvable as sv
+from solvable.gaussian.pairs import ERF
+from solvable.gaussian.squares import slopes_times_square
 
 P, Q, RATE = 6, 3, 0.01
 
@@ -105,6 +109,47 @@ def batch() -> None:
     print(f"  share of runs that diverge: {diverged:.2f}")
 
 
+def numpy_noise(p: int, C: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """<g'_k g'_l e^2> of erf units as one would write it in NumPy."""
+    out, weights = np.empty((p, p)), np.outer(s, s)
+    for k in range(p):
+        for m in range(k + 1):
+            pair = C[[k, m]]
+            inner = np.array([[1 + C[k, k], C[k, m]], [C[k, m], 1 + C[m, m]]])
+            tilted = C - pair.T @ np.linalg.solve(inner, pair)
+            root = 1 / np.sqrt(1 + np.diag(tilted))
+            total = np.sum(weights * np.arcsin(tilted * np.outer(root, root)))
+            out[k, m] = out[m, k] = 4 / np.pi**2 / np.sqrt(np.linalg.det(inner)) * total
+    return out
+
+
+def committees() -> None:
+    """The noise of erf committees, p^2 n^2 / 4 arcsines, and a run of 32 students."""
+    for p in (4, 16, 32):
+        n = 2 * p
+        factor = np.random.default_rng(p).standard_normal((n, n + 3))
+        C, s = factor @ factor.T / n, np.random.default_rng(0).standard_normal(n)
+        work, out = np.empty((n, n)), np.empty((n, n))
+        times = interleaved(
+            {
+                "solvable": partial(slopes_times_square, ERF, p, C, s, work, out),
+                "NumPy": partial(numpy_noise, p, C, s),
+            }
+        )
+        report(f"Noise of {p} erf students and as many teachers", times, "solvable")
+        assert np.allclose(out[:p, :p], numpy_noise(p, C, s), rtol=1e-12)
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=32, activation="erf"),
+        student=sv.Student(width=32, activation="erf"),
+        training=sv.Training(learning_rate=0.5, loss_factor=0.5),
+        inputs=sv.Inputs(dim=1000),
+    )
+    start = sv.start(problem, seed=0)
+    times = interleaved({"to alpha = 20": lambda: sv.run(problem, start, sv.Macro(), until=20)}, repeats=3)
+    report("32 erf students and teachers", times, "to alpha = 20")
+
+
 if __name__ == "__main__":
     one_trajectory()
     batch()
+    committees()

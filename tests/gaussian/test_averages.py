@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from solvable.gaussian.drifts import drift
 from solvable.gaussian.pairs import KINDS, curvature, product, slopes
 from solvable.gaussian.quadrature import expect
 from solvable.gaussian.squares import slopes_times_square
@@ -56,6 +57,20 @@ def test_square_averages_equal_quadrature(name, seed, rank) -> None:
 
     expected = expect(integrand, C, {1: 150, 2: 80, 3: 36}[rank] if name == "erf" else 6)
     assert out[:2, :2] == pytest.approx(expected, abs=(3e-5 if name == "erf" else 1e-10) * (1 + np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("name", KINDS)
+@given(seed=st.integers(0, 10**6), students=st.integers(1, 5), teachers=st.integers(1, 5))
+def test_drifts_are_sums_of_pair_averages(name, seed, students, teachers) -> None:
+    """factor s_k (s_j <g'_k g'_j> + delta_kj sum_i s_i <g''_k g_i>)."""
+    random, n = np.random.default_rng(seed), students + teachers
+    C, s, out = random_covariance(random, n), random.standard_normal(n), np.empty((n, n))
+    drift(KINDS[name], students, C, s, -0.7, out)
+    for k in range(students):
+        pairs = [(KINDS[name], C[k, k], C[j, j], C[k, j]) for j in range(n)]
+        expected = np.array([s[j] * slopes(*pairs[j]) for j in range(n)])
+        expected[k] += sum(s[j] * curvature(*pairs[j]) for j in range(n))
+        assert out[k] == pytest.approx(-0.7 * s[k] * expected, rel=1e-11, abs=1e-13 * np.abs(expected).max())
 
 
 @given(seed=st.integers(0, 10**6))

@@ -108,8 +108,8 @@ def by_dormand_prince(observe, rhs, control, report, course, memory, data):
 @compiled(void(Function(RHS), Function(STEP), Function(TOLERATE), *REST))
 def by_doubling(observe, advance, tolerate, control, report, course, memory, data):
     drive(
-        doubling.arrive, doubling.attempt, doubling.interpolate, doubling.PACE,
-        (observe, advance, tolerate), control, report, course, memory, data,
+        doubling.arrive, doubling.attempt, doubling.interpolate, doubling.pace(2),
+        (observe, advance, tolerate, 2), control, report, course, memory, data,
     )  # fmt: skip
 
 

@@ -80,6 +80,7 @@ def test_slopes_by_the_weights_themselves_have_a_factor_of_the_dimension() -> No
 
     difference = (risk(W + step) - risk(W - step)) / 2
     assert np.sum(printed * step) / N == pytest.approx(difference, rel=1e-6)
+    assert np.sum(printed * step) != pytest.approx(difference, rel=0.5)
 
 
 def test_solutions_in_overlaps_pair_different_teachers() -> None:
@@ -91,3 +92,56 @@ def test_solutions_in_overlaps_pair_different_teachers() -> None:
     assert sv.moments(sv.field_covariance(problem, right), problem).risk == pytest.approx(0, abs=1e-14)
     printed = P / Q * np.einsum("km,jm,lm->kj", S, S, T)
     assert np.abs(printed - right.student_overlap).max() > 0.1
+
+
+def some_overlaps(seed=4):
+    """A covariance of all fields with orthonormal teachers, its blocks Q and rho, and tr Q."""
+    factor = np.vstack([np.random.default_rng(seed).standard_normal((P, P + Q)), np.eye(Q, P + Q)])
+    C = factor @ factor.T
+    return C, C[:P, :P], C[:P, P:], np.trace(C[:P, :P])
+
+
+def test_printed_risk() -> None:
+    """(23) is right."""
+    C, overlap, rho, trace = some_overlaps()
+    pairs = sum(overlap[k, k] * overlap[j, j] + 2 * overlap[k, j] ** 2 for k in range(P) for j in range(k + 1, P))
+    squares = np.sum(np.diag(overlap) ** 2)
+    printed = (Q + 2) / Q - 2 / P * trace - 4 / (P * Q) * np.sum(rho**2) + (3 * squares + 2 * pairs) / P**2
+    assert sv.moments(C, problem_of()).risk == pytest.approx(printed, rel=1e-12)
+
+
+def test_printed_equations() -> None:
+    """(33) and the order eta of (34) are right, sum by sum, and so are (38) and (39)."""
+    C, overlap, rho, trace = some_overlaps()
+    drift = sv.moments(C, problem_of()).drift @ C  # <F z>, over the rate
+    own = np.diag(overlap)
+    others = overlap - np.diag(own)
+    first = 4 / P * rho * (1 + 2 / Q - (trace + 2 * own[:, None]) / P) - 8 / P**2 * others @ rho
+    assert drift[:, P:] == pytest.approx(first, rel=1e-10)
+    rest = others.T @ overlap  # sums over r other than k, and other than k'
+    second = (
+        8 / P * overlap * (1 - (trace + own[:, None] + own) / P)
+        + 16 / (P * Q) * rho @ rho.T
+        - 8 / P**2 * (rest + rest.T)
+    )
+    assert drift[:, :P] + drift[:, :P].T == pytest.approx(second, rel=1e-10)
+    tau = 1 - trace / P
+    assert drift[:, P:] == pytest.approx(4 / P * (tau + 2 / Q) * rho - 8 / P**2 * overlap @ rho, rel=1e-10)
+    short = 8 / P * tau * overlap + 16 / (P * Q) * rho @ rho.T - 16 / P**2 * overlap @ overlap
+    assert drift[:, :P] + drift[:, :P].T == pytest.approx(short, rel=1e-10)
+
+
+def test_printed_hessian() -> None:
+    """(25) is right for weights of norm one."""
+    _, axes = frames()
+    students, teachers = np.random.default_rng(3).standard_normal((P, N)) / np.sqrt(N), axes[:Q]
+    overlap = students @ students.T
+    inner = (1 - np.trace(overlap) / P) * np.eye(N) + 2 / Q * teachers.T @ teachers - 2 / P * students.T @ students
+
+    def block(m, n):
+        pair = np.outer(students[n], students[m])
+        return 8 / P**2 * (overlap[m, n] * np.eye(N) + pair + pair.T) - (m == n) * 4 / P * inner
+
+    printed = np.block([[block(m, n) for n in range(P)] for m in range(P)])
+    dense = sv.landscape.hessian(problem_of(), sv.Weights(np.sqrt(N) * students, np.sqrt(N) * teachers))
+    assert printed == pytest.approx(dense, abs=1e-12)

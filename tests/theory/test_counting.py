@@ -80,9 +80,12 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
             "linear_mean_risk",
             "feature_risk",
             "hidden_feature_risk",
+            "hidden_feature_rests",
+            "hidden_feature_mean",
         ),  # nor linear, nor erf
-        *("power_law_risk", "power_law_window"),
-        *("erf_plateau", "uniform_escape_time", "plateau_drop", "printed_plateau_length", "erf_late_risk"),
+        *("power_law_risk", "power_law_window", "power_law_ends", "power_law_gap", "power_law_feature_risk"),
+        *("erf_plateau", "uniform_plateau", "rowwise_plateau", "plateau_drop", "first_order_risk", "erf_late_risk"),
+        *("uniform_escape_time", "overlap_escape_time", "printed_plateau_length"),
     }
     spanning = sv.convention("saraomannelli2020").problem(m=5, m_star=1, d=5)
     applies = {one.name for one in sv.theory.available(spanning) if one.applies}
@@ -95,7 +98,8 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
     assert "student.norm" in reasons["late_risk"]
     erf = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1)
     applies = {one.name for one in sv.theory.available(erf) if one.applies}
-    assert applies == {"rate_limit", "erf_plateau", "uniform_escape_time", "plateau_drop", "erf_late_risk"}
+    plateaus = {"erf_plateau", "uniform_plateau", "rowwise_plateau", "uniform_escape_time", "overlap_escape_time"}
+    assert applies == {"rate_limit", "plateau_drop", "first_order_risk", "erf_late_risk"} | plateaus
     fast = {one.name: one for one in sv.theory.available(quadratic.replace(training__learning_rate=2.0))}
     assert not fast["late_risk"].applies
     assert fast["rate_limit"].applies

@@ -62,12 +62,14 @@ def test_growth_and_risk_of_the_plateau(p, gamma, noise, trained) -> None:
 
 
 def test_bounds_on_the_rate() -> None:
-    """docs/ERRATA.md A7: learning needs gamma < 2/(12 + Delta), not 1/6; beyond it nothing is learned. A20: from two students on
-    the rate of fastest growth is beyond the stability of the solution, and learning stalls."""
+    """docs/ERRATA.md A7: gamma < 1/6 is necessary for learning, gamma < 2/(12 + Delta) sufficient too; between them nothing is
+    learned, and (8) does not hold. A20: from two students on the rate of fastest growth is beyond the
+    stability of the solution, and learning stalls."""
     noisy = problem_of(1, 0.14, noise=2.5)
     assert sv.theory.rate_limit(noisy).value == pytest.approx(2 / 14.5)
     run = sv.run(noisy, start_of(noisy, 0.3), sv.Macro(), until=3000)
     assert run.risk[0, -1] == pytest.approx(2.0, abs=0.01)
+    assert abs(run.risk[0, -1] - 0.14 * 2.5 / (1 - 6 * 0.14)) > 0.1
     assert sv.theory.noise_floor(noisy).value == pytest.approx(2.0, rel=1e-12)
     reached = {}
     for p in (1, 2, 5):
@@ -186,6 +188,54 @@ def test_sgd_escapes_earlier_by_its_noise(p, gamma) -> None:
         times = sv.run_batch(problem, starts, sv.Meso(runs=4, seed=seed(5)), **options).exit_time()
         error = np.std(times.reshape(len(starts), -1).mean(axis=1)) / np.sqrt(len(starts))
         assert abs(times.mean() - sv.theory.noisy_escape_time(problem).value.mean) < 5 * error
+
+
+def test_noise_from_one_start_in_closed_form() -> None:
+    """Without a first overlap it is (52), by the integral of Dawson's function; with a large one, or little noise, there is none
+    to be seen; and over random starts log(1 + v)/(2 growth) is left."""
+    from scipy.special import dawsn
+
+    from solvable.theory.sphere import _passage
+
+    problem, drop, tiny = problem_of(1, 0.1, 3000), 0.01, 1e-7
+    stated = sv.theory.noisy_escape_time(problem, drop, start=start_of(problem, tiny)).value.mean
+    growth = sv.theory.plateau(problem).value.growth
+    bent = sv.theory.escape_time(problem, start_of(problem, tiny), drop).value - np.log(drop / tiny**2) / (2 * growth)
+    assert stated - bent == pytest.approx(sv.theory.zero_escape_time(problem, drop).value, rel=1e-5)
+    x = np.linspace(0.5, 4, 200_001)
+    steps = (dawsn(x[1:]) + dawsn(x[:-1])) / 2 * np.diff(x)
+    assert _passage(1, 0.25, 16) == pytest.approx(4 * steps.sum(), rel=1e-8)
+    from scipy.integrate import quad
+    from scipy.special import hyp1f1
+
+    for p in (1, 2, 7, 50):
+        for first, last in [(0.0, 0.01), (1e-3, 0.5), (0.3, 10), (3, 300)]:
+            other = quad(lambda y, p=p: 2 / p * hyp1f1(1, p / 2 + 1, -y), first, last, limit=500, epsrel=1e-11)[0]
+            assert _passage(p, first, last) == pytest.approx(other, rel=1e-8)
+        for first, last in [(1e5, 1e6), (1e5, 1e9), (1e9, 3e9)]:  # where it is 1/y + (1 - p/2)/y^2 under the integral
+            long = np.log(last / first) + (1 - p / 2) * (1 / first - 1 / last)
+            assert _passage(p, first, last) == pytest.approx(long, rel=1e-7)
+    for p, v in [(1, 1.5), (3, 0.3)]:
+        random = np.random.default_rng(0).chisquare(p, 1000)
+        shifts = np.array([_passage(p, mu / (2 * v), 1e6) - np.log(2e6 * v / mu) for mu in random])
+        assert abs(shifts.mean() + np.log1p(v)) < 5 * shifts.std() / np.sqrt(1000)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("p", "gamma", "size"), [(1, 0.1, 0.3), (1, 0.1, 2.0), (2, 0.2, 0.5)])
+def test_mean_exits_from_one_start(p, gamma, size) -> None:
+    """docs/ERRATA.md A21: of SGD and its diffusion from a start whose total overlap is `size`/dim: noise hastens those that
+    begin with little and delays the others, by what is stated."""
+    problem, drop = problem_of(p, gamma, 3000), 0.02
+    start = start_of(problem, np.sqrt(size / (p * 3000)))
+    options = {"until": 25, "clock": "arnaboldi2023", "stop": sv.when("risk", below=1 - drop, relative=True)}
+    plain = sv.run(problem, start, sv.Macro(), **options).exit_time()[0]
+    stated = sv.theory.noisy_escape_time(problem, drop, start=start).value.mean * gamma / p
+    assert (stated < plain) == (size < 1)
+    for level in (sv.Micro(runs=400, seed=seed(1)), sv.Meso(runs=400, seed=seed(2))):
+        times = sv.run(problem, start, level, progress=False, **options).exit_time()
+        error = times.std() / np.sqrt(400)
+        assert abs(times.mean() - stated) < 5 * error + 0.02 * stated  # growth slows down a little before
 
 
 @pytest.mark.statistical

@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 import solvable as sv
 from seeds import seed
 from solvable.cli.main import main
+from solvable.gaussian.units import UNITS
 from solvable.web import work
 from solvable.web.presets import PRESETS
 from solvable.web.server import LONGEST, Refused, Slots, make_app
@@ -259,9 +260,19 @@ def test_the_page_and_what_it_needs(client: TestClient) -> None:
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Referrer-Policy"] == "no-referrer"
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
-    for name in ("problem.js", "controls.js", "draw.js", "page.js", "page.css", "uPlot.iife.js", "uPlot.min.css"):
+    for name in (
+        "units.js",
+        "problem.js",
+        "controls.js",
+        "draw.js",
+        "page.js",
+        "page.css",
+        "uPlot.iife.js",
+        "uPlot.min.css",
+    ):
         assert f"/static/{name}" in page.text
         assert client.get(f"/static/{name}").status_code == 200
+    assert all(f'"{name}"' in client.get("/static/units.js").text for name in UNITS)
     assert "://" not in page.text  # nothing comes from elsewhere
     for name in ("nothing.js", "..%2fserver.py", "page.html", "%00"):
         assert client.get(f"/static/{name}").status_code in (404, 422)

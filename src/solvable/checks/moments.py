@@ -6,6 +6,7 @@ import numpy as np
 
 from solvable.checks.report import Report
 from solvable.dynamics.moments import NODES, moments
+from solvable.gaussian.losses import pushes
 from solvable.overlaps import Seed, as_array
 from solvable.problems import Problem
 
@@ -30,15 +31,15 @@ def moments_against_sampling(
     z = random.standard_normal((samples, len(C))) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
     student = problem.student.unit
     g = student.function(z[:, :p])
-    clean = problem.teacher.labels(z[:, p:]) - g @ a
-    error = clean + np.sqrt(problem.training.label_noise) * random.standard_normal(samples)
-    push = np.tanh(error) if problem.training.loss == "log-cosh" else error
-    F = 2 * c * a * student.derivative(z[:, :p]) * push[:, None]
+    clean = problem.teacher.labels(z[:, p:])
+    label = clean + np.sqrt(problem.training.label_noise) * random.standard_normal(samples)
+    push = c * pushes(problem.training.loss, label, g @ a)
+    F = a * student.derivative(z[:, :p]) * push[:, None]
     sampled = {
-        "risk": c * clean**2,
+        "risk": c * (clean - g @ a) ** 2,
         "drift": F[:, :, None] * z[:, None, :],
         "noise": F[:, :, None] * F[:, None, :],
-        "readout_drift": 2 * c * g * push[:, None],
+        "readout_drift": g * push[:, None],
     }
     exact = moments(C, problem, a, nodes=nodes)
     return Report(

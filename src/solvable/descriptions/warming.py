@@ -35,7 +35,11 @@ USUAL: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
 }
 SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "finite data": [("Empirical", {"method": "stabilised"}, FEW), ("Empirical", {"method": "implicit"}, FEW)],
-    "spectra": [("Macro", {"method": "exponential"}, TWO), ("Macro", {"method": "weights", "small_rate": True}, TWO)],
+    "spectra": [
+        ("Macro", {"method": "implicit"}, TWO),
+        ("Macro", {"method": "exponential"}, TWO),
+        ("Macro", {"method": "weights", "small_rate": True}, TWO),
+    ],
     "full weights": [("Micro", {"form": "full"}, {})],
 }
 

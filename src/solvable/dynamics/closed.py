@@ -15,8 +15,10 @@ import numpy as np
 from numba import boolean, float64, int64, void
 
 from solvable.dynamics.kernel_data import DRIFT, NOISE, SCRATCH
-from solvable.gaussian.pairs import QUADRATIC, curvature, product, slopes
+from solvable.gaussian.drifts import drift
+from solvable.gaussian.pairs import product, slopes
 from solvable.gaussian.squares import slopes_times_square
+from solvable.gaussian.units import QUADRATIC
 from solvable.numerics.compiled import compiled
 
 
@@ -52,10 +54,13 @@ def risk_of(kind, C, s, c):
                 size += abs(term)
         return clipped(c * (tau * tau + total), c * (tau * tau + size))
     for i in range(n):
-        for j in range(n):
-            term = s[i] * s[j] * product(kind, C[i, i], C[j, j], C[i, j])
+        for j in range(i):
+            term = 2.0 * s[i] * s[j] * product(kind, C[i, i], C[j, j], C[i, j])
             total += term
             size += abs(term)
+        term = s[i] * s[i] * product(kind, C[i, i], C[i, i], C[i, i])
+        total += term
+        size += abs(term)
     return clipped(c * total, c * size)
 
 
@@ -69,12 +74,7 @@ def step_moments(kind, p, with_noise, with_readout, c, label_noise, C, s, work, 
     """Fill the first p rows of the planes DRIFT and NOISE of `work`, and the readout drift (p,): the last two if asked for."""
     D, S = work[DRIFT], work[NOISE]
     n = s.size
-    for k in range(p):
-        a, bend = -s[k], 0.0
-        for j in range(n):
-            D[k, j] = 2.0 * c * a * s[j] * slopes(kind, C[k, k], C[j, j], C[k, j])
-            bend += s[j] * curvature(kind, C[k, k], C[j, j], C[k, j])
-        D[k, k] += 2.0 * c * a * bend
+    drift(kind, p, C, s, -2.0 * c, D)
     if with_noise:
         slopes_times_square(kind, p, C, s, work[SCRATCH], S)
         for k in range(p):

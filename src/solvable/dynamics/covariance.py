@@ -31,7 +31,7 @@ def step_covariance(problem: Problem, state: Overlaps) -> np.ndarray:
     if not isinstance(rate, float):
         raise ValueError("step_covariance: training.learning_rate: is a schedule; give a constant one")
     C, s = field_covariance(problem, state), np.concatenate([-state.readout, problem.teacher.readout_values])
-    first, second, third, fourth = _averages(C, s, training.label_noise)
+    first, second, third, fourth = _averages(C, s, float(training.label_noise))
     f = 4 * training.loss_factor * state.readout
     rows = [(k, p + m) for k in range(p) for m in range(q)] + [(k, j) for k in range(p) for j in range(k, p)]
     a, b = np.array(rows).T

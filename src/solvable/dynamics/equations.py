@@ -13,6 +13,15 @@ CROSS_OVERLAP, STUDENT_OVERLAP, NORM, READOUT = 1, 2, 3, 4  # numbers of `kernel
 
 
 @compiled()
+def segment_at(problems, t):
+    """The number of the segment that holds at this time."""
+    segment = 0
+    while segment + 1 < problems.size and problems[segment + 1].begin <= t:
+        segment += 1
+    return segment
+
+
+@compiled()
 def rate_at(problem, t):
     return problem.rate + problem.rate_slope * (t - problem.begin)
 
@@ -42,11 +51,22 @@ def eigenvalue_at(problem, block, t):
     return block.eigenvalue + block.slope * (t - problem.begin)
 
 
+@compiled()
+def set_teachers(problem, t, numbers, work):
+    """Covariance of the teachers' fields, and their readouts."""
+    p, q, C, s = problem.students, problem.teachers, work[FIELDS], work[SIGNS, 0]
+    at, readout, passed = problem.teacher_fields, problem.teacher_readout, t - problem.begin
+    for i in range(q):
+        for j in range(q):
+            C[p + i, p + j] = numbers[at + i * q + j] + passed * numbers[at + (q + i) * q + j]
+        s[p + i] = numbers[readout + i]
+
+
 @compiled(inline=True)
 def fields(segment, t, y, problems, blocks, numbers, work):
     """Covariance C = sum_b lambda_b Omega^b of all fields, and their signed readouts s = (-a, a*)."""
     problem, C, s = problems[segment], work[FIELDS], work[SIGNS, 0]
-    p, q, n, m = problem.students, problem.teachers, problem.rows, problem.moving
+    p, n, m = problem.students, problem.rows, problem.moving
     base = problem.blocks * m * n
     for b in range(problem.blocks):
         lam = eigenvalue_at(problem, blocks[segment, b], t)
@@ -62,11 +82,7 @@ def fields(segment, t, y, problems, blocks, numbers, work):
         for j in range(p, n):
             C[j, k] = C[k, j]
         s[k] = -y[base + k]
-    at, readout, passed = problem.teacher_fields, problem.teacher_readout, t - problem.begin
-    for i in range(q):
-        for j in range(q):
-            C[p + i, p + j] = numbers[at + i * q + j] + passed * numbers[at + (q + i) * q + j]
-        s[p + i] = numbers[readout + i]
+    set_teachers(problem, t, numbers, work)
 
 
 @compiled()

@@ -49,16 +49,20 @@ PROBLEM = record(
     batch=float, batch_slope=float, label_noise=float, label_noise_slope=float,
     teacher_readout=int, teacher_overlaps=int, teacher_fields=int,
     columns=int, column_eigenvalues=int, teacher_rows=int,
+    # functions without closed moments (`functions.py`): kinds, places of their numbers, and what averages they need
+    unit=int, unit_at=int, unit_terms=int, teacher_unit=int, teacher_at=int, teacher_terms=int,
+    loss=int, loss_at=int, margin=bool, product=bool, smooth=bool,
+    nodes=int, node_count=int, node_fields=int,
 )  # fmt: skip
 # the reduced process of SGD: sizes and switches, slots of its state and its workspace, places in its numbers, and what schedules
 # change, at present
 PROCESS = record(
     students=int, teachers=int, blocks=int, unit=int, teacher_unit=int,
-    product=bool, log_cosh=bool, sphere=bool, train_readout=bool, single=bool, noisy=bool,
+    product=bool, loss=int, margin=bool, sphere=bool, train_readout=bool, single=bool, noisy=bool,
     readout=int,
     normals=int, fields=int, teacher_fields=int, amplitudes=int, pushes=int, column=int, rate=int, readout_rate=int,
     segments=int, outsides=int, sums=int, push_sums=int, factor=int, triangle=int, wide=int,
-    teacher_readout=int, unit_numbers=int, degree=int, teacher_numbers=int, teacher_degree=int,
+    teacher_readout=int, unit_numbers=int, degree=int, teacher_numbers=int, teacher_degree=int, loss_numbers=int,
     loss_factor=float, dim=float,
     batch=int, decay=float, label_noise=float,
 )  # fmt: skip
@@ -103,29 +107,41 @@ class Packed(NamedTuple):
 def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     """`noise=False` drops the order rate^2: the limit of small rates."""
     inputs, T = problem.inputs, start.block_teacher_overlap
-    courses = {"rate": problem.training.schedule.segments, "readout_rate": problem.training.readout_schedule.segments}
-    begins = courses["rate"][:, 0]
-    if courses["readout_rate"] is not courses["rate"]:
-        begins = np.union1d(begins, courses["readout_rate"][:, 0])
-    fields = np.tensordot(inputs.eigenvalues, T, axes=1)
+    courses = problem.training.courses
+    begins = np.zeros(1)
+    for course in (*courses.values(), *(inputs.courses if inputs.is_scheduled else ())):
+        if len(course) > 1:
+            begins = np.union1d(begins, course[:, 0])
+    blocks = np.zeros((begins.size, inputs.blocks), dtype=BLOCK)
+    blocks["fraction"] = inputs.fractions
+    if inputs.is_scheduled:
+        for b, course in enumerate(inputs.courses):
+            blocks["eigenvalue"][:, b], blocks["slope"][:, b] = _within(course, begins)
+    else:
+        blocks["eigenvalue"] = inputs.eigenvalues
+    fields = np.stack([np.tensordot(blocks[name], T, axes=1) for name in ("eigenvalue", "slope")], axis=1)
     sections = {
         "teacher_readout": problem.teacher.readout_values,
         "teacher_overlaps": T,
-        "teacher_fields": np.concatenate([fields, np.zeros_like(fields)]),  # and their slopes
+        "teacher_fields": fields,  # (segment, 2, q, q): values and slopes
     }
     places = np.cumsum([0, *(values.size for values in sections.values())]).tolist()
     known = _plain_numbers(problem, noise) | dict(zip(sections, places, strict=False))
     problems = np.array([tuple(known.get(name, 0) for name in PROBLEM.names or ())] * begins.size, dtype=PROBLEM)
-    problems["begin"] = begins
+    problems["begin"], problems["sloped"] = begins, (blocks["slope"] != 0).any(axis=1)
+    problems["teacher_fields"] += fields[0].size * np.arange(begins.size)
     for name, course in courses.items():
         problems[name], problems[name + "_slope"] = _within(course, begins)
         problems["sloped"] |= problems[name + "_slope"] != 0
-    blocks = np.zeros((begins.size, inputs.blocks), dtype=BLOCK)
-    blocks["eigenvalue"], blocks["fraction"] = inputs.eigenvalues, inputs.fractions
     cases = np.array([[(1.0, 0.0)]] * begins.size, dtype=CASE)
     numbers = np.concatenate([values.ravel() for values in sections.values()])
+    return Packed(problems, blocks, cases, numbers, state_of(start))
+
+
+def state_of(start: Overlaps) -> np.ndarray:
+    """Overlaps as a state."""
     rows = np.concatenate([start.block_student_overlap, start.block_cross_overlap], axis=2)
-    return Packed(problems, blocks, cases, numbers, np.concatenate([rows.ravel(), start.readout]))
+    return np.concatenate([rows.ravel(), start.readout])
 
 
 def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
@@ -137,8 +153,7 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
         "kind": KINDS.get(activation, UNKNOWN) if isinstance(activation, str) else UNKNOWN,
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "noise": noise,
         "watched": NOTHING, "watched_row": -1, "watched_column": -1,
-        "loss_factor": training.loss_factor, "decay": training.weight_decay,
-        "batch": training.batch, "label_noise": training.label_noise,
+        "loss_factor": training.loss_factor,
     }  # fmt: skip
 
 
@@ -157,6 +172,7 @@ def unpack(problem: Problem, states: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return rows[..., :p], rows[..., p:], states[..., blocks * p * (p + q) :]
 
 
-def workspace(students: int, teachers: int) -> np.ndarray:
+def workspace(students: int, teachers: int, more: int = 0) -> np.ndarray:
+    """The planes, and behind them at least so many numbers more."""
     n = students + teachers
-    return np.zeros((PLANES, n, n))
+    return np.zeros((PLANES - (-more // n**2), n, n))

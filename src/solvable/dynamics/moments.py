@@ -1,18 +1,18 @@
 """The Gaussian moments of one SGD step: all that the limit of many dimensions needs to know of a problem.
 
-In closed form where there is one (`closed.py`), else on nodes (`general.py`).
+In closed form where there is one (`closed.py`), else as averages (`averages.py`, or `general.py` in Python).
 """
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from solvable.dynamics.closed import Moments, risk_of, step_moments
-from solvable.dynamics.general import general_moments, is_closed, rule_for
-from solvable.dynamics.kernel_data import DRIFT, NOISE, workspace
-from solvable.gaussian.pairs import KINDS
+from solvable.dynamics.closed import Moments
+from solvable.dynamics.kernel_data import DRIFT, NOISE, RISK, SEEN, pack
+from solvable.dynamics.system import system
 from solvable.overlaps import Overlaps, as_array
-from solvable.problems import Problem
+from solvable.problems import Inputs, Problem
 
 NODES = 2**13
 
@@ -34,11 +34,18 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
     a = problem.student.readout_values if readout is None else as_array(readout)
     if C.shape != (p + q, p + q) or a.shape != (p,):
         raise ValueError(f"covariance: must be {(p + q, p + q)} with readout {(p,)}, got {C.shape} and {a.shape}")
-    if not is_closed(problem):
-        return general_moments(C, problem, a, rule_for(problem, nodes, seed))
-    s = np.concatenate([-a, problem.teacher.readout_values])
-    kind, training = KINDS[str(problem.student.activation)], problem.training
-    work, readout_drift = workspace(p, q), np.empty(p)
-    step_moments(kind, p, True, True, training.loss_factor, training.label_noise, C, s, work, readout_drift)
-    risk = risk_of(kind, C, s, training.loss_factor)
-    return Moments(risk, work[DRIFT, :p].copy(), work[NOISE, :p, :p].copy(), readout_drift)
+    float(problem.training.label_noise)  # which refuses a schedule
+    plain = problem.replace(  # one block of overlaps C and unit rates: then the equations are the moments
+        inputs=Inputs(), student__norm="free", training__learning_rate=1.0, training__readout_rate=None, training__batch=1,
+        training__train_readout=True,
+    )  # fmt: skip
+    Q, R, T = C[None, :p, :p], C[None, :p, p:], C[None, p:, p:]
+    start: Any = SimpleNamespace(
+        block_student_overlap=Q, block_cross_overlap=R, block_teacher_overlap=T, readout=a
+    )  # not checked as a start is: any covariance may be asked about
+    found = system(plain, pack(plain, start), nodes, seed)
+    work, speed, seen = found.workspace(), np.empty_like(found.packed.state), np.empty(SEEN)
+    data = found.data(work)
+    found.observe(0, 0.0, found.packed.state, seen, *data)
+    found.rhs(0, 0.0, found.packed.state, speed, *data)
+    return Moments(float(seen[RISK]), work[DRIFT, :p].copy(), work[NOISE, :p, :p].copy(), speed[-p:])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from solvable.gaussian.losses import pushes
 from solvable.numerics.lanes import WIDTH
 from solvable.problems import Problem
 
@@ -27,8 +28,7 @@ def own_amplitudes(problem: Problem) -> Callable[..., None]:
         if form.noisy:
             error = error + form.label_noise * slots[form.normals - 1]
         value, slope = unit.function(h), unit.derivative(h)
-        error = error - (readout[:p] * value).sum(axis=0)
-        push = 2 * training.loss_factor * (np.tanh(error) if training.loss == "log-cosh" else error)
+        push = training.loss_factor * pushes(training.loss, error, (readout[:p] * value).sum(axis=0))
         slots[form.amplitudes :][:p] = readout[:p] * slope * push
         slots[form.pushes :][:p] = value * push
 

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvable.dynamics.kernel_data import FRAME, PROBLEM, PROCESS, pack
+from solvable.gaussian.losses import LOSSES, TABULATED_LOSS
 from solvable.gaussian.tables import tabulate
+from solvable.gaussian.units import OWN, POLYNOMIAL, TABULATED, UNITS
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.overlaps import Overlaps, gram_factor
 from solvable.problems import Hermite, Problem, Target
 from solvable.problems.networks import Network
-
-UNITS = {"linear": 0, "quadratic": 1, "erf": 2, "relu": 3, "tanh": 4}
-POLYNOMIAL_UNIT, TABULATED_UNIT, OWN_UNIT = 5, 6, -1
 
 
 class ReducedForm(NamedTuple):
@@ -52,7 +51,7 @@ def shapes(problem: Problem) -> list[Block]:
 
 def _is_single(problem: Problem) -> bool:
     """Whether every step sees one sample."""
-    return problem.training.batch == 1
+    return bool(problem.training.courses["batch"][:, 1].max() == 1)
 
 
 def reduced_form(problem: Problem) -> ReducedForm:
@@ -61,21 +60,21 @@ def reduced_form(problem: Problem) -> ReducedForm:
     shaped = shapes(problem)
     form, frames = np.zeros(1, dtype=PROCESS), np.zeros(len(shaped), dtype=FRAME)
     state, draws = _place_frames(p, q, shaped, frames)
-    frames["root"] = np.sqrt(problem.inputs.eigenvalues)
-    single, noisy = _is_single(problem), training.label_noise > 0
+    single, noisy = _is_single(problem), bool(training.courses["label_noise"][:, 1].max() > 0)
+    loss = LOSSES[training.loss]
     numbers = {
         "teacher_readout": problem.teacher.readout_values,
         "unit_numbers": _numbers(problem.student),
         "teacher_numbers": _numbers(problem.teacher),
+        "loss_numbers": _loss_numbers(training.loss),
     }
     known = {
         "students": p, "teachers": q, "blocks": len(shaped), "unit": _unit(problem.student), "teacher_unit": _unit(problem.teacher),
-        "product": problem.teacher.target == "product", "log_cosh": training.loss == "log-cosh",
+        "product": problem.teacher.target == "product", "loss": loss.kind, "margin": loss.of == "margin",
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "single": single, "noisy": noisy,
         "readout": state, "normals": draws + (sum(freedom > 0 for _, freedom in shaped) if single else 0) + noisy,
         "degree": numbers["unit_numbers"].size - 1, "teacher_degree": numbers["teacher_numbers"].size - 1,
-        "loss_factor": training.loss_factor, "dim": problem.inputs.dim, "batch": training.batch,
-        "decay": training.weight_decay, "label_noise": np.sqrt(training.label_noise),
+        "loss_factor": training.loss_factor, "dim": problem.inputs.dim, "batch": round(training.courses["batch"][0, 1]),
     }  # fmt: skip
     known |= dict(zip(numbers, np.cumsum([0, *(values.size for values in numbers.values())]), strict=False))
     for name, value in known.items():
@@ -118,27 +117,33 @@ def _place_work(form: np.ndarray, frames: np.ndarray, single: bool) -> int:
 
 
 def is_own(problem: Problem) -> bool:
-    """Whether functions of the user's own decide what is learned that compiled code cannot call: targets, and units that no table
-    holds."""
-    return OWN_UNIT in (_unit(problem.student), _unit(problem.teacher)) or isinstance(problem.teacher.target, Target)
+    """Whether functions decide what is learned that compiled code cannot call: targets, units and losses that no table holds."""
+    wild = LOSSES[problem.training.loss].kind == TABULATED_LOSS and tabulate(LOSSES[problem.training.loss]) is None
+    return wild or OWN in (_unit(problem.student), _unit(problem.teacher)) or isinstance(problem.teacher.target, Target)
 
 
 def _unit(network: Network) -> int:
+    """The kind of a network's unit in compiled code."""
     if isinstance(network.activation, Hermite):
-        return POLYNOMIAL_UNIT
-    if isinstance(network.activation, str):
-        return UNITS[network.activation]
-    return OWN_UNIT if tabulate(network.unit) is None else TABULATED_UNIT
+        return POLYNOMIAL
+    kind = UNITS[network.activation].kind if isinstance(network.activation, str) else TABULATED
+    return OWN if kind == TABULATED and tabulate(network.unit) is None else kind
 
 
 def _numbers(network: Network) -> np.ndarray:
     """What a unit is made of: coefficients in powers of the field, or a table."""
-    if _unit(network) == TABULATED_UNIT:
+    if _unit(network) == TABULATED:
         table = tabulate(network.unit)
         assert table is not None
         return table
     coefficients = network.hermite_coefficients
     return np.zeros(1) if coefficients is None else np.polynomial.hermite_e.herme2poly(coefficients)
+
+
+def _loss_numbers(name: str) -> np.ndarray:
+    """The table of the push, if it is one."""
+    table = tabulate(LOSSES[name]) if LOSSES[name].kind == TABULATED_LOSS else None
+    return np.zeros(1) if table is None else table
 
 
 def coordinates(problem: Problem, start: Overlaps) -> np.ndarray:

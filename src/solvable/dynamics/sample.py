@@ -7,13 +7,14 @@ length s outside both. So, in every block, fields are u = sqrt(lambda) B z and h
 
 import math
 
-from solvable.dynamics.reduced_form import POLYNOMIAL_UNIT, TABULATED_UNIT, UNITS
+import numpy as np
+
+from solvable.gaussian.losses import LOG_COSH, SQUARED
 from solvable.gaussian.tables import evaluate
+from solvable.gaussian.units import ERF, LINEAR, POLYNOMIAL, QUADRATIC, RELU, TABULATED, TANH
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, as_words, fill, fma, get, load, put, store, where_above
 from solvable.numerics.random import chi, normals
-
-LINEAR, QUADRATIC, ERF, RELU = (UNITS[name] for name in ("linear", "quadratic", "erf", "relu"))
 
 
 @compiled(strict=True, inline=True)
@@ -75,7 +76,7 @@ def unit(kind, numbers, at, degree, x):
         return x, fill(1.0)
     if kind == RELU:
         return where_above(x, fill(0.0), x, fill(0.0)), where_above(x, fill(0.0), fill(1.0), fill(0.0))
-    if kind == POLYNOMIAL_UNIT:
+    if kind == POLYNOMIAL:
         return _polynomial(numbers, at, degree, x)
     value, slope = x, x
     for lane in range(WIDTH):
@@ -83,17 +84,31 @@ def unit(kind, numbers, at, degree, x):
         if kind == ERF:
             value = put(value, lane, math.erf(z * math.sqrt(0.5)))
             slope = put(slope, lane, math.sqrt(2.0 / math.pi) * math.exp(-0.5 * z * z))
-        else:
+        elif kind == TANH:
             t = math.tanh(z)
             value, slope = put(value, lane, t), put(slope, lane, 1.0 - t * t)
+        else:  # no unit
+            value, slope = put(value, lane, np.nan), put(slope, lane, np.nan)
     return value, slope
+
+
+@compiled(strict=True)
+def push_of(form, numbers, error, label):
+    """What a loss without formula pushes, over twice the loss factor: from its table, of the residual or of the margin."""
+    x = label * (label - error) if form.margin else error
+    bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
+    push = x
+    for lane in range(WIDTH):
+        there, _ = evaluate(numbers, form.loss_numbers, get(x, lane), get(bits, lane))
+        push = put(push, lane, 0.5 * there)
+    return push * label if form.margin else push
 
 
 @compiled(strict=True)
 def look_up(form, numbers, work):
     """Units that are tables: values of students in the place of their pushes and slopes in that of their amplitudes, values of
     teachers in the place of their fields. Apart from the other units, whose loops would be slower beside it."""
-    for m in range(form.students if form.unit == TABULATED_UNIT else 0):
+    for m in range(form.students if form.unit == TABULATED else 0):
         x = load(work, form.fields + m)
         value, slope = x, x
         bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
@@ -102,7 +117,7 @@ def look_up(form, numbers, work):
             value, slope = put(value, lane, there), put(slope, lane, bend)
         store(work, form.pushes + m, value)
         store(work, form.amplitudes + m, slope)
-    teachers = form.teacher_unit == TABULATED_UNIT and not form.product
+    teachers = form.teacher_unit == TABULATED and not form.product
     for m in range(form.teachers if teachers else 0):
         x = load(work, form.teacher_fields + m)
         value = x
@@ -118,8 +133,8 @@ def amplitudes(form, numbers, state, work):
     """F of every student, and what pushes the readouts."""
     p, q, kind = form.students, form.teachers, form.unit
     fields, amplitudes, pushes, readout = form.fields, form.amplitudes, form.pushes, form.readout
-    students = kind == TABULATED_UNIT
-    teachers = form.teacher_unit == TABULATED_UNIT and not form.product
+    students = kind == TABULATED
+    teachers = form.teacher_unit == TABULATED and not form.product
     if students or teachers:
         look_up(form, numbers, work)
     label = fill(1.0 if form.product else 0.0)
@@ -134,17 +149,19 @@ def amplitudes(form, numbers, state, work):
             label = fma(fill(numbers[form.teacher_readout + m]), value, label)
     if form.noisy:
         label = fma(fill(form.label_noise), load(work, form.normals - 1), label)
-    at, degree = form.unit_numbers, form.degree
+    at, degree, error = form.unit_numbers, form.degree, label
     for k in range(p):
         if not students:
             value, slope = unit(kind, numbers, at, degree, load(work, fields + k))
             store(work, amplitudes + k, slope)
             store(work, pushes + k, value)
-        label = label - load(state, readout + k) * load(work, pushes + k)
-    push = label
-    if form.log_cosh:
+        error = error - load(state, readout + k) * load(work, pushes + k)
+    push = error
+    if form.loss == LOG_COSH:
         for lane in range(WIDTH):
-            push = put(push, lane, math.tanh(get(label, lane)))
+            push = put(push, lane, math.tanh(get(error, lane)))
+    elif form.loss != SQUARED:
+        push = push_of(form, numbers, error, label)
     push = push * (2.0 * form.loss_factor)
     for k in range(p):
         slope = load(work, amplitudes + k) * push

@@ -1,55 +1,121 @@
-"""The equations of motion as functions of a state, where the moments have no closed form: around averages over nodes."""
+"""The equations of motion of a problem as functions of a state: which compiled functions, with which data.
+
+Closed moments where there are any, else averages in compiled code; averages in Python around functions that only Python can call.
+"""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from solvable.dynamics import equations
-from solvable.dynamics.equations import assemble, fields, watch
-from solvable.dynamics.general import general_moments, is_closed, is_exact, risk_on_nodes, rule_for
-from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, RISK, WATCHED
+import numpy as np
+
+from solvable.dynamics import averages, equations
+from solvable.dynamics.functions import is_additive, is_polynomial, scratch_size, with_functions
+from solvable.dynamics.general import general_moments, is_closed, risk_on_nodes, rule_for
+from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, RISK, SEEN, WATCHED, Packed, pack, state_of, workspace
 from solvable.gaussian.rules import Rule
+from solvable.gaussian.units import RELU, TABULATED
+from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 
 
-def system(problem: Problem, rule: Rule, *, noise: bool) -> tuple[Callable[..., None], Callable[..., None]]:
-    """Right-hand side and observer with the signatures of the integrators."""
+class System(NamedTuple):
+    """Right-hand side and observer, with the problem that they take; `compiled`, or plain Python."""
+
+    rhs: Callable[..., None]
+    observe: Callable[..., None]
+    packed: Packed
+    compiled: bool = True
+
+    def workspace(self) -> np.ndarray:
+        """For one thread."""
+        problem = self.packed.problems[0]
+        more = scratch_size(int(problem.rows)) if self.rhs is not equations.rhs and self.compiled else 0
+        return workspace(int(problem.students), int(problem.teachers), more)
+
+    def data(self, work: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+        return self.packed.data(self.workspace() if work is None else work)
+
+    def watching(self, quantity: str | None) -> "System":
+        """The same, with this quantity for a threshold."""
+        return self if quantity is None else self._replace(packed=self.packed.watching(quantity))
+
+
+def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0) -> System:
+    """With averages over `nodes` points drawn by a seed, where there are nodes."""
+    if is_closed(problem):
+        return System(equations.rhs, equations.observe, packed)
+    rule = rule_for(problem, nodes, seed)
+    found = with_functions(packed, problem, rule)
+    if found is None:
+        return _in_python(problem, packed, rule)
+    rhs = averages.rhs_on_nodes
+    if is_additive(problem):
+        rhs = averages.rhs_of_polynomials if is_polynomial(problem) else averages.rhs_of_pairs
+    return System(rhs, _observer(problem), found)
+
+
+def _observer(problem: Problem) -> Callable[..., None]:
+    additive = problem.teacher.target == "additive"
+    return averages.observe_pairs if additive else averages.observe_on_nodes
+
+
+def observers(problem: Problem, start: Overlaps, nodes: int) -> list[System]:
+    """One that observes the risk, or two where it is an average over nodes: those apart by its error. Rates are not looked at."""
+    rule = problem.at(0.0).training.replace(learning_rate=1.0, readout_rate=None, loss="squared")
+    plain = problem.replace(training=rule)  # of schedules only those of eigenvalues are looked at
+    packed = pack(plain, start)
+    if is_closed(plain):
+        return [System(equations.rhs, equations.observe, packed)]
+    exact = plain.teacher.target == "additive"
+    found = with_functions(packed, plain, None if exact else rule_for(plain, nodes, 0))
+    if found is None:
+        return [_in_python(plain, packed, rule_for(plain, nodes, seed)) for seed in range(2)]
+    first = System(averages.rhs_of_pairs, _observer(plain), found)
+    if exact or rule_for(plain, nodes, 0).exact:
+        return [first]
+    again = with_functions(packed, plain, rule_for(plain, nodes, 1))
+    assert again is not None
+    return [first, first._replace(packed=again)]
+
+
+def is_coarse(one: System) -> bool:
+    """Whether `averages.bound_risk` is worth a look before the observer's: for units that are tables without kinks."""
+    problem, numbers = one.packed.problems[0], one.packed.numbers
+    units = (problem.unit, problem.unit_at), (problem.teacher_unit, problem.teacher_at)
+    tables = [place for kind, place in units if kind == TABULATED]
+    even = all(numbers[place] == 2 for place in tables)  # pieces: no cut but at zero
+    return one.observe is averages.observe_pairs and bool(tables) and even and RELU not in (units[0][0], units[1][0])
+
+
+def risks(problem: Problem, states: list[Overlaps], nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Risk and its error in states that share their teachers."""
+    looks = observers(problem, states[0], nodes)
+    found = np.empty((len(looks), len(states), SEEN))
+    for look, rows in zip(looks, found, strict=True):
+        data = look.data()
+        for state, row in zip(states, rows, strict=True):
+            look.observe(0, 0.0, state_of(state), row, *data)
+    return found[0, :, RISK], np.abs(found[0, :, RISK] - found[-1, :, RISK])
+
+
+def _in_python(problem: Problem, packed: Packed, rule: Rule) -> System:
     p, q = problem.student.width, problem.teacher.width
     size = problem.inputs.blocks * p * (p + q)
 
     def rhs(segment: int, t: float, y: Any, dy: Any, *data: Any) -> None:
         problems, blocks, _, numbers, work = data
-        fields(segment, t, y, problems, blocks, numbers, work)
-        found = general_moments(work[FIELDS], problem, y[size:], rule, noise=noise)
+        equations.fields(segment, t, y, problems, blocks, numbers, work)
+        found = general_moments(work[FIELDS], problem, y[size:], rule, noise=bool(problems[segment].noise))
         work[DRIFT, :p], work[NOISE, :p, :p], dy[size:] = found.drift, found.noise, found.readout_drift
-        assemble(segment, t, y, dy, *data)
+        equations.assemble(segment, t, y, dy, *data)
 
     def observe(segment: int, t: float, y: Any, seen: Any, *data: Any) -> None:
         problems, blocks, _, numbers, work = data
-        fields(segment, t, y, problems, blocks, numbers, work)
-        seen[RISK] = general_moments(work[FIELDS], problem, y[size:], rule, noise=False).risk
-        seen[WATCHED] = watch(problems[segment], y, seen[RISK], work)
+        equations.fields(segment, t, y, problems, blocks, numbers, work)
+        if is_additive(problem):
+            seen[RISK] = general_moments(work[FIELDS], problem, y[size:], rule, noise=False).risk
+        else:
+            seen[RISK] = risk_on_nodes(work[FIELDS], problem, y[size:], rule)
+        seen[WATCHED] = equations.watch(problems[segment], y, seen[RISK], work)
 
-    return rhs, observe
-
-
-def observers(problem: Problem, nodes: int) -> list[Callable[..., None]]:
-    """One observer of risk and largest cross overlap, or two where the risk is an average over nodes: those apart by its error.
-    Faster than `system`, for many runs: there are no slopes to average."""
-    plain = problem.replace(training__loss="squared")  # whatever the loss, the risk is the squared error
-    if is_closed(plain):
-        return [equations.observe]
-    if is_exact(plain, nodes, noise=False):
-        return [system(plain, rule_for(plain, nodes, 0), noise=False)[1]]
-    return [_on_nodes(plain, rule_for(plain, nodes, seed)) for seed in range(2)]
-
-
-def _on_nodes(problem: Problem, rule: Rule) -> Callable[..., None]:
-    size = problem.inputs.blocks * problem.student.width * (problem.student.width + problem.teacher.width)
-
-    def observe(segment: int, t: float, y: Any, seen: Any, *data: Any) -> None:
-        problems, blocks, _, numbers, work = data
-        fields(segment, t, y, problems, blocks, numbers, work)
-        seen[RISK] = risk_on_nodes(work[FIELDS], problem, y[size:], rule)
-        seen[WATCHED] = watch(problems[segment], y, seen[RISK], work)
-
-    return observe
+    return System(rhs, observe, packed, compiled=False)

@@ -257,7 +257,7 @@ class _Flow:
                 watch=self._watch(sample, first),
             )  # fmt: skip
         else:
-            found = _population(sample, first, times, problem.training.label_noise)
+            found = _population(sample, first, times, float(problem.training.label_noise))
         self._keep(found, sample, P, weights, clock)
         control.done[place] = 1.0
 

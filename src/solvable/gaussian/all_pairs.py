@@ -1,9 +1,8 @@
-"""Averages over pairs of fields for all units at once: in closed form for ReLU and Hermite polynomials, by quadrature for any.
+"""Averages over pairs of fields in NumPy, for functions that only Python can call: by quadrature, at any variance.
 
-Each returns matrices (n, n) over pairs (i, j): <g_i g_j>, <g'_i g'_j>, <g''_i g_j>.
+Matrices (n, n) over pairs (i, j): <g_i g_j>, <g'_i g'_j>, <g''_i g_j>. Compiled code has its own way (`pair_planes.py`).
 """
 
-from math import factorial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,48 +15,6 @@ class Pairs(NamedTuple):
     product: np.ndarray
     slopes: np.ndarray
     curvature: np.ndarray
-
-
-def relu_pairs(C: np.ndarray) -> Pairs:
-    """The arc-cosine kernels; g'' is a delta at zero. A field without variance has slope one half."""
-    variance = np.diag(C)
-    scale = np.sqrt(np.outer(variance, variance))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rho = np.clip(np.where(scale > 0, C / scale, 0.0), -1.0, 1.0)
-        root = np.sqrt(np.maximum(scale**2 - C**2, 0.0))
-        curvature = np.where(variance[:, None] > 0, root / (2 * np.pi * variance[:, None]), 0.0)
-    product = (root + C * (np.pi - np.arccos(rho))) / (2 * np.pi)
-    return Pairs(product, 0.25 + np.arcsin(rho) / (2 * np.pi), curvature)
-
-
-def hermite_pairs(coefficients: list[np.ndarray], C: np.ndarray) -> Pairs:
-    """Units g_i = sum_m c_im He_m: expand each in the Hermite polynomials that belong to its own variance; then
-    <g_i g_j> = sum_k k! a_ik a_jk C_ij^k. Polynomial in C throughout, so singular covariances are harmless."""
-    degree = max(len(one) for one in coefficients)
-    padded = np.array([np.concatenate([one, np.zeros(degree - len(one))]) for one in coefficients])
-    order = np.arange(1, degree)
-    first = np.pad(padded[:, 1:] * order, ((0, 0), (0, 1)))  # He_m' = m He_(m-1)
-    second = np.pad(first[:, 1:] * order, ((0, 0), (0, 1)))
-    g, slope, bend = (_rescaled(part, np.diag(C)) for part in (padded, first, second))
-    powers = np.stack([factorial(k) * C**k for k in range(degree)])
-
-    def average(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.einsum("ik,jk,kij->ij", a, b, powers)
-
-    return Pairs(average(g, g), average(slope, slope), average(bend, g))
-
-
-def _rescaled(coefficients: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """a_k = sum_j c_(k+2j) (k+2j)! / (j! k! 2^j) (variance - 1)^j."""
-    degree = coefficients.shape[1]
-    result = np.zeros_like(coefficients)
-    for k in range(degree):
-        for j in range((degree - 1 - k) // 2 + 1):
-            m = k + 2 * j
-            result[:, k] += (
-                coefficients[:, m] * factorial(m) / (factorial(j) * factorial(k) * 2**j) * (variance - 1) ** j
-            )
-    return result
 
 
 def quadrature_pairs(units: list[Activation], C: np.ndarray, nodes: int) -> Pairs:

@@ -11,10 +11,11 @@ import math
 
 from numba import float64, int64
 
+from solvable.gaussian.units import ERF, QUADRATIC, UNITS
+from solvable.numerics.arcsine import arcsine
 from solvable.numerics.compiled import compiled
 
-LINEAR, QUADRATIC, ERF = 0, 1, 2
-KINDS = {"linear": LINEAR, "quadratic": QUADRATIC, "erf": ERF}
+KINDS = {name: unit.kind for name, unit in UNITS.items() if unit.closed}
 
 TWO_OVER_PI = 2.0 / math.pi
 _PAIR = float64(int64, float64, float64, float64)
@@ -25,8 +26,7 @@ def product(kind, c11, c22, c12):
     if kind == QUADRATIC:
         return c11 * c22 + 2.0 * c12 * c12
     if kind == ERF:
-        ratio = c12 / math.sqrt((1.0 + c11) * (1.0 + c22))
-        return TWO_OVER_PI * math.asin(min(1.0, max(-1.0, ratio)))
+        return TWO_OVER_PI * arcsine(c12 / math.sqrt((1.0 + c11) * (1.0 + c22)))
     return c12
 
 
@@ -39,8 +39,9 @@ def slopes(kind, c11, c22, c12):
     return 1.0
 
 
-@compiled(_PAIR)
+@compiled()
 def curvature(kind, c11, c22, c12):
+    """`drifts.py` has it inside a sum."""
     if kind == QUADRATIC:
         return 2.0 * c22
     if kind == ERF:

@@ -9,7 +9,9 @@ import math
 
 from numba import float64, int64, void
 
-from solvable.gaussian.pairs import ERF, QUADRATIC, TWO_OVER_PI
+from solvable.gaussian.pairs import TWO_OVER_PI
+from solvable.gaussian.units import ERF, QUADRATIC
+from solvable.numerics.arcsine import arcsine
 from solvable.numerics.compiled import compiled
 
 
@@ -44,24 +46,44 @@ def _quadratic(p, C, s, work, out):
 
 @compiled()
 def _erf(p, C, s, work, out):
-    """The slopes tilt the Gaussian: C -> C - C_{.,kl} (1 + C_{kl,kl})^-1 C_{kl,.}; the rest is a two-field average."""
+    """The slopes tilt the Gaussian: C -> C - C_{.,kl} (1 + C_{kl,kl})^-1 C_{kl,.}; the rest is a two-field average.
+
+    Pairs (i, j) lie in `work` without gaps, first their correlations, then their weights: one long sum over arcsines."""
     n = s.size
+    flat, pairs = work.reshape(n * n), n * (n - 1) // 2
+    ratio, weight, scale = flat[:pairs], flat[pairs : 2 * pairs], flat[2 * pairs :]
+    at = 0
+    for i in range(n):
+        for j in range(i):
+            weight[at + j] = 2.0 * s[i] * s[j]
+        at += i
     for k in range(p):
         for m in range(k + 1):
-            a, b, d = 1.0 + C[k, k], C[k, m], 1.0 + C[m, m]
-            det = a * d - b * b
-            for i in range(n):
-                u, v = (d * C[i, k] - b * C[i, m]) / det, (a * C[i, m] - b * C[i, k]) / det
-                for j in range(i + 1):
-                    work[i, j] = C[i, j] - u * C[j, k] - v * C[j, m]
-            total = 0.0
-            for i in range(n):
-                for j in range(i + 1):
-                    ratio = work[i, j] / math.sqrt((1.0 + work[i, i]) * (1.0 + work[j, j]))
-                    term = s[i] * s[j] * math.asin(min(1.0, max(-1.0, ratio)))
-                    total += term if i == j else 2.0 * term
+            det = (1.0 + C[k, k]) * (1.0 + C[m, m]) - C[k, m] * C[k, m]
+            total = _tilt(C, s, C[k], C[m], (1.0 + C[k, k]) / det, C[k, m] / det, (1.0 + C[m, m]) / det, scale, ratio)
+            for i in range(pairs):
+                total += weight[i] * arcsine(ratio[i])
             out[k, m] = TWO_OVER_PI * TWO_OVER_PI / math.sqrt(det) * total
             out[m, k] = out[k, m]
+
+
+@compiled()
+def _tilt(C, s, at_k, at_m, a, b, d, scale, ratio):
+    """With rows k and m of C and (1 + C_{kl,kl})^-1 = (d, -b; -b, a): fill `ratio` with the correlations below the diagonal of the
+    tilted covariance plus one, `scale` with the inverse roots of its diagonal; what i = j adds to the sum is returned."""
+    total, at = 0.0, 0
+    for i in range(s.size):
+        u, v = d * at_k[i] - b * at_m[i], a * at_m[i] - b * at_k[i]
+        left = C[i, i] - u * at_k[i] - v * at_m[i]
+        scale[i] = 1.0 / math.sqrt(1.0 + left)
+        total += s[i] * s[i] * arcsine(left / (1.0 + left))
+    for i in range(s.size):
+        r = scale[i]
+        u, v = r * (d * at_k[i] - b * at_m[i]), r * (a * at_m[i] - b * at_k[i])
+        for j in range(i):
+            ratio[at + j] = (r * C[i, j] - u * at_k[j] - v * at_m[j]) * scale[j]
+        at += i
+    return total
 
 
 @compiled()

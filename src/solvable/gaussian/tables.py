@@ -1,4 +1,4 @@
-"""Functions of one variable as tables, so that compiled code can evaluate a function of the user's own and its slope.
+"""Functions of one variable as tables, so that compiled code can evaluate them and their slopes: units and the pushes of losses.
 
 The line is cut at zero and at the kinks of the function. Between two cuts, every doubling of 1 + |z| is divided into equal
 panels, so that the panel of z stands in the leading bits of 1 + |z|. In each panel value and slope are polynomials of degree 9
@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from solvable.gaussian.losses import Loss
 from solvable.gaussian.units import Activation
 from solvable.numerics.compiled import compiled
 
@@ -45,7 +46,7 @@ def evaluate(floats, at, z, bits):
 
 
 @lru_cache(maxsize=32)
-def tabulate(unit: Activation) -> np.ndarray | None:
+def tabulate(unit: Activation | Loss) -> np.ndarray | None:
     """A table that meets `TOLERANCE`, as large and as coarse as can be; None where no table does."""
     with np.errstate(all="ignore"):
         for reach in REACHES:
@@ -56,7 +57,7 @@ def tabulate(unit: Activation) -> np.ndarray | None:
     return None
 
 
-def _table(unit: Activation, reach: float, doubling: int) -> np.ndarray | None:
+def _table(unit: Activation | Loss, reach: float, doubling: int) -> np.ndarray | None:
     cuts = np.unique([-reach, 0.0, reach, *(kink for kink in unit.kinks if abs(kink) < reach)])
     drop, head, panels, first = MANTISSA - doubling, [float(len(cuts) - 1), -reach, reach], [], 0
     head.append(drop)
@@ -76,7 +77,7 @@ def _table(unit: Activation, reach: float, doubling: int) -> np.ndarray | None:
     return np.concatenate([head, *(rows.ravel() for rows in panels)])
 
 
-def _panels(unit: Activation, edges: np.ndarray) -> np.ndarray | None:
+def _panels(unit: Activation | Loss, edges: np.ndarray) -> np.ndarray | None:
     """(panels, PANEL) between neighbouring edges, or None where one does not meet the tolerance."""
     middle, half = (edges[1:] + edges[:-1]) / 2, np.abs(np.diff(edges)) / 2
     nodes = np.polynomial.chebyshev.chebpts1(TERMS)
@@ -86,7 +87,7 @@ def _panels(unit: Activation, edges: np.ndarray) -> np.ndarray | None:
     )
     between = np.linspace(-0.99, 0.99, 13)
     rows = [middle[:, None], 1 / half[:, None]]
-    for function in (unit.function, unit.derivative):
+    for function in unit.curve:
         values, there = (
             np.asarray(function(middle[:, None] + half[:, None] * u), dtype=float) for u in (nodes, between)
         )

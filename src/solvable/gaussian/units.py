@@ -1,4 +1,8 @@
-"""Activations: g and g' as functions of arrays, by name or given."""
+"""Units: activations g with their slopes g' as functions of arrays, and the registry `UNITS` of those that have a name.
+
+An entry of the registry is all that the library knows of a named unit: what files may say, the number by which compiled code
+knows it, whether all moments of squared loss are closed, and its Hermite coefficients if it is a polynomial.
+"""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -13,6 +17,9 @@ import numpy as np
 from solvable.gaussian.identity import Unreadable, code_of
 
 _NODES = np.linspace(-6.0, 6.0, 193)
+# kinds of units in compiled code: the first five have formulas there, others are coefficients or a table
+LINEAR, QUADRATIC, ERF, RELU, TANH, POLYNOMIAL, TABULATED = range(7)
+OWN = -1  # only Python can call it
 _FAR = np.concatenate([sign * np.geomspace(6.0, 6e4, 41) for sign in (-1.0, 1.0)])
 
 
@@ -178,6 +185,11 @@ class Activation(OwnFunction):
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
         return _NODES, _FAR
 
+    @property
+    def curve(self) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]:
+        """Value and slope, which a table holds."""
+        return self.function, self.derivative
+
     @cached_property
     def kinks(self) -> tuple[float, ...]:
         """Where the derivative jumps."""
@@ -187,6 +199,16 @@ class Activation(OwnFunction):
         return f"Activation({self.name!r})"
 
 
+@dataclass(frozen=True, eq=False)
+class NamedUnit(Activation):
+    """A unit that files know by its name. `kind` is its number in compiled code: without a formula of its own there, it is a table.
+    `closed`: all moments of squared loss have closed forms (`pairs.py`, `squares.py`). `hermite`: coefficients c_m of He_m."""
+
+    kind: int = TABULATED
+    closed: bool = False
+    hermite: tuple[float, ...] | None = None
+
+
 def _erf(z: np.ndarray) -> np.ndarray:
     from scipy.special import erf
 
@@ -194,12 +216,15 @@ def _erf(z: np.ndarray) -> np.ndarray:
     return values
 
 
-UNITS = {
-    "linear": Activation("linear", lambda z: 1.0 * z, lambda z: np.ones_like(z)),
-    "quadratic": Activation("quadratic", np.square, lambda z: 2.0 * z),
-    "erf": Activation("erf", _erf, lambda z: np.sqrt(2.0 / np.pi) * np.exp(-0.5 * z * z)),
-    "relu": Activation("relu", lambda z: np.maximum(z, 0.0), lambda z: (z > 0).astype(float)),
-    "tanh": Activation("tanh", np.tanh, lambda z: 1.0 - np.tanh(z) ** 2),
+UNITS: dict[str, NamedUnit] = {
+    unit.name: unit
+    for unit in (
+        NamedUnit("linear", lambda z: 1.0 * z, lambda z: np.ones_like(z), kind=LINEAR, closed=True, hermite=(0.0, 1.0)),
+        NamedUnit("quadratic", np.square, lambda z: 2.0 * z, kind=QUADRATIC, closed=True, hermite=(1.0, 0.0, 1.0)),
+        NamedUnit("erf", _erf, lambda z: np.sqrt(2.0 / np.pi) * np.exp(-0.5 * z * z), kind=ERF, closed=True),
+        NamedUnit("relu", lambda z: np.maximum(z, 0.0), lambda z: (z > 0).astype(float), kind=RELU),
+        NamedUnit("tanh", np.tanh, lambda z: 1.0 - np.tanh(z) ** 2, kind=TANH),
+    )
 }
 
 

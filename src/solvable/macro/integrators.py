@@ -2,8 +2,9 @@
 
 from typing import Any, NamedTuple
 
-from numba import float64, types, void
+from numba import float64, int64, types, void
 
+from solvable.dynamics import implicit
 from solvable.dynamics.equations import observe, rhs
 from solvable.dynamics.exponential import ADVANCE, TOLERATE, advance, tolerate
 from solvable.dynamics.kernel_data import DATA, SYSTEM_FUNCTION
@@ -18,6 +19,7 @@ REST = (
     CONTROL_TYPE, REPORT_TYPE, types.Tuple((float64[::1], float64[::1], float64[:, ::1])), float64[:, ::1],
     types.Tuple(DATA),
 )  # fmt: skip
+ORDERS = {"exponential": 2, "implicit": implicit.ORDER, "weights": 2}  # of the steps that are doubled
 FINE, FINER = 1e-8, 1e-9  # rtol from which on order 8 needs less work than order 5, of one block and of several
 
 
@@ -37,17 +39,17 @@ def eighth_order(observe, rhs, control, report, course, memory, data):
     )  # fmt: skip
 
 
-@compiled(void(SYSTEM_FUNCTION, Function(ADVANCE), Function(TOLERATE), *REST))
-def doubled(observe, advance, tolerate, control, report, course, memory, data):
+@compiled(void(SYSTEM_FUNCTION, Function(ADVANCE), Function(TOLERATE), int64, *REST))
+def doubled(observe, advance, tolerate, order, control, report, course, memory, data):
     drive(
-        doubling.arrive, doubling.attempt, doubling.interpolate, doubling.PACE,
-        (observe, advance, tolerate), control, report, course, memory, data,
+        doubling.arrive, doubling.attempt, doubling.interpolate, doubling.pace(order),
+        (observe, advance, tolerate, order), control, report, course, memory, data,
     )  # fmt: skip
 
 
 class Integrator(NamedTuple):
     entry: Any
-    system: tuple[Any, ...]  # observer first
+    system: tuple[Any, ...]  # observer first; what steps are made of; the order of the steps that are doubled
     rows: int  # of memory
 
 
@@ -55,9 +57,11 @@ def integrator(method: str, rtol: float, blocks: int) -> Integrator:
     """For one of Macro's methods, at this tolerance. With several blocks stability limits the steps more than accuracy does, and
     order 5 has the longer ones for its work."""
     if method == "exponential":
-        return Integrator(doubled, (observe, advance, tolerate), doubling.ROWS)
+        return Integrator(doubled, (observe, advance, tolerate, ORDERS[method]), doubling.ROWS)
+    if method == "implicit":
+        return Integrator(doubled, (observe, implicit.advance, tolerate, ORDERS[method]), doubling.ROWS)
     if method == "weights":
-        return Integrator(doubled, (observe_rows, advance_rows, tolerate_rows), doubling.ROWS)
+        return Integrator(doubled, (observe_rows, advance_rows, tolerate_rows, ORDERS[method]), doubling.ROWS)
     if rtol <= (FINE if blocks == 1 else FINER):
         return Integrator(eighth_order, (observe, rhs), dormand_prince.ROWS)
     return Integrator(fifth_order, (observe, rhs), tsit5.ROWS)

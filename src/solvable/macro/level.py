@@ -8,8 +8,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from solvable.dynamics.closed_flow import flow_overlaps
-from solvable.dynamics.general import is_additive, is_closed, is_exact, rule_for
-from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack, workspace
+from solvable.dynamics.functions import is_additive
+from solvable.dynamics.general import is_closed, is_exact, rule_for
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack
 from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.rows import columns, pack_rows
 from solvable.dynamics.system import system
@@ -24,7 +25,9 @@ from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
 from solvable.results.sampling import check_whole
 from solvable.results.sizes import check_outputs
 
-METHODS = ("auto", "explicit", "exponential", "weights", "closed")
+METHODS = ("auto", "explicit", "implicit", "exponential", "weights", "closed")
+REPETITIONS = 2  # with other nodes, where averages need nodes
+SPREAD = 1.5  # errors that are reported, over how far a run and its repetitions are apart: 19 of 20 true ones are below
 BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
 
 
@@ -50,21 +53,22 @@ class Macro:
     `rtol` and `atol` bound the error of each step; over a run the error measured is of the size of rtol (times what a plateau
     makes of it: there errors grow as the differences between students do). `small_rate`
     drops the order rate^2, which leaves gradient flow. `method` is "explicit" (order 5, or 8 where rtol is
-    small: up to 1e-8, or 1e-9 with several eigenvalues), "exponential" (order 3, for
-    spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "weights" (the
+    small: up to 1e-8, or 1e-9 with several eigenvalues), "implicit" (order 5, for
+    spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "exponential"
+    (order 3, for the same; it keeps all overlaps possible at any tolerance), "weights" (the
     same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
-    (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of the first three is
-    estimated to need the least work. Where the moments have no closed form they are averages over
-    `nodes` points drawn by `node_seed`; the run is then repeated with other points, and `risk_error` and `overlap_error` tell
-    how far the two are apart (rtol is then at least 1e-5 where the noise comes from nodes). A batch uses `threads` (None: all
-    cores). After `seconds` a run ends as interrupted (None: never), for those who cannot wait.
+    (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of explicit, implicit and weights is
+    estimated to need the least work. Where moments have no closed form and need more than two fields, they are averages over
+    `nodes` points drawn by `node_seed`; the run is then repeated twice with other points, and `risk_error` and `overlap_error`
+    are one and a half times how far the three are apart (rtol is then at least 1e-5). A batch uses `threads` (None: all cores).
+    After `seconds` a run ends as interrupted (None: never), for those who cannot wait.
     """
 
     rtol: float = 1e-8
     atol: float = 1e-14
     small_rate: bool = False
     max_steps: int = 1_000_000
-    method: Literal["auto", "explicit", "exponential", "weights", "closed"] = "auto"
+    method: Literal["auto", "explicit", "implicit", "exponential", "weights", "closed"] = "auto"
     nodes: int = NODES
     node_seed: int = 0
     threads: int | None = None
@@ -93,16 +97,14 @@ class Macro:
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
         check_outputs(lanes, plan, copies=2)
-        reports = np.zeros((len(lanes), 2), REPORT)  # of a run and of its repetition with other nodes
-        workers = pool(min(len(lanes), self.threads or cores()))
-        if self.seconds is not None and is_closed(lanes[0].problem) and self.method != "closed":
-            for method in {self._method(lane, plan) for lane in lanes}:
-                entry, functions, _ = integrator(method, self.rtol, lanes[0].problem.inputs.blocks)
-                prepare(entry, *functions)
         if plan.stop is not None and plan.stop.function is not None and self.method in ("weights", "closed"):
             raise ValueError(
                 f"stop: a function given, but method {self.method!r} has no overlaps for it; use 'explicit'"
             )
+        reports = np.zeros((len(lanes), 1 + REPETITIONS), REPORT)  # of a run and its repetitions with other nodes
+        workers = pool(min(len(lanes), self.threads or cores()))
+        if self.seconds is not None and self.method != "closed":
+            self._prepare(lanes, plan)
         with bell(lambda: _interrupt(reports), self.seconds):
             solved = gather(
                 (
@@ -112,6 +114,16 @@ class Macro:
                 lambda: plan.report(float(reports["time"][:, 0].sum()), len(lanes) * float(plan.times[-1])),
             )
         return self._label(lanes, plan, solved, reports[:, 0])
+
+    def _prepare(self, lanes: list[Lane], plan: Plan) -> None:
+        """Compile before the time is counted."""
+        for lane in lanes if is_closed(lanes[0].problem) else lanes[:1]:
+            method = self._method(lane, plan) if is_closed(lane.problem) else "explicit"
+            one = system(lane.problem, pack(lane.problem, lane.start), self.nodes)
+            entry, functions, _ = integrator(method, self.rtol, lane.problem.inputs.blocks)
+            if one.compiled:
+                kernels = functions if is_closed(lane.problem) else (one.observe, one.rhs)
+                prepare(entry, *(kernel for kernel in kernels if not isinstance(kernel, int)))
 
     def _label(self, lanes: list[Lane], plan: Plan, solved: list[Solved], reports: np.ndarray) -> Trajectory:
         problem = lanes[0].problem
@@ -143,7 +155,7 @@ class Macro:
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def _solve_lane(self, lane: Lane, plan: Plan, reports: np.ndarray) -> Solved:
-        report, again = reports[0], reports[1]
+        report, *again = reports
         if self.method == "closed":
             return _follow_closed_form(lane, plan, report)
         exact = is_exact(lane.problem, self.nodes, noise=not self.small_rate)
@@ -152,16 +164,17 @@ class Macro:
         solved = self._integrate(lane, plan, report, self.node_seed, rtol)
         if exact or report.ending == Ending.INTERRUPTED:
             return solved
-        other = self._integrate(lane, plan, again, self.node_seed + 1, rtol if scattered else 0.1 * rtol)
-        report.evaluations += again.evaluations
+        finer, seeds = rtol if scattered else 0.1 * rtol, range(self.node_seed + 1, self.node_seed + 1 + REPETITIONS)
+        others = [self._integrate(lane, plan, *each, finer) for each in zip(again, seeds, strict=True)]
+        report.evaluations += sum(one.evaluations for one in again)
         floor = rtol if scattered else 0.0
-        of_risk = np.abs(solved.risk - other.risk) + floor * solved.start_risk
-        one, two = _moving(solved), _moving(other)
-        of_overlaps = np.abs(one - two).max(axis=1) + floor * np.abs(one).max(axis=1)
-        ended = np.isfinite(solved.risk) & ~np.isfinite(other.risk)
+        risks, moving = (np.stack([part(one) for one in (solved, *others)]) for part in (_risk, _moving))
+        of_risk = SPREAD * np.ptp(risks, axis=0) + floor * solved.start_risk
+        of_overlaps = SPREAD * np.ptp(moving, axis=0).max(axis=1) + floor * np.abs(moving[0]).max(axis=1)
+        ended = np.isfinite(solved.risk) & ~np.isfinite(risks).all(axis=0)
         for error in (of_risk, of_overlaps):
-            error[ended] = np.inf  # the repetition ended before: unknown
-            np.fmax.accumulate(error, out=error)  # the two may cross: never less than before
+            error[ended] = np.inf  # a repetition ended before: unknown
+            np.fmax.accumulate(error, out=error)  # runs may cross: never less than before
         return solved._replace(risk_error=of_risk, overlap_error=of_overlaps)
 
     def _integrate(self, lane: Lane, plan: Plan, report: Any, node_seed: int, rtol: float) -> Solved:
@@ -172,16 +185,15 @@ class Macro:
         else:
             packed = pack(lane.problem, lane.start, noise=not self.small_rate)
         function = None if plan.stop is None else plan.stop.function
+        one = system(lane.problem, packed, self.nodes, node_seed)
         if plan.stop is not None and function is None:
-            packed = packed.watching(plan.stop.quantity)
+            one = one.watching(plan.stop.quantity)
+        packed, data, compiled = one.packed, one.data(), one.compiled and function is None
         entry, functions, rows = integrator(method, rtol, lane.problem.inputs.blocks)
         if not closed:
-            rule = rule_for(lane.problem, self.nodes, node_seed)
-            slope, look = system(lane.problem, rule, noise=not self.small_rate)
-            functions = look, slope
+            functions = one.observe, one.rhs
         if function is not None:
             functions = _asking(function, lane, functions[0]), *functions[1:]
-        data = packed.data(workspace(lane.problem.student.width, lane.problem.teacher.width))
         first = np.full(SEEN, np.nan)
         with suppress(np.linalg.LinAlgError):  # too large for averages: the run finds it diverged
             functions[0](0, 0.0, packed.state, first, *data)
@@ -195,38 +207,36 @@ class Macro:
             one_blas_thread() if method == "weights" else nullcontext(),
         ):
             course, memory = (plan.times, packed.breaks, outputs), np.empty((rows, packed.state.size))
-            (entry if closed and function is None else interpreted(entry))(
-                *functions, told, report, course, memory, data
-            )
+            (entry if compiled else interpreted(entry))(*functions, told, report, course, memory, data)
         states, last, exact = outputs[:-1, SEEN:], outputs[-1, SEEN:], np.zeros(plan.times.size)
         risks = outputs[:-1, RISK], exact, exact, float(first[RISK])
         if block is None:
-            in_python = closed and function is None and method == "explicit" and not entry.overloads
+            in_python = compiled and method == "explicit" and not entry.overloads
             return Solved(*_overlaps(lane.problem, states, plan), *risks, last, in_python)
         return Solved(
             *_overlaps_of_rows(lane, packed, block, states, plan), *risks, _last_rows(lane, packed, block, last)
         )
 
     def _method(self, lane: Lane, plan: Plan) -> str:
-        """The explicit method must resolve the fastest block, the exponential one pays with many steps for accuracy:
-        compare their work, calibrated on two erf students with 4 to 1024 eigenvalues."""
+        """The explicit method must resolve the fastest block, the implicit one solves with a Jacobian: compare their work, in
+        right-hand sides, calibrated on two to eight erf students with 16 to 1024 eigenvalues."""
         if self.method != "auto":
             return self.method
         problem = lane.problem
-        if problem.inputs.blocks == 1 or problem.student.norm == "sphere":
+        if problem.inputs.blocks == 1 or problem.inputs.is_scheduled or problem.student.norm == "sphere":
             return "explicit"
-        drift = moments(field_covariance(lane.problem, lane.start), lane.problem, lane.start.readout).drift
+        now = problem.at(0.0)
+        drift = moments(field_covariance(now, lane.start), now, lane.start.readout).drift
         if not np.isfinite(drift).all():
             return "explicit"  # which finds that it diverges
-        p = lane.problem.student.width
+        p, q, blocks = problem.student.width, problem.teacher.width, problem.inputs.blocks
         speed = lane.problem.inputs.eigenvalues.max() * np.abs(np.linalg.eigvalsh(drift[:, :p])).max()
         stretches = 2 * speed * lane.problem.training.schedule.integral(plan.times[-1])
-        explicit, exponential = 6 * stretches / 3.3, 30 / np.sqrt(self.rtol)
-        work = {"explicit": explicit, "exponential": exponential}
+        step = 8 + 5 * p + 1.3 * p * (p * (p + 1) + 2 * p * q) / blocks
+        work = {"explicit": 6 * stretches / 3.3, "implicit": step * (45 + 10 * self.rtol**-0.2)}
         if not _misfits_of_rows(self, problem) and (plan.stop is None or plan.stop.function is None):
-            q = problem.teacher.width
-            numbers = columns(lane.start, lane.weights) * (3 * p + q) / (problem.inputs.blocks * (p + q) ** 2)
-            work["weights"] = exponential * numbers
+            numbers = columns(lane.start, lane.weights) * (3 * p + q) / (blocks * (p + q) ** 2)
+            work["weights"] = 30 / np.sqrt(self.rtol) * numbers
         return min(work, key=work.__getitem__)
 
     def check(self, lanes: list[Lane]) -> None:
@@ -241,14 +251,18 @@ class Macro:
         if self.method == "weights":
             for misfit in _misfits_of_rows(self, problem):
                 raise ValueError(f"method: 'weights' given, but {misfit}")
-        if self.method == "exponential":
+        if self.method in ("implicit", "exponential"):
             for lane in lanes:
                 if lane.problem.student.norm == "sphere":
                     raise ValueError(
-                        "method: 'exponential' given, but student.norm is 'sphere'; must be 'explicit' or 'auto'"
+                        f"method: {self.method!r} given, but student.norm is 'sphere'; must be 'explicit' or 'auto'"
                     )
+                if lane.problem.inputs.is_scheduled:
+                    raise ValueError(f"method: {self.method!r} given, but an eigenvalue is a schedule; must be 'auto'")
                 if not is_closed(lane.problem):
-                    raise ValueError("method: 'exponential' given, but the moments have no closed form; must be 'auto'")
+                    raise ValueError(
+                        f"method: {self.method!r} given, but the moments have no closed form; must be 'auto'"
+                    )
 
 
 @contextmanager
@@ -285,6 +299,10 @@ def _stacked(arrays: Iterable[np.ndarray]) -> np.ndarray:
 
 
 Outputs = tuple[np.ndarray, np.ndarray, np.ndarray, Blocks | None]
+
+
+def _risk(solved: Solved) -> np.ndarray:
+    return solved.risk
 
 
 def _moving(solved: Solved) -> np.ndarray:
@@ -333,6 +351,7 @@ def _misfits_of_rows(level: Macro, problem: Problem) -> list[str]:
     reasons = {
         "small_rate is false; noise moves weights at random": not level.small_rate,
         "student.norm is 'sphere'": problem.student.norm == "sphere",
+        "an eigenvalue is a schedule": problem.inputs.is_scheduled,
         "training.train_readout is true": problem.training.train_readout,
         "the moments have no closed form": not is_closed(problem),
     }

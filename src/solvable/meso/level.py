@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvable.dynamics import reduced_form
-from solvable.dynamics.equations import observe, rhs
 from solvable.dynamics.general import is_closed, is_exact, rule_for
 from solvable.dynamics.kernel_data import SEEN, Packed, pack
 from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.own import in_python, own_amplitudes
-from solvable.dynamics.system import observers, system
+from solvable.dynamics.system import System, system
 from solvable.meso import leap
 from solvable.numerics.driving import first_step
 from solvable.numerics.interpreting import by_machine_code
@@ -129,8 +128,8 @@ class _Setting:
         problem = lane.problem
         self.level, self.lane, self.records = level, lane, records
         self.seed = lane_seed(level.seed, 3, lane)
-        self.eye, self.packed = Eye(lane, records.plan), _packed(lane, records.plan.stop)
-        self.kernels = _kernels(problem)
+        self.eye, self.system = Eye(lane, records.plan), system(problem, _packed(lane, records.plan.stop), NODES)
+        self.packed, self.kernels = self.system.packed, _kernels(problem, self.system)
         batched = problem.replace(training__batch=2)  # as in a batch, nothing is drawn outside the frames
         self.form, coordinates = reduced_form.reduced_form(batched), reduced_form.coordinates(batched, lane.start)
         self.first = slots(self.form.slots)
@@ -139,9 +138,10 @@ class _Setting:
         self.frame = np.stack([coordinates[one.B :][: q * q].reshape(q, q) for one in self.form.frames])
         self.inverse = np.linalg.pinv(self.frame, rcond=1e-12).transpose(0, 2, 1).copy()
         speed, packed = np.empty_like(self.packed.state), self.packed
-        self.kernels.rhs(0, 0.0, packed.state, speed, *packed.data(self.eye.scratch))
-        C, rate = field_covariance(problem, lane.start), problem.training.schedule(0.0)
-        fastest = rate * problem.inputs.eigenvalues.max() * np.abs(moments(C, problem, lane.start.readout).drift).sum()
+        self.kernels.rhs(0, 0.0, packed.state, speed, *self.system.data())
+        now = problem.at(0.0)
+        drift = moments(field_covariance(now, lane.start), now, lane.start.readout).drift
+        fastest = float(problem.training.schedule(0.0)) * now.inputs.eigenvalues.max() * np.abs(drift).sum()
         self.rtol = level.tolerance(records.dim)
         begin = first_step(packed.state, speed, float(records.steps[-1]) / records.dim, self.rtol)
         self.leap = min(begin, 0.1 / max(fastest, 1e-12))  # the state may be at rest, but noise moves it
@@ -158,7 +158,7 @@ class _Path:
         y, p, q = one.packed.state.copy(), one.lane.problem.student.width, one.lane.problem.teacher.width
         blocks, times, eye = len(one.frame), records.steps / records.dim, one.eye
         states, observed = np.full((times.size, y.size), np.nan), np.empty((times.size, SEEN))
-        path, data = self._path(), one.packed.data(np.zeros_like(eye.scratch))
+        path, data = self._path(), one.system.data()
         geometry = one.frame, one.inverse, np.zeros((blocks, p, p + q)), np.empty(p)
         with np.errstate(all="ignore"), _breakdown(times, states, path) as broken:
             follow, *functions = one.kernels
@@ -177,7 +177,7 @@ class _Path:
             fate = leap.LOST
         look = None if eye.compiled else Eye(one.lane, records.plan)  # to each thread its own
         for output in np.flatnonzero(np.isfinite(states).all(axis=1)):
-            seen = (observed[output], 0.0) if look is None else look.see(states[output])
+            seen = (observed[output], 0.0) if look is None else look.see(states[output], float(times[output]))
             records.write(self.place, int(output), states[output], *seen)
         records.end(self.place, FATES[fate], path["time"][0] * records.dim, y)
         assert records.evaluations is not None
@@ -237,15 +237,11 @@ class Kernels(NamedTuple):
     observe: Callable[..., None]
 
 
-def _kernels(problem: Problem) -> Kernels:
-    """Compiled where the moments have a closed form, else Python around averages over nodes or functions of the user's own."""
-    own, closed = reduced_form.is_own(problem), is_closed(problem)
-    kernels = Kernels(leap.follow, rhs, observe)
-    if not closed:
-        rule = rule_for(problem, NODES, 0)
-        slope, _ = system(problem, rule, noise=True)
-        kernels = Kernels(leap.follow, slope, observers(problem, NODES)[0])
-    if closed and not own:
+def _kernels(problem: Problem, equations: System) -> Kernels:
+    """Compiled, or Python around averages or samples of functions that compiled code cannot call."""
+    own = reduced_form.is_own(problem)
+    kernels = Kernels(leap.follow, equations.rhs, equations.observe)
+    if equations.compiled and not own:
         return kernels
     gather = in_python(leap.gather, amplitudes=own_amplitudes(problem)) if own else leap.gather
     kick = in_python(leap.kick, sample=in_python(leap.sample, gather=gather))

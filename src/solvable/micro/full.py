@@ -33,7 +33,10 @@ LOOK = 16, 20  # steps between looks at least, and looks per unit of alpha at mo
 
 def room(problem: Problem) -> int:
     """Bytes that one run takes: weights, factors they are embedded by, and rows of inputs."""
-    n, rows = problem.student.width + problem.teacher.width, 8 * AHEAD if problem.training.batch > AHEAD else AHEAD
+    n, rows = (
+        problem.student.width + problem.teacher.width,
+        8 * AHEAD if problem.training.courses["batch"][0, 1] > AHEAD else AHEAD,
+    )
     return FLOAT * (problem.inputs.dim or 0) * (6 * n + 2 * rows)
 
 
@@ -92,7 +95,7 @@ class Walk:
     ) -> None:
         problem = lane.problem
         self.lane, self.runs, self.records, self.data, self.sample = lane, [run], records, data, sample
-        self.problem, self.dim, self.batch = problem, records.dim, problem.training.batch
+        self.problem, self.dim, self.batch = problem, records.dim, int(problem.training.courses["batch"][0, 1])
         self.seed = seed
         bare = problem.replace(inputs__spectrum=None)
         self.made = reduced_form.reduced_form(bare)
@@ -224,7 +227,7 @@ class Walk:
             gradient += F.T @ X
         rate = self.work[form.rate * WIDTH]
         W = self.V[: self.p]
-        W *= 1 - rate * self.problem.training.weight_decay
+        W *= 1 - rate * form.decay
         W += rate * math.sqrt(self.dim) / self.batch * gradient
         if form.sphere:
             W *= np.sqrt(self.dim / np.einsum("ki,ki->k", W, W))[:, None]

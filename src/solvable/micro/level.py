@@ -12,7 +12,7 @@ from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import embed
-from solvable.problems import Data
+from solvable.problems import Data, Schedule
 from solvable.results import Lane, Plan, Trajectory
 from solvable.results.ensemble import run_jobs
 from solvable.results.records import Records
@@ -83,6 +83,9 @@ class Micro:
             for lane in lanes:
                 reduced_form.coordinates(lane.problem, lane.start)  # refuses overlaps that no weights have
             return
+        if isinstance(problem.training.batch, Schedule) or problem.inputs.is_scheduled:
+            name = "inputs.spectrum.eigenvalues" if problem.inputs.is_scheduled else "training.batch"
+            raise ValueError(f"{name}: a schedule is given, but full weights take constant ones; use form='reduced'")
         if dim * (problem.student.width + problem.teacher.width) > MOST_WEIGHTS:
             raise ValueError(f"inputs.dim: {dim} given, too many for full weights; the form 'reduced' takes any dim")
         threads = min(self.runs * len(lanes), self.threads or cores())
@@ -100,7 +103,7 @@ class Micro:
             raise ValueError(f"inputs.dim: {dim} given, but the data have rows of {data.dim}; say inputs=data.inputs")
         if data.rows is None and (self.runs > 1 or len(lanes) > 1):
             raise ValueError("runs: an iterator gives its rows once, so there can be one run from one start only")
-        noisy = lanes[0].problem.training.label_noise > 0
+        noisy = lanes[0].problem.training.courses["label_noise"][:, 1].max() > 0
         if self.runs > 1 and data.order == "given" and not noisy:
             raise ValueError(
                 f"runs: {self.runs} given, but all would see the same rows; say Data(..., order='shuffled' or 'drawn')"
@@ -142,7 +145,8 @@ class Micro:
         """Say at once that the rows will not last."""
         if self.data is None or self.data.rows is None or self.data.order == "drawn":
             return
-        count, batch = len(self.data.rows), records.problem.training.batch
+        count, batch = len(self.data.rows), records.problem.training.at(0.0).batch
+        assert isinstance(batch, int)
         if records.steps[-1] * batch > count:
             raise ValueError(
                 f"data: {count} rows last to alpha = {count // batch / records.dim:.6g}, less than the "

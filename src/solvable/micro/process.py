@@ -7,8 +7,9 @@ work), and `sight` = what `observe` needs, with numbers for each lane.
 import numpy as np
 from numba import float64, from_dtype, int64, types, uint64, void
 
-from solvable.dynamics.equations import observe
-from solvable.dynamics.kernel_data import BLOCK, DATA, FRAME, PROBLEM, PROCESS, SEEN, WATCHED, record
+from solvable.dynamics.averages import HIGHEST, LOWEST
+from solvable.dynamics.equations import segment_at
+from solvable.dynamics.kernel_data import BLOCK, DATA, FRAME, PROBLEM, PROCESS, SEEN, SYSTEM_FUNCTION, WATCHED, record
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.micro.batch import clear_sums, collect, learn_batch
 from solvable.micro.step import learn
@@ -16,6 +17,7 @@ from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH
 
 GOING, PASSED, LOST = 0, 1, 2  # what has become of a run
+COARSE = 2  # directions of this size: bounds of the risk first
 RUN = record(
     fate=int, step=int, level=float, bound=float
 )  # what, and at which step; where its threshold and its bound are
@@ -103,15 +105,17 @@ def _size(form, frames, state, lane):
 
 
 @compiled(
-    int64(PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], int64, int64),
+    int64(SYSTEM_FUNCTION, SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], int64, int64),
     strict=True,
     allocates=True,
 )
-def look(process, sight, runs, ends, step, direction):
-    """See which runs have diverged or passed their threshold (direction 0: there is none) and keep their states. How many go on."""
+def look(observe, bound, process, sight, runs, ends, step, direction):
+    """See which runs have diverged or passed their threshold (direction 0: there is none) and keep their states. How many go on.
+    With directions of two, 2 or -2, a look at the risk begins with bounds of it."""
     form, frames, state = process[0][0], process[1], process[6]
     problems, blocks, cases, numbers, scratch = sight
-    going, seen = 0, np.empty(SEEN)
+    going, seen, time = 0, np.empty(SEEN), step / form.dim
+    segment = segment_at(problems, time)
     for lane in range(runs.size):
         run = runs[lane]
         if run.fate != GOING:
@@ -120,8 +124,13 @@ def look(process, sight, runs, ends, step, direction):
             run.fate = LOST
         elif direction != 0:
             overlaps(form, frames, state, lane, ends[lane])
-            observe(0, 0.0, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
-            if direction * (seen[WATCHED] - run.level) >= 0.0:
+            near = True
+            if abs(direction) == COARSE:
+                bound(segment, time, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
+                near = not direction * (seen[LOWEST if direction < 0 else HIGHEST] - run.level) < 0.0
+            if near:
+                observe(segment, time, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
+            if near and direction * (seen[WATCHED] - run.level) >= 0.0:
                 run.fate = PASSED
         if run.fate == GOING:
             going += 1
@@ -132,10 +141,21 @@ def look(process, sight, runs, ends, step, direction):
 
 
 @compiled(
-    int64(PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], int64, int64, int64, int64),
+    int64(
+        SYSTEM_FUNCTION,
+        SYSTEM_FUNCTION,
+        PROCESS_DATA,
+        SIGHT,
+        from_dtype(RUN)[::1],
+        float64[:, ::1],
+        int64,
+        int64,
+        int64,
+        int64,
+    ),
     strict=True,
 )
-def follow(process, sight, runs, ends, begin, end, stride, direction):
+def follow(observe, bound, process, sight, runs, ends, begin, end, stride, direction):
     """Take the steps begin..end, with a look at every multiple of `stride`; return the step it came to, an earlier one if no
     run goes on."""
     forms, frames, numbers, courses, blocks, stream, state, work = process
@@ -156,18 +176,20 @@ def follow(process, sight, runs, ends, begin, end, stride, direction):
                 amplitudes(form, numbers, state, work)
                 collect(form, frames, work)
             learn_batch(form, frames, stream, state, work)
-        if (step + 1) % stride == 0 and look(process, sight, runs, ends, step + 1, direction) == 0:
+        if (step + 1) % stride == 0 and look(observe, bound, process, sight, runs, ends, step + 1, direction) == 0:
             return step + 1
     return end
 
 
-@compiled(void(PROCESS_DATA, SIGHT, float64[:, ::1], float64[:, ::1]), strict=True)
-def see(process, sight, y, seen):
+@compiled(void(SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, int64, float64[:, ::1], float64[:, ::1]), strict=True)
+def see(observe, process, sight, step, y, seen):
     """(lane, size) overlaps of the first lanes, and what `observe` sees of them."""
     problems, blocks, cases, numbers, scratch = sight
+    time = step / process[0][0].dim
+    segment = segment_at(problems, time)
     for lane in range(len(y)):
         overlaps(process[0][0], process[1], process[6], lane, y[lane])
-        observe(0, 0.0, y[lane], seen[lane], problems, blocks, cases, numbers[lane], scratch)
+        observe(segment, time, y[lane], seen[lane], problems, blocks, cases, numbers[lane], scratch)
 
 
 @compiled(void(PROCESS_DATA, float64[:, ::1]), strict=True)

@@ -6,8 +6,11 @@ from collections.abc import Callable
 import numpy as np
 
 from solvable.dynamics import reduced_form
+from solvable.dynamics.averages import bound_risk
+from solvable.dynamics.equations import observe
 from solvable.dynamics.kernel_data import SEEN
 from solvable.dynamics.own import in_python, own_amplitudes
+from solvable.dynamics.system import is_coarse
 from solvable.micro import process
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
@@ -16,7 +19,8 @@ from solvable.results.ensemble import Control
 from solvable.results.records import Eye, Records
 
 LOOK = 16, 1000  # look for thresholds every so many steps at least, and so many times per unit of alpha at most
-SLOW_LOOK = 16, 20  # where the risk has no closed form
+SLOW_LOOK = 16, 20  # where only Python can compute the risk
+COARSE_STRIDE = 64  # steps at most, up to a certain dim, where a look at bounds of the risk costs as much as some steps
 CHUNK = 0.05  # seconds between glances at the clock
 FATES = {process.PASSED: Ending.STOPPED, process.LOST: Ending.DIVERGED}
 
@@ -82,12 +86,20 @@ class Group:
         self.direction = 0 if self.slow or not first.watches else -1 if first.falls else 1
         least, often = SLOW_LOOK if self.slow else LOOK
         self.stride = max(least, self.records.dim // often)
+        one = first.systems[0]
+        self.looks = (one.observe, one.observe) if first.compiled else (observe, observe)
+        if first.compiled and first.watches_risk and is_coarse(one):
+            self.looks = one.observe, bound_risk
+            self.direction *= process.COARSE
+            self.stride = max(self.stride, min(COARSE_STRIDE, self.records.dim // SLOW_LOOK[1]))
 
     def _advance(self, begin: int, end: int) -> int:
         if self.slow:
             end = min(end, (begin // self.stride + 1) * self.stride)
         came = int(
-            self.follow(self.process, self.sight, self.fates, self.ends, begin, end, self.stride, self.direction)
+            self.follow(
+                *self.looks, self.process, self.sight, self.fates, self.ends, begin, end, self.stride, self.direction
+            )
         )
         if self.slow and came % self.stride == 0:
             self._look_slowly(came)
@@ -95,7 +107,7 @@ class Group:
 
     def _look(self, step: int, *, final: bool = False) -> bool:
         """See who diverged, and at the first step who is past the threshold already."""
-        process.look(self.process, self.sight, self.fates, self.ends, step, 0 if final else self.direction)
+        process.look(*self.looks, self.process, self.sight, self.fates, self.ends, step, 0 if final else self.direction)
         if self.slow and not final:
             self._look_slowly(step)
         return bool((self.fates["fate"] == process.GOING).any())
@@ -104,7 +116,7 @@ class Group:
         ys = self._overlaps()
         for i, eye in enumerate(self.eyes):
             run = self.fates[i]
-            if run.fate == process.GOING and eye.passed(eye.see(ys[i])[0]):
+            if run.fate == process.GOING and eye.passed(eye.see(ys[i], step / self.records.dim)[0]):
                 run.fate, run.step, self.ends[i] = process.PASSED, step, ys[i]
 
     def _overlaps(self) -> np.ndarray:
@@ -117,14 +129,14 @@ class Group:
         ys, seen = np.empty_like(self.ends), np.empty((len(self.runs), SEEN))
         compiled = self.eyes[0].compiled
         if compiled:
-            process.see(self.process, self.sight, ys, seen)
+            process.see(self.looks[0], self.process, self.sight, step, ys, seen)
         else:
             process.all_overlaps(self.process, ys)
         fates, steps = self.fates["fate"], self.fates["step"]
         there = (fates == process.GOING) | ((fates == process.PASSED) & (steps == step))
         there &= np.abs(ys).max(axis=1) <= self.fates["bound"]
         for i in np.flatnonzero(there):
-            found = (seen[i], 0.0) if compiled else self.eyes[i].see(ys[i])
+            found = (seen[i], 0.0) if compiled else self.eyes[i].see(ys[i], step / self.records.dim)
             self.records.write(self.runs[i], output, ys[i], *found)
 
     def _close(self, ending: Ending, step: int) -> None:

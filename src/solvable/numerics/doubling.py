@@ -1,8 +1,8 @@
-"""Step doubling: any one-step method of order 2 with error control and one order more, for `driving.drive`.
+"""Step doubling: any one-step method with error control and one order more, for `driving.drive`.
 
-One full step against two half steps gives the error of the half steps; adding a third of the difference removes its leading
-term. Steps land on outputs; within a step, at a threshold, the state is found by a shorter one. Systems are
-(observe, advance, tolerate):
+One full step against two half steps gives the error of the half steps: at order k, their difference over 2^k - 1. Adding it
+removes the leading term. Steps land on outputs; within a step, at a threshold, the state is found by a shorter one. Systems are
+(observe, advance, tolerate, order of advance):
 
     advance(segment, t, h, y, out, *data)        tolerate(y, rtol, atol, allowed, *data)
 
@@ -15,23 +15,24 @@ from solvable.numerics.compiled import compiled
 from solvable.numerics.driving import OWN, SLOPE, TRIAL, Y
 from solvable.numerics.kernel_types import apart
 
-ORDER = DENSE_ORDER = 3
-PACE = (0.9, 3.0, 1.0 / 3.0, 0.0, 4.0, True)
+ORDER = DENSE_ORDER = 3  # of a step of order 2
 WHOLE, HALF = OWN, OWN + 1  # rows of memory
 ROWS = OWN + 2
 
 
 @compiled()
-def double_step(advance, segment, t, h, y, whole, half, out, data):
-    """Advance y by h twice, whole and in halves; `out` is the extrapolated state, `half` keeps |difference| / 3."""
+def double_step(advance, order, segment, t, h, y, rows, out, data):
+    """Advance y by h twice, whole and in halves; `out` is the extrapolated state, the second of `rows` keeps the size of the
+    correction."""
+    whole, half = rows
     apart()
     advance(segment, t, h, y, whole, *data)
     advance(segment, t, 0.5 * h, y, half, *data)
     advance(segment, t + 0.5 * h, 0.5 * h, half, out, *data)
     for i in range(y.size):
-        third = (out[i] - whole[i]) / 3.0
-        out[i] += third
-        half[i] = abs(third)
+        rest = (out[i] - whole[i]) / (2.0**order - 1.0)
+        out[i] += rest
+        half[i] = abs(rest)
 
 
 @compiled()
@@ -43,6 +44,12 @@ def scaled_error(error, allowed, trial):
             return np.nan, np.nan
         scaled, size = max(scaled, error[i] / (allowed[i] + 1e-300)), max(size, abs(trial[i]))
     return scaled, size
+
+
+@compiled()
+def pace(order):
+    """See `driving.py`."""
+    return 0.9, order + 1.0, 1.0 / (order + 1.0), 0.0, 4.0, True
 
 
 @compiled(inline=True)
@@ -57,7 +64,7 @@ def arrive(system, control, report, memory, data):
 @compiled(inline=True)
 def attempt(system, control, report, h, memory, data):
     y, trial, slope, whole, half = memory[Y], memory[TRIAL], memory[SLOPE], memory[WHOLE], memory[HALF]
-    double_step(system[1], report.segment, report.time, h, y, whole, half, trial, data)
+    double_step(system[1], system[3], report.segment, report.time, h, y, (whole, half), trial, data)
     report.evaluations += 3
     for i in range(y.size):
         slope[i] = (trial[i] - y[i]) / h
@@ -67,5 +74,6 @@ def attempt(system, control, report, h, memory, data):
 
 @compiled()
 def interpolate(system, control, report, h, theta, memory, out, data):
-    double_step(system[1], report.segment, report.time, theta * h, memory[Y], memory[WHOLE], memory[HALF], out, data)
+    rows = memory[WHOLE], memory[HALF]
+    double_step(system[1], system[3], report.segment, report.time, theta * h, memory[Y], rows, out, data)
     report.evaluations += 3

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from solvable.problems.model import Array, Model, Plain
+from solvable.problems.training import Schedule, course, value_at
 
 Dim = Annotated[int, Plain, Field(gt=0, le=10**15)]
 SMALLEST = 1e-150  # eigenvalue but zero
@@ -33,17 +34,19 @@ class PowerLaw(Model):
 
 
 class Spectrum(Model):
-    """Given eigenvalues, taken as they are; `weights` are the shares of the dimensions (equal if left out, scaled to sum one)."""
+    """Given eigenvalues, taken as they are; `weights` are the shares of the dimensions (equal if left out, scaled to sum one). An
+    eigenvalue may be a `Schedule`: a curriculum."""
 
-    eigenvalues: Annotated[Array, Field(min_length=1)]
+    eigenvalues: Annotated[tuple[float | Schedule, ...], Plain, Field(min_length=1)]
     weights: Array | None = None
     kind: Literal["spectrum"] = "spectrum"
 
     @model_validator(mode="after")
     def _check(self) -> "Spectrum":
-        if min(self.eigenvalues) < 0 or max(self.eigenvalues) <= 0:
+        given = [value for one in self.eigenvalues for value in (one.rates if isinstance(one, Schedule) else (one,))]
+        if min(given) < 0 or max(given) <= 0:
             raise ValueError(f"eigenvalues: must not be negative and not all zero, got {self.eigenvalues}")
-        least = min(value for value in self.eigenvalues if value > 0)
+        least = min(value for value in given if value > 0)
         if least < SMALLEST:
             raise ValueError(
                 f"eigenvalues: {least:g} given, must be 0 or at least {SMALLEST:g}, so that its square is one too"
@@ -97,12 +100,36 @@ class Inputs(Model):
 
     @property
     def blocks(self) -> int:
-        return self.eigenvalues.size
+        return self.fractions.size
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
         """(blocks,) distinct eigenvalues of the input covariance."""
+        if self.is_scheduled:
+            raise ValueError(
+                "inputs.spectrum.eigenvalues: a schedule is given where constant numbers are needed; problem.at(alpha) has those "
+                "of one time"
+            )
         return np.ones(1) if self.spectrum is None else np.array(self.spectrum.eigenvalues)
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether an eigenvalue changes in time."""
+        return isinstance(self.spectrum, Spectrum) and any(
+            isinstance(one, Schedule) for one in self.spectrum.eigenvalues
+        )
+
+    @cached_property
+    def courses(self) -> list[np.ndarray]:
+        """Of each eigenvalue: begin, value and slope of each segment."""
+        return [course(one) for one in (self.spectrum.eigenvalues if self.is_scheduled else self.eigenvalues)]  # type: ignore[union-attr]
+
+    def at(self, time: float) -> "Inputs":
+        """The same with the eigenvalues of one time (steps/dim) in the place of schedules."""
+        if not self.is_scheduled or not isinstance(self.spectrum, Spectrum):
+            return self
+        values = tuple(value_at(one, time) for one in self.spectrum.eigenvalues)
+        return self.replace(spectrum=self.spectrum.replace(eigenvalues=values))
 
     @cached_property
     def fractions(self) -> np.ndarray:

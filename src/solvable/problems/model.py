@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Self, get_args
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationError
+from pydantic_core import PydanticCustomError
 
 from solvable.problems.foreign import one_line
 
@@ -137,6 +138,18 @@ def _sizes(value: Any) -> Iterator[float]:
     elif isinstance(value, tuple):
         for part in value:
             yield from _sizes(part)
+
+
+def one_of(registry: Mapping[str, Any]) -> PlainValidator:
+    """A field whose value is one of the names in a registry as it is when the field is read."""
+
+    def check(value: Any) -> str:
+        if isinstance(value, str) and value in registry:
+            return value
+        *others, last = (repr(name) for name in registry)
+        raise PydanticCustomError("literal_error", f"Input should be {', '.join(others)} or {last}")
+
+    return PlainValidator(check)
 
 
 Unbounded = BeforeValidator(_plain)

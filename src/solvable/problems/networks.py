@@ -9,10 +9,10 @@ import numpy as np
 from pydantic import Field, InstanceOf, PlainSerializer, model_validator
 
 from solvable.gaussian.units import UNITS, Activation, OwnFunction, hermite
-from solvable.problems.model import Array, Matrix, Model, Plain
+from solvable.problems.model import Array, Matrix, Model, Plain, one_of
 
 Width = Annotated[int, Plain, Field(gt=0, le=10_000)]
-Unit = Literal["linear", "quadratic", "erf", "relu", "tanh"]
+Unit = Annotated[str, one_of(UNITS)]
 Readout = Literal["mean", "sqrt", "unit"] | Annotated[float, Plain] | Array
 
 
@@ -93,12 +93,10 @@ class Network(Model):
     @property
     def hermite_coefficients(self) -> np.ndarray | None:
         """Coefficients in Hermite polynomials where the activation is a polynomial."""
-        named = {"linear": (0.0, 1.0), "quadratic": (1.0, 0.0, 1.0)}
         if isinstance(self.activation, Hermite):
             return np.array(self.activation.coefficients)
-        return (
-            np.array(named[self.activation]) if isinstance(self.activation, str) and self.activation in named else None
-        )
+        found = UNITS[self.activation].hermite if isinstance(self.activation, str) else None
+        return None if found is None else np.array(found)
 
     @property
     def readout_values(self) -> np.ndarray:

@@ -52,6 +52,14 @@ class Problem(Model):
             content["inputs"]["spectrum"]["kind"] = self.inputs.spectrum.kind
         return content
 
+    def at(self, alpha: float) -> "Problem":
+        """The same problem with the numbers of one time (steps/dim) in the place of schedules: for what knows constants only, such
+        as moments, predictions and landscapes."""
+        inputs, training = self.inputs.at(alpha), self.training.at(alpha)
+        if inputs is self.inputs and training is self.training:
+            return self
+        return self.replace(inputs=inputs, training=training)
+
     def own_functions(self) -> dict[str, OwnFunction]:
         """The functions of one's own in it, by their places."""
         found = {f"{part}.{name}": getattr(getattr(self, part), name) for part, name in FUNCTIONS}

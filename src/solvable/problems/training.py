@@ -6,18 +6,28 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from solvable.problems.model import Array, Model, Plain, Unbounded
+from solvable.gaussian.losses import LOSSES
+from solvable.problems.model import Array, Model, Plain, Unbounded, one_of
 
 
 class Schedule(Model):
-    """A learning rate that changes in time: `rates[i]` holds from `times[i]` on (steps/dim), or is joined linearly.
+    """A number that changes in time, such as a learning rate: `rates[i]` holds from `times[i]` on (steps/dim), or is joined
+    linearly. `values` may be written for `rates`, where the number is none.
 
-    The first time is 0. After the last time the last rate stays.
+    The first time is 0. After the last time the last rate stays. A schedule is no number: what needs one refuses it, and
+    `problem.at(alpha)` has the numbers of one time.
     """
 
     times: Annotated[Array, Field(min_length=1)]
     rates: Annotated[tuple[float, ...], Unbounded, Field(min_length=1)]
     shape: Literal["steps", "linear"] = "steps"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename_values(cls, fields: Any) -> Any:
+        if isinstance(fields, dict) and "values" in fields and "rates" not in fields:
+            return {("rates" if name == "values" else name): value for name, value in fields.items()}
+        return fields
 
     @model_validator(mode="after")
     def _check(self) -> "Schedule":
@@ -42,6 +52,14 @@ class Schedule(Model):
         """Rate at `time` (steps/dim); at a jump, the rate that begins there."""
         start, rate, slope = self._rows(np.searchsorted(self.segments[:, 0], np.maximum(time, 0.0), side="right") - 1)
         return rate + slope * (time - start)
+
+    def _refuse(self, *_: Any) -> Any:
+        raise ValueError(
+            "a schedule is given where a constant number is needed; problem.at(alpha) has those of one time"
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = _refuse
+    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = __pow__ = __float__ = __array__ = _refuse
 
     def integral(self, time: Any) -> np.ndarray:
         """Integral of the rate from 0 to `time`: the rate-scaled clock."""
@@ -78,8 +96,24 @@ Rate = Annotated[float, Unbounded, Field(gt=0)] | Schedule  # runs at any rate h
 NotNegative = Annotated[float, Plain, Field(ge=0)]
 
 
+Batch = Annotated[int, Plain, Field(gt=0, le=10**9)]
+
+
 def as_schedule(rate: float | Schedule) -> Schedule:
     return rate if isinstance(rate, Schedule) else Schedule(times=(0.0,), rates=(rate,))
+
+
+def course(number: float | Schedule) -> np.ndarray:
+    """(segments, 3): begin, value there and slope of a number that may be a schedule."""
+    return number.segments if isinstance(number, Schedule) else np.array([[0.0, number, 0.0]])
+
+
+def value_at(number: Any, time: float) -> Any:
+    """Of a number that may be a schedule; anything else is given back."""
+    return float(number(time)) if isinstance(number, Schedule) else number
+
+
+SCHEDULED = ("learning_rate", "readout_rate", "batch", "weight_decay", "label_noise")
 
 
 class Training(Model):
@@ -90,14 +124,16 @@ class Training(Model):
     One step moves w_k by (rate/batch) sum over the batch of F_k x / sqrt(dim); weight decay takes rate x decay x w / dim off.
     A trained readout moves at `readout_rate` (None: the learning rate), per steps/dim. With `samples` there is a data set of so
     many, seen again and again, all at once (`Empirical`); None is one pass over fresh ones.
+
+    Rates, batch, weight decay and label noise may be a `Schedule`. SGD takes the whole number nearest to a scheduled batch.
     """
 
     learning_rate: Rate
-    batch: Annotated[int, Plain, Field(gt=0, le=10**9)] = 1
-    weight_decay: NotNegative = 0.0
+    batch: Batch | Schedule = 1
+    weight_decay: NotNegative | Schedule = 0.0
     loss_factor: Positive = 1.0
-    loss: Literal["squared", "log-cosh"] = "squared"
-    label_noise: NotNegative = 0.0
+    loss: Annotated[str, one_of(LOSSES)] = "squared"
+    label_noise: NotNegative | Schedule = 0.0
     train_readout: bool = False
     readout_rate: Rate | None = None
     samples: Annotated[int, Plain, Field(gt=0, le=10**9)] | None = None
@@ -106,7 +142,27 @@ class Training(Model):
     def _check(self) -> "Training":
         if self.readout_rate is not None and not self.train_readout:
             raise ValueError("readout_rate: given although train_readout is false, so nothing would use it")
+        if isinstance(self.batch, Schedule) and min(self.batch.rates) < 1:
+            raise ValueError(f"batch: must be at least 1 at all times, got {self.batch.rates}")
         return self
+
+    @cached_property
+    def courses(self) -> dict[str, np.ndarray]:
+        """What changes in time, by the names that compiled code has for it: begin, value and slope of each segment."""
+        return {
+            "rate": self.schedule.segments,
+            "readout_rate": self.readout_schedule.segments,
+            "decay": course(self.weight_decay),
+            "batch": course(self.batch),
+            "label_noise": course(self.label_noise),
+        }
+
+    def at(self, time: float) -> "Training":
+        """The same with the numbers of one time (steps/dim) in the place of schedules; a batch is a whole number."""
+        if not any(isinstance(getattr(self, name), Schedule) for name in SCHEDULED):
+            return self
+        found = {name: value_at(getattr(self, name), time) for name in SCHEDULED}
+        return self.replace(**found | {"batch": max(1, round(found["batch"]))})
 
     @cached_property
     def schedule(self) -> Schedule:

@@ -37,7 +37,8 @@ def explain(trajectory: Trajectory, run: int) -> str:
 
 def speeds(trajectory: Trajectory, run: int) -> Speeds | None:
     """In the last state of a run; None where that is not finite."""
-    problem, training = trajectory.problem, trajectory.problem.training
+    problem = trajectory.problem.at(float(trajectory.end_alpha[run]))
+    training = problem.training
     Q, R, T = (
         trajectory.end_blocks.student[run],
         trajectory.end_blocks.cross[run],
@@ -74,7 +75,7 @@ def _rate(trajectory: Trajectory, run: int) -> float:
 
 
 def _divergence(trajectory: Trajectory, run: int) -> str:
-    training, dim = trajectory.problem.training, trajectory.problem.inputs.dim
+    training, dim = trajectory.problem.training.at(float(trajectory.end_alpha[run])), trajectory.problem.inputs.dim
     if trajectory.level == "empirical":
         return "the weights diverged, which a gradient flow does not do: lower rtol"
     taken = _rate(trajectory, run) * training.weight_decay / (dim or np.inf)

@@ -47,21 +47,14 @@ def from_weights(
         raise ValueError(
             f"weights: not finite in run {run} from entry {step} on (training diverged); give the entries before"
         )
-    from solvable.dynamics.moments import field_covariance, moments
+    from solvable.dynamics.moments import NODES
+    from solvable.dynamics.system import risks
 
     a = np.broadcast_to(problem.student.readout_values if readout is None else as_array(readout), W.shape[:3])
     states = [
         [measure(problem, w, B, k, basis) for w, k in zip(run, ks, strict=True)] for run, ks in zip(W, a, strict=True)
     ]
-    risk, other = (
-        np.array(
-            [
-                [moments(field_covariance(problem, one), problem, one.readout, seed=seed).risk for one in run]
-                for run in states
-            ]
-        )
-        for seed in (0, 1)
-    )
+    risk, error = np.array([risks(problem, run, NODES) for run in states]).swapaxes(0, 1)
     student = np.array([[one.block_student_overlap for one in run] for run in states])
     cross = np.array([[one.block_cross_overlap for one in run] for run in states])
     runs = len(states)
@@ -72,7 +65,7 @@ def from_weights(
         "settings": {"plain": plain},
         "alpha": alpha,
         "risk": risk,
-        "risk_error": np.abs(risk - other),
+        "risk_error": error,
         "overlap_error": np.zeros_like(risk),
         "start_risk": risk[:, 0],
         "student_overlap": student.sum(axis=2),

@@ -237,6 +237,6 @@ def end_risk(trajectory: Trajectory) -> np.ndarray:
         students, cross, teachers = t.end_blocks.student[run], t.end_blocks.cross[run], t.block_teacher_overlap[run]
         if np.isfinite(students).all():
             blocks = np.block([[students, cross], [cross.transpose(0, 2, 1), teachers]])
-            covariance = np.tensordot(t.problem.inputs.eigenvalues, blocks, axes=1)
-            risks[run] = moments(covariance, t.problem, t.end_readout[run]).risk
+            then = t.problem.at(float(t.end_alpha[run]))
+            risks[run] = moments(np.tensordot(then.inputs.eigenvalues, blocks, axes=1), then, t.end_readout[run]).risk
     return risks

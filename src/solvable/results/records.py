@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from solvable.dynamics.equations import observe
-from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack, workspace
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, unpack
 from solvable.dynamics.system import observers
 from solvable.results import Blocks, Ending, Lane, Plan, Trajectory
 from solvable.results.sizes import check_outputs
@@ -20,15 +19,11 @@ class Eye:
     says whether there is a threshold, `falls` in which direction, `level` where."""
 
     def __init__(self, lane: Lane, plan: Plan) -> None:
-        problem = lane.problem.replace(
-            training__learning_rate=1.0, training__readout_rate=None
-        )  # rates are not looked at
-        self.packed = pack(problem, lane.start)
-        if plan.stop is not None:
-            self.packed = self.packed.watching(plan.stop.quantity)
-        self.scratch = workspace(problem.student.width, problem.teacher.width)
-        self._observers = observers(problem, NODES)
-        self.compiled = self._observers[0] is observe
+        quantity = None if plan.stop is None else plan.stop.quantity
+        self.systems = [one.watching(quantity) for one in observers(lane.problem, lane.start, NODES)]
+        self.packed, self.scratch = self.systems[0].packed, self.systems[0].workspace()
+        self._data = [one.data(self.scratch) for one in self.systems]
+        self.compiled = self.systems[0].compiled and len(self.systems) == 1
         self.bound = BOUND * max(
             1.0, *(float(np.trace(one)) for one in (lane.start.student_overlap, lane.start.teacher_overlap))
         )
@@ -38,11 +33,12 @@ class Eye:
             self.falls, self.level = plan.stop.falls, plan.stop.level_for(self.see(self.packed.state)[0][WATCHED])
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
-    def see(self, y: np.ndarray) -> tuple[np.ndarray, float]:
-        """Risk and what is watched, and the error of the risk."""
-        found = np.empty((len(self._observers), SEEN))
-        for look, row in zip(self._observers, found, strict=True):
-            look(0, 0.0, y, row, *self.packed.data(self.scratch))
+    def see(self, y: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
+        """Risk and what is watched at a time, and the error of the risk."""
+        segment = int(np.searchsorted(self.packed.problems["begin"], alpha, side="right")) - 1
+        found = np.empty((len(self.systems), SEEN))
+        for one, data, row in zip(self.systems, self._data, found, strict=True):
+            one.observe(segment, alpha, y, row, *data)
         return found[0], abs(float(found[0, RISK]) - float(found[-1, RISK])) if len(found) > 1 else 0.0
 
     def passed(self, seen: np.ndarray) -> bool:
@@ -92,6 +88,15 @@ class Records:
     def end(self, run: int, ending: Ending, step: float, y: np.ndarray) -> None:
         self.endings[run], self.end_steps[run], self.ends[run] = ending, step, y
 
+    def _samples(self) -> np.ndarray:
+        """How many each run has seen."""
+        batch = self.problem.training.batch
+        return (
+            self.end_steps * batch
+            if isinstance(batch, int)
+            else np.rint(batch.integral(self.end_steps / self.dim) * self.dim)
+        )
+
     def trajectory(self, name: str, settings: dict[str, Any]) -> Trajectory:
         problem = self.problem
         p, n = problem.student.width, problem.student.width + problem.teacher.width
@@ -120,9 +125,7 @@ class Records:
             start_hash=np.repeat(np.array([lane.start.hash for lane in self.lanes], dtype=object), self.each),
             endings=self.endings,
             end_alpha=self.end_steps / self.dim,
-            nfev=(self.end_steps * problem.training.batch if self.evaluations is None else self.evaluations).astype(
-                np.int64
-            ),
+            nfev=(self._samples() if self.evaluations is None else self.evaluations).astype(np.int64),
             blocks=blocks,
             stop=self.plan.stop,
         )

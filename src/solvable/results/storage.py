@@ -99,7 +99,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "time": ("time", t.time, {"long_name": t.clock.label, "unit": t.unit}),
         "alpha": ("time", t.alpha, {"long_name": "α = steps / dim"}),
         "run": np.arange(len(t.risk)),
-        "eigenvalue": ("block", t.problem.inputs.eigenvalues),
+        "eigenvalue": ("block", t.problem.at(0.0).inputs.eigenvalues),
     }
     coordinates |= {name: ("run", values) for name, values in t.labels.items()}
     attributes = {

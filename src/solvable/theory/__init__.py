@@ -1,27 +1,13 @@
 """Closed-form predictions about a problem."""
 
+from solvable.theory.approach import erf_late_risk, first_order_risk
 from solvable.theory.available import Available, available
-from solvable.theory.committee import (
-    SymmetricPlateau,
-    erf_late_risk,
-    erf_plateau,
-    plateau_drop,
-    printed_plateau_length,
-    uniform_escape_time,
-)
+from solvable.theory.committee import SymmetricPlateau, erf_plateau, plateau_drop
 from solvable.theory.counting import degrees_of_freedom, solution_dimension
+from solvable.theory.features import feature_risk, hidden_feature_mean, hidden_feature_rests, hidden_feature_risk
 from solvable.theory.flow import flow_approximation, flow_bound, flow_integral, flow_jump, flow_rate, flow_tail
 from solvable.theory.forecast import forecast
-from solvable.theory.linear import (
-    Modes,
-    feature_risk,
-    hidden_feature_risk,
-    linear_mean_risk,
-    linear_modes,
-    linear_risk,
-    power_law_risk,
-    power_law_window,
-)
+from solvable.theory.linear import Modes, linear_mean_risk, linear_modes, linear_risk
 from solvable.theory.plateau import (
     Plateau,
     escape_risk,
@@ -33,6 +19,13 @@ from solvable.theory.plateau import (
     plateau_limit,
     plateau_noise,
     stair_lengths,
+)
+from solvable.theory.power_law import (
+    power_law_ends,
+    power_law_feature_risk,
+    power_law_gap,
+    power_law_risk,
+    power_law_window,
 )
 from solvable.theory.prediction import NotApplicable, Prediction
 from solvable.theory.recovery import (
@@ -61,10 +54,19 @@ from solvable.theory.sphere import (
     sphere_overlap,
     zero_escape_time,
 )
+from solvable.theory.uniform import (
+    Heights,
+    overlap_escape_time,
+    printed_plateau_length,
+    rowwise_plateau,
+    uniform_escape_time,
+    uniform_plateau,
+)
 
 __all__ = [
     "Available",
     "Estimate",
+    "Heights",
     "Modes",
     "NotApplicable",
     "Plateau",
@@ -80,6 +82,7 @@ __all__ = [
     "escape_time",
     "feature_risk",
     "fewest_steps",
+    "first_order_risk",
     "flow_approximation",
     "flow_bound",
     "flow_integral",
@@ -87,6 +90,8 @@ __all__ = [
     "flow_rate",
     "flow_tail",
     "forecast",
+    "hidden_feature_mean",
+    "hidden_feature_rests",
     "hidden_feature_risk",
     "hidden_ray_probability",
     "late_distance",
@@ -102,10 +107,14 @@ __all__ = [
     "noisy_starts",
     "norm_learning",
     "optimal_rate",
+    "overlap_escape_time",
     "plateau",
     "plateau_drop",
     "plateau_limit",
     "plateau_noise",
+    "power_law_ends",
+    "power_law_feature_risk",
+    "power_law_gap",
     "power_law_risk",
     "power_law_window",
     "printed_plateau_length",
@@ -113,11 +122,13 @@ __all__ = [
     "rate_limit",
     "recovery_limit",
     "recovery_threshold",
+    "rowwise_plateau",
     "solution_dimension",
     "sphere_overlap",
     "stair_lengths",
     "statistical_dimension",
     "uniform_escape_time",
+    "uniform_plateau",
     "unique_probability",
     "zero_escape_time",
 ]  # fmt: skip

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from solvable.problems import Problem
-from solvable.theory import committee, counting, flow, linear, plateau, recovery, solutions, sphere
-from solvable.theory.prediction import NotApplicable
+from solvable.theory import committee, counting, flow, linear, plateau, power_law, recovery, solutions, sphere
 
 
 @dataclass(frozen=True)
@@ -62,12 +61,24 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "linear_mean_risk": ("linear_mean_risk(problem, start, alpha)", linear.check_finite),
     "feature_risk": ("feature_risk(problem, start, features, alpha)", linear.check_finite),
     "hidden_feature_risk": ("hidden_feature_risk(problem, basis, features, alpha, distance=...)", linear.check_finite),
-    "power_law_risk": ("power_law_risk(problem, start, alpha)", linear.power_law_window),
-    "power_law_window": ("power_law_window(problem)", linear.power_law_window),
+    "hidden_feature_rests": ("hidden_feature_rests(problem, basis, distance=...)", linear.check_finite),
+    "hidden_feature_mean": ("hidden_feature_mean(problem, features, distance=...)", linear.check_finite),
+    "power_law_risk": ("power_law_risk(problem, start, alpha)", power_law.check_power_law),
+    "power_law_ends": ("power_law_ends(problem, start, alpha)", power_law.check_power_law),
+    "power_law_gap": ("power_law_gap(problem, start)", power_law.check_power_law),
+    "power_law_feature_risk": (
+        "power_law_feature_risk(problem, start, features, alpha)",
+        power_law.check_power_law_features,
+    ),
+    "power_law_window": ("power_law_window(problem)", power_law.check_power_law),
     "erf_plateau": ("erf_plateau(problem, start)", committee.check_committee),
+    "uniform_plateau": ("uniform_plateau(problem, start, order)", committee.check_uniform),
+    "rowwise_plateau": ("rowwise_plateau(problem, start, order)", committee.check_uniform),
     "uniform_escape_time": ("uniform_escape_time(problem, start)", committee.check_uniform),
+    "overlap_escape_time": ("overlap_escape_time(problem, state)", committee.check_uniform),
     "plateau_drop": ("plateau_drop(problem, state, drop)", committee.check_several),
     "printed_plateau_length": ("printed_plateau_length(problem, state)", committee.check_printed_length),
+    "first_order_risk": ("first_order_risk(problem, state)", committee.check_realizable),
     "erf_late_risk": ("erf_late_risk(problem, state, alpha)", committee.check_realizable),
     "late_distance": ("late_distance(problem, alpha)", lambda problem: solutions.late_distance(problem, 1.0)),
 }
@@ -80,6 +91,6 @@ def available(problem: Problem) -> list[Available]:
         try:
             check(problem)
             found.append(Available(name, call, True, ""))
-        except NotApplicable as reason:
+        except ValueError as reason:  # NotApplicable, or a schedule where a number is needed
             found.append(Available(name, call, False, "; ".join(str(reason).splitlines())))
     return found

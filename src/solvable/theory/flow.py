@@ -132,6 +132,21 @@ def flow_approximation(problem: Problem, time: Any) -> Prediction:
     )
 
 
+def eigenvalue_flow(target: np.ndarray, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues (time, direction) of A from A(0) = 1, for eigenvalues `target` of A*, and the loss E (time,): saraomannelli2020,
+    (20) and (21), integrated as they stand; a second route to the closed form that `Empirical` follows."""
+    from scipy.integrate import solve_ivp
+
+    def slope(_: float, log: np.ndarray) -> Any:
+        gaps = target - np.exp(log)
+        return 2 * gaps.sum() + 4 * gaps
+
+    solved = solve_ivp(slope, (0, time[-1]), np.zeros(len(target)), "LSODA", time, rtol=1e-10, atol=1e-12)
+    values: np.ndarray = np.exp(solved.y.T)
+    gaps = values - target
+    return values, (gaps**2).sum(axis=1) + 0.5 * gaps.sum(axis=1) ** 2
+
+
 def _eigenvalues(start: Overlaps, problem: Problem) -> np.ndarray:
     """Of A*, rising: the largest dim of those of the teacher overlap, over the width."""
     dim = problem.inputs.dim or 0

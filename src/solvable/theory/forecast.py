@@ -7,7 +7,7 @@ import numpy as np
 from solvable.overlaps import start
 from solvable.problems import Inputs, Problem, Spectrum, convention
 from solvable.problems.powerlaw import PowerLawFit, fit_power_law
-from solvable.theory import committee, linear
+from solvable.theory import committee, linear, uniform
 from solvable.theory.prediction import Prediction
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def forecast(
         "distinct": fit.distinct, "participation": fit.participation,
         "exponent": -fit.beta / (1 + fit.beta) if fit.beta > 0 else float("nan"),
         "learning_rate": float(learning_rate), "rate_limit": limit, "width": width,
-        "plateau_risk": plateau.risk, "escape_time": committee.uniform_escape_time(committees, typical).value,
+        "plateau_risk": plateau.risk, "escape_time": uniform.uniform_escape_time(committees, typical).value,
     }  # fmt: skip
     found: xarray.Dataset = xarray.Dataset(data, {"rank": np.arange(1, values.size + 1), "time": times}, attributes)
     return Prediction(

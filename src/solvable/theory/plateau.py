@@ -268,7 +268,7 @@ def noisy_starts(problem: Problem, start: Overlaps, draws: int = 100, seed: Seed
 
 def optimal_rate(problem: Problem) -> Prediction:
     """Learning rate at which cross overlaps grow fastest on the plateau: the limit of vanishing first overlaps of the rate that
-    escapes soonest (bocchi2026, 4.1, holds that no formula exists: docs/ERRATA.md B15). On the sphere: arnaboldi2023, section 3."""
+    escapes soonest (bocchi2026, 4.1, finds it numerically: docs/ERRATA.md B15). On the sphere: arnaboldi2023, section 3."""
     if _on_sphere(problem):
         return sphere.optimal_rate(problem)
     p, q, _, S, b = _constants(problem)

@@ -1,6 +1,7 @@
 """What several closed forms ask of a problem."""
 
-from solvable.problems import Problem
+from solvable.problems import Problem, Schedule
+from solvable.problems.training import SCHEDULED
 from solvable.theory.prediction import NotApplicable
 
 
@@ -21,8 +22,11 @@ def require_plain(problem: Problem, activation: str, **training: object) -> None
     for name, value in plain.items():
         if getattr(problem.training, name) != value:
             raise NotApplicable(f"training.{name}: is {getattr(problem.training, name)!r}, not {value!r}")
-    if not isinstance(problem.training.learning_rate, float):
-        raise NotApplicable("training.learning_rate: is a schedule, not constant")
+    for name in SCHEDULED:
+        if isinstance(getattr(problem.training, name), Schedule):
+            raise NotApplicable(f"training.{name}: is a schedule, not constant")
+    if problem.inputs.is_scheduled:
+        raise NotApplicable("inputs.spectrum.eigenvalues: is a schedule, not constant")
 
 
 def require_orthonormal(problem: Problem) -> None:

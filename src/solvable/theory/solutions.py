@@ -6,7 +6,7 @@ import numpy as np
 
 from solvable.overlaps import Overlaps, check_start, nearest_frame
 from solvable.problems import InvalidProblem, Problem, convention
-from solvable.theory import committee, linear, sphere
+from solvable.theory import approach, linear, sphere
 from solvable.theory.prediction import NotApplicable, Prediction
 from solvable.theory.requirements import require_orthonormal
 
@@ -78,11 +78,11 @@ def _deviations(start: Overlaps) -> list[str]:
 def rate_limit(problem: Problem) -> Prediction:
     """Learning rate beyond which the zero-error solutions are unstable: p p* / (4 c (p* + 2)), c the loss factor. On the sphere,
     with one teacher, p/(12 c), or less with label noise (`theory/sphere.py`). Linear and erf students: see `theory/linear.py` and
-    `theory/committee.py`."""
+    `theory/approach.py`."""
     if isinstance(problem, Problem) and problem.student.activation == "linear":
         return linear.rate_limit(problem)
     if isinstance(problem, Problem) and problem.student.activation == "erf":
-        return committee.rate_limit(problem)
+        return approach.rate_limit(problem)
     if isinstance(problem, Problem) and problem.student.norm == "sphere":
         return sphere.rate_limit(problem)
     p, q = _widths(problem)

@@ -6,8 +6,9 @@ from m = 0, Q = 1 as exp(omega t), omega = 4 [1 - (gamma/p) (1 + 1/p + 4/p^2 + D
 b = 4 (1 - 6 gamma), which is solved in closed form.
 """
 
+import itertools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def _constants(problem: Problem, *, trained: bool = False) -> _Constants:
         require_orthonormal(problem)
     if problem.training.train_readout and not trained:
         raise NotApplicable("training.train_readout: is true")
-    rate, p, noise = problem.training.learning_rate, problem.student.width, problem.training.label_noise
+    rate, p, noise = problem.training.learning_rate, problem.student.width, float(problem.training.label_noise)
     if not isinstance(rate, float):
         raise NotApplicable("training.learning_rate: is a schedule, not constant")
     gamma = 2 * problem.training.loss_factor * rate
@@ -90,7 +91,7 @@ def noise(problem: Problem) -> Prediction:
 def rate_limit(problem: Problem) -> Prediction:
     """Largest rate at which students leave m = 0 and come near the teacher: p/6 over 2 c without label noise, by the stability of
     the solution; with it the smaller of that and the rate at which overlaps stop growing, at width one 2/(12 + Delta)
-    (arnaboldi2023, after (7), has 1/6: docs/ERRATA.md A7)."""
+    (arnaboldi2023, after (7), has 1/6, which is necessary: docs/ERRATA.md A7)."""
     p, _, label, _, _, _ = _constants(problem)
     limit = p * min(1 / 6, 1 / (1 + 1 / p + 4 / p**2 + label / 2))
     return Prediction(
@@ -178,13 +179,17 @@ def _check_drop(drop: float) -> None:
 def _times(problem: Problem, size: np.ndarray, between: np.ndarray, drop: float, linear: bool) -> np.ndarray:
     """Escape times alpha from sums of squares of m and of the overlaps between students; `linear`, or exact at width one."""
     p, _, _, omega, b, pace = _constants(problem)
+    goal = _goal(p, size, between, drop)
     if not linear:
-        goal = drop + (1 - drop) * size
         with np.errstate(invalid="ignore", divide="ignore"):
             t = np.log(goal * (omega - b * size) / (size * (omega - b * goal))) / (2 * omega)
         return np.where(b * goal < omega, t / pace, np.inf)
-    reach = drop * p * (p + 1) + (2 * p * size - between) * (1 - drop)
-    return np.log(reach / (2 * p * size)) / (2 * omega) / pace
+    return np.log(goal / size) / (2 * omega) / pace
+
+
+def _goal(p: int, size: np.ndarray, between: np.ndarray, drop: float) -> np.ndarray:
+    """Sum of squares of m at the escape, by when the overlaps between students have decayed."""
+    return drop * (p + 1) / 2 + (1 - drop) * (size - between / (2 * p))
 
 
 def annealed_escape_time(problem: Problem, drop: float = 0.1) -> Prediction:
@@ -237,13 +242,50 @@ def quenched_escape_time(
     return Prediction(found, (*_SMALL, "dim infinite in the dynamics"), _QUENCHED, _early(drop))
 
 
-def noisy_escape_time(problem: Problem, drop: float = 0.1, draws: int = 10_000, seed: Seed = 0) -> Prediction:
-    """Mean escape time of SGD at this dim from random starts: `quenched_escape_time` less log(1 + v)/(2 growth), because noise
-    adds v/dim to the square of every first overlap (`plateau_noise`; docs/ERRATA.md A21)."""
-    v, (_, _, _, omega, _, pace) = noise(problem).value, _growing(problem)
-    plain = quenched_escape_time(problem, drop, draws, seed)
-    shifted = plain.value._replace(mean=plain.value.mean - math.log1p(v) / (2 * omega * pace))
-    return Prediction(shifted, (*_SMALL, "dim large"), "noise added to the start", plain.caveats)
+def noisy_escape_time(
+    problem: Problem, drop: float = 0.1, draws: int = 10_000, seed: Seed = 0, *, start: Overlaps | None = None
+) -> Prediction:
+    """Mean escape time alpha of SGD at this dim, with the noise of the plateau (`plateau_noise`).
+
+    From random starts it is `quenched_escape_time` less log(1 + v)/(2 growth), because noise adds v/dim to the square of every
+    first overlap. From one `start` it is `escape_time` with the first passage of a process whose overlaps grow and scatter
+    linearly in the place of the logarithm of the linear law: with a = p/2 and y = dim sum m^2/(2 v), first and last,
+
+        log(y_1/y_0)   becomes   integral over s from 0 to 1 of (1 - s)^(a - 1) (e^(-y_0 s) - e^(-y_1 s))/s
+
+    so that noise delays a start with large overlaps and hastens one with small ones (docs/ERRATA.md A21). At width one and y_0 = 0
+    this is arnaboldi2023, (52)."""
+    v, (p, _, _, omega, _, pace) = noise(problem).value, _growing(problem)
+    if start is None:
+        plain = quenched_escape_time(problem, drop, draws, seed)
+        shifted = plain.value._replace(mean=plain.value.mean - math.log1p(v) / (2 * omega * pace))
+        return Prediction(shifted, (*_SMALL, "dim large"), "noise added to the start", plain.caveats)
+    dim, law = _dim(problem), escape_time(problem, start, drop)
+    size, between = np.sum(start.cross_overlap**2), np.sum(start.student_overlap**2) - p
+    first, last = (float(dim * one / (2 * v)) for one in (size, _goal(p, size, between, drop)))
+    later = (_passage(p, first, last) - math.log(last / first)) / (2 * omega * pace)
+    return Prediction(
+        Estimate(law.value + later, 0.0), (*_SMALL, "dim large"), "linear noise around the plateau", law.caveats
+    )
+
+
+def _passage(p: int, first: float, last: float) -> float:
+    """Mean time, times twice the growth, in which the sum of p squares that grow and scatter linearly passes from `first` to
+    `last`, in units of twice the variance that is left behind."""
+    from scipy.integrate import quad
+
+    def left(s: float) -> float:
+        return math.exp(-first * s) - math.exp(-last * s)
+
+    def early(u: float) -> float:  # u = log s: the integrand is flat between 1/last and 1/first
+        s = math.exp(u)
+        return (1 - s) ** (p / 2 - 1) * left(s)
+
+    ends = [math.log(1e-16 / last), *sorted(-math.log(max(2.0, y)) for y in (first, last)), -math.log(2)]
+    options: dict[str, Any] = {"limit": 200, "epsrel": 1e-10, "epsabs": 1e-14}
+    parts = [quad(early, low, high, **options)[0] for low, high in itertools.pairwise(ends) if high > low]
+    late = quad(lambda s: left(s) / s, 0.5, 1, weight="alg", wvar=(0, p / 2 - 1), **options)[0]
+    return float(sum(parts) + late)
 
 
 def zero_escape_time(problem: Problem, drop: float = 0.1) -> Prediction:

@@ -199,7 +199,7 @@ def _title(problem: Any) -> str:
         words.append(f"rate {problem.training.learning_rate:g}")
     if problem.inputs.blocks > 1:
         words.append(f"{problem.inputs.blocks} eigenvalues")
-    if problem.training.label_noise:
+    if isinstance(problem.training.label_noise, float) and problem.training.label_noise > 0:
         words.append(f"label noise {problem.training.label_noise:g}")
     return ", ".join(words)
 

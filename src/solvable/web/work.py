@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from solvable.descriptions import RunFile, StartTable, read_content
-from solvable.dynamics.general import is_closed
+from solvable.dynamics.functions import has_numbers
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem, Training
@@ -249,11 +249,11 @@ def check_simulation(asked: View, runs: Any) -> int:
 
 
 def seconds(asked: View, runs: int) -> float:
-    """About how long a simulation takes; units without closed form cost far more."""
+    """About how long a simulation takes; units that only Python can call cost far more."""
     problem = asked.problem
     p, n = problem.student.width, problem.student.width + problem.teacher.width
-    samples = asked.until * (problem.inputs.dim or 0) * runs * problem.training.batch
-    return samples * problem.inputs.blocks * (2e-8 + 2e-9 * p * n) * (1.0 if is_closed(problem) else 20.0)
+    samples = asked.until * (problem.inputs.dim or 0) * runs * float(problem.training.courses["batch"][:, 1].max())
+    return samples * problem.inputs.blocks * (2e-8 + 2e-9 * p * n) * (2.0 if has_numbers(problem) else 20.0)
 
 
 def simulate(asked: View, runs: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:

@@ -8,12 +8,14 @@ from solvable import theory
 from solvable.macro import Macro
 from solvable.meso import Meso
 from solvable.micro import Micro
-from solvable.papers.arnaboldi2023.settings import DROP, KEY, problem, typical_start
-from solvable.papers.claims import Claim, judge
+from solvable.overlaps import start
+from solvable.papers.arnaboldi2023.settings import ANY, KEY, PUBLISHED, problem, typical_start
+from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, whole
+from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.plot.style import figure
 from solvable.problems import Problem
-from solvable.results import run, run_batch, when
+from solvable.results import run, when
 from solvable.results.plan import Level
 
 if TYPE_CHECKING:
@@ -21,103 +23,166 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DIM, DELTA = 3000, 0.5
-SHOWN = 10
+
+def path_rows(p: int) -> tuple[Parameter, ...]:
+    precise = "the paper has multiple runs; so many that their mean is known far better than from the ten drawn"
+    return (
+        Parameter("width", p, p, label="p"),
+        Parameter("dim", 3000, 3000, label="d"),
+        Parameter("rate", UNSAID, 0.1, why=PUBLISHED, label="γ"),
+        Parameter("label_noise", UNSAID, 1e-4, why=PUBLISHED, label="Δ"),
+        Parameter("path_drop", UNSAID, 0.01, why=PUBLISHED, label="T of the paths"),
+        Parameter("until", UNSAID, 10.0, why=PUBLISHED, label="last t"),
+        Parameter("drawn", UNSAID, 10, why=PUBLISHED, label="runs and paths drawn"),
+        Parameter("averaged", UNSAID, 200, 32, why=precise, label="runs whose risk is averaged"),
+        Parameter("counted", UNSAID, 1000, 200, why=precise, label="runs and paths whose exit is counted"),
+        Parameter("path_seed", UNSAID, 3, why=ANY, label="seed of the paths"),
+    )
 
 
-def setting(p: int) -> Problem:
-    """At the fastest rate for one student, and as much for each of several."""
-    return problem(p, DIM, p / (12 + DELTA), DELTA)
-
-
-def compute_paths(p: int, quick: bool) -> "xarray.Dataset":
-    """Risks (excess) of SHOWN runs and paths; exit times of many."""
+def compute_paths(
+    *, width: int, dim: int, rate: float, label_noise: float, path_drop: float, until: float, drawn: int, averaged: int,
+    counted: int, path_seed: int,
+) -> "xarray.Dataset":  # fmt: skip
+    """Risks (excess) of runs and paths from one start; exit times of many more; the end of SGD at late times."""
     import xarray
 
-    here = setting(p)
-    first, stop = typical_start(here), when("risk", below=1 - DROP, relative=True)
-    times, many = np.linspace(0, 5, 101), 100 if quick else 1000
-    levels: dict[str, Level] = {"micro": Micro(runs=SHOWN, seed=1), "meso": Meso(runs=SHOWN, seed=2), "macro": Macro()}
+    here = problem(width, dim, rate, label_noise)
+    first, stop = typical_start(here, path_seed), when("risk", below=1 - path_drop, relative=True)
+    times = np.concatenate([[0.0], np.geomspace(0.1, until, 121)])
+    levels: dict[str, Level] = {
+        "micro": Micro(runs=averaged, seed=path_seed), "meso": Meso(runs=drawn, seed=path_seed + 1),
+        "macro": Macro(rtol=1e-10, atol=1e-14),
+    }  # fmt: skip
     curves = {
         name: whole(run(here, first, one, times=times, clock=KEY, progress=False)) for name, one in levels.items()
     }
-    passing: dict[str, Level] = {"micro": Micro(runs=many, seed=3), "meso": Meso(runs=many, seed=4), "macro": Macro()}
+    passing: dict[str, Level] = {
+        "micro": Micro(runs=counted, seed=path_seed + 2), "meso": Meso(runs=counted, seed=path_seed + 3),
+        "macro": Macro(rtol=1e-10),
+    }  # fmt: skip
     exits = {
-        name: whole(run(here, first, one, until=15, clock=KEY, stop=stop, progress=False)).exit_time()
+        name: whole(run(here, first, one, until=50, clock=KEY, stop=stop, progress=False)).exit_time()
         for name, one in passing.items()
     }
-    noisy = theory.noisy_starts(here, first, 1000).value
-    predicted = run_batch(here, noisy, Macro(rtol=1e-6), until=15, clock=KEY, stop=stop).exit_time()
     variables: dict[str, Any] = {
-        f"risk_{name}": (("run", "time"), one.risk) for name, one in curves.items() if name != "macro"
-    }
-    variables |= {f"shown_{name}": ("run", one.exit_time(1 - DROP)) for name, one in curves.items() if name != "macro"}
-    variables |= {f"exit_{name}": ("many", one) for name, one in exits.items() if name != "macro"}
-    variables |= {
+        "risk_micro": (("run", "time"), curves["micro"].risk),
+        "risk_meso": (("path", "time"), curves["meso"].risk),
         "risk_macro": ("time", curves["macro"].risk[0]),
+        "drawn_micro": ("path", curves["micro"].exit_time(1 - path_drop)[:drawn]),
+        "drawn_meso": ("path", curves["meso"].exit_time(1 - path_drop)),
+        "exit_micro": ("many", exits["micro"]),
+        "exit_meso": ("many", exits["meso"]),
         "exit_macro": exits["macro"][0],
-        "floor": theory.noise_floor(here).value if p == 1 else np.nan,
-        "exit_noisy": ("draw", predicted),
+        "exit_noisy": theory.noisy_escape_time(here, path_drop, start=first).value.mean * rate / width,
     }
-    return xarray.Dataset(variables, {"time": times}, {"problem": here.to_json(), "width": p})
+    if width == 1:
+        variables |= {"floor": theory.noise_floor(here).value, "end": ("late", late_risks(here, until, path_seed + 4))}
+    values = {"width": width, "dim": dim, "rate": rate, "label_noise": label_noise, "path_drop": path_drop}
+    return xarray.Dataset(variables, {"time": times}, values | {"drawn": drawn, "problem": here.to_json()})
+
+
+def late_risks(here: Problem, until: float, seed: int) -> np.ndarray:
+    """Mean of each of sixteen runs over the last three quarters of the time, beginning near the teacher."""
+    near = start(here, student_overlap=[[1.0]], cross_overlap=[[0.99]])
+    times = np.linspace(0, until, 41)
+    found = whole(run(here, near, Micro(runs=16, seed=seed), times=times, clock=KEY, progress=False))
+    return np.asarray(found.risk[:, 20:].mean(axis=1))
 
 
 def draw_paths(data: Any, ax: "Axes") -> None:
-    time = data["time"].values
-    for name, colour, label in [("micro", "C0", "SGD"), ("meso", "C2", "diffusion")]:
-        lines = ax.plot(time, data[f"risk_{name}"].values.T, color=colour, linewidth=0.6, alpha=0.7)
+    time, drawn = data["time"].values[1:], int(data.attrs["drawn"])
+    kinds = [("micro", "C0", "-", "SGD", 0.03), ("meso", "C1", "--", "diffusion (SDE)", 0.09)]
+    for name, colour, line, label, height in kinds:
+        lines = ax.plot(
+            time, data[f"risk_{name}"].values[:drawn, 1:].T, color=colour, linestyle=line, linewidth=0.6, alpha=0.7
+        )
         lines[0].set_label(label)
-        level = (1 - DROP) * float(data["risk_macro"][0])
-        ax.plot(data[f"shown_{name}"].values, np.full(SHOWN, level), "|", color=colour, markersize=6)
-    ax.plot(time, data["risk_macro"], color="black", label="equations")
-    ax.axvline(float(data["exit_macro"]), color="black", linestyle=":", linewidth=0.9, label="their exit")
-    ax.set_xlabel("$t = \\gamma\\alpha/p$")
-    ax.set_ylabel("excess risk")
-    ax.set_xlim(0, time[-1])
-    ax.set_ylim(bottom=0)
-    ax.set_title(f"$p = {int(data.attrs['width'])}$, $d = {DIM}$, $\\Delta = {DELTA}$", fontsize=8, loc="right")
+        rug = data[f"drawn_{name}"].values
+        ax.plot(rug, np.full(drawn, height), "|", color=colour, markersize=6, transform=ax.get_xaxis_transform())
+    ax.plot(time, data["risk_macro"].values[1:], color="black", label="equations (ODE)")
+    exit = float(data["exit_macro"])
+    ax.axvline(exit, color="black", linestyle=":", linewidth=0.9, label="exit time")
+    ax.set(xscale="log", yscale="log", xlim=(0.1, time[-1]), ylim=(1e-5, 4), xlabel="$t$")
+    ax.set_ylabel("$\\mathcal{R} - \\Delta/2$")
+    facts = data.attrs
+    named = f"$p = {facts['width']}$, $d = {facts['dim']}$, $\\gamma = {facts['rate']:g}$, $T = {facts['path_drop']:g}$"
+    ax.set_title(named, fontsize=8, loc="right")
+
+
+def spread(times: np.ndarray) -> tuple[float, float]:
+    """Standard deviation of the logarithm, and its relative standard error by the fourth moment."""
+    centred = np.log(times) - np.log(times).mean()
+    square = np.mean(centred**2)
+    return float(np.sqrt(square)), float(np.sqrt((np.mean(centred**4) / square**2 - 1) / (4 * times.size)))
 
 
 def judge_paths(key: str, data: Any) -> list[Claim]:
-    p = int(data.attrs["width"])
-    micro, meso, noisy = (data[f"exit_{name}"].values for name in ("micro", "meso", "noisy"))
-    error = np.hypot(micro.std(ddof=1), meso.std(ddof=1)) / np.sqrt(micro.size)
+    p, drawn = int(data.attrs["width"]), int(data.attrs["drawn"])
+    caption = f"figure {key.split('/')[1]} caption"
+    micro, meso, plain = data["exit_micro"].values, data["exit_meso"].values, float(data["exit_macro"])
+    one, other = (times.std(ddof=1) / np.sqrt(times.size) for times in (micro, meso))
     evidence = f"{micro.size} runs and paths from one start"
-    test = "tests/theory/test_sphere.py::test_sgd_escapes_earlier_by_its_noise"
-    late = data["risk_micro"].values[:, -20:].mean()
+    (wide, wide_error), (far, far_error) = spread(micro), spread(meso)
+    wide_error = far / wide * np.hypot(wide_error, far_error)
     found = [
-        judge(
-            key, f"the diffusion has the exit times of SGD, p = {p} (difference of means, in standard errors)",
-            expected=0.0, found=(meso.mean() - micro.mean()) / error, tolerance=4.0, evidence=evidence,
+        holds(
+            key, f"from one start exit times do not change considerably (mean of SGD over that of the equations, p = {p})",
+            source=caption, printed=1.0, found=micro.mean() / plain, error=one / plain,
+            tolerance=np.sqrt(micro.size / drawn) * one / plain,
+            evidence=f"{evidence}; tolerance: the standard error of the {drawn} runs that the figure shows",
         ),
-        judge(
-            key, f"and their spread, which the equations do not show, p = {p} (ratio of standard deviations)",
-            expected=1.0, found=meso.std() / micro.std(), tolerance=6 * np.sqrt(1 / micro.size), evidence=evidence,
+        holds(
+            key, f"the SDE describes the process: its mean exit time over that of SGD, p = {p}",
+            source="(11)" if p == 1 else "(53)", printed=1.0, found=meso.mean() / micro.mean(),
+            error=np.hypot(one, other) / micro.mean(), tolerance=4 * np.hypot(one, other) / micro.mean(), evidence=evidence,
         ),
-        judge(
-            key, f"the mean exit is that of the equations from noisy starts, p = {p}",
-            expected=noisy.mean(), found=micro.mean(), beyond=True, evidence=test,
-            tolerance=4 * np.hypot(micro.std() / np.sqrt(micro.size), noisy.std() / np.sqrt(noisy.size)),
+        holds(
+            key, f"the SDE captures the variance that the ODE does not exhibit (ratio of the spreads of log exit times, p = {p})",
+            source=caption, printed=1.0, found=far / wide, error=wide_error, tolerance=4 * wide_error, evidence=evidence,
+        ),
+        beyond(
+            key, f"mean exit time of SGD from one start, p = {p}: first passage of overlaps that grow and scatter linearly",
+            expected=float(data["exit_noisy"]), found=micro.mean(), error=one, tolerance=4 * one,
+            evidence="theory.noisy_escape_time; tests/theory/test_sphere.py::test_mean_exits_from_one_start",
         ),
     ]  # fmt: skip
-    if p == 1:
-        found.append(
-            judge(
-                key, "SGD ends at the excess gamma Delta/(1 - 6 gamma) of (8) (mean at late times)",
-                expected=float(data["floor"]), found=late, tolerance=0.1 * float(data["floor"]), evidence=f"{SHOWN} runs",
-            )
-        )  # fmt: skip
-    return found
+    return found + (judge_single(key, data) if p == 1 else [])
+
+
+def judge_single(key: str, data: Any) -> list[Claim]:
+    """What section 2 says of one student's risk: its average, and its end."""
+    drawn, risks = int(data.attrs["drawn"]), data["risk_micro"].values
+    gap = np.abs(risks.mean(axis=0) - data["risk_macro"].values)
+    worst = int(np.argmax(gap))
+    of_drawn = risks[:, worst].std(ddof=1) / np.sqrt(drawn)
+    end, floor = data["end"].values, float(data["floor"])
+    error = end.std(ddof=1) / np.sqrt(end.size) / floor
+    return [
+        holds(
+            key, f"the averaged risk agrees with the equations (largest difference, at t = {data['time'].values[worst]:.2g})",
+            source="section 2", printed=0.0, found=gap[worst], error=of_drawn * np.sqrt(drawn / len(risks)), tolerance=2 * of_drawn,
+            evidence=f"{len(risks)} runs from one start; tolerance: two standard errors of the {drawn} runs that the figure shows",
+        ),
+        holds(
+            key, "SGD ends at the excess risk gamma Delta/(1 - 6 gamma), in units of it",
+            source="(8)", printed=1.0, found=end.mean() / floor, error=error, tolerance=4 * error + 0.01,
+            evidence=f"{end.size} runs at late times; tolerance: four standard errors and what is of order 1/d",
+        ),
+    ]  # fmt: skip
+
+
+PARAMETERS = table(*path_rows(2))
 
 
 def compute(quick: bool) -> "xarray.Dataset":
-    return compute_paths(2, quick)
+    return compute_paths(**PARAMETERS.values(quick))
 
 
 def draw(data: "xarray.Dataset") -> "Figure":
-    picture, ax = figure(height=2.8, width=4.6)
+    picture, ax = figure(height=3.0, width=4.6)
     draw_paths(data, ax)
-    ax.legend(loc="upper right", fontsize=7)
+    ax.legend(loc="lower left", fontsize=7, bbox_to_anchor=(0.36, 0.1))
     return picture
 
 
@@ -125,4 +190,6 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     return judge_paths(FIGURE.key, data)
 
 
-FIGURE = PaperFigure(f"{KEY}/3", "Two students: SGD and its diffusion around the equations", compute, draw, claims)
+FIGURE = PaperFigure(
+    f"{KEY}/3", "Two students: SGD and its diffusion around the equations", compute, draw, claims, PARAMETERS
+)

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable import theory
-from solvable.papers.bocchi2026.settings import KEY
-from solvable.papers.claims import Claim, judge
+from solvable.papers.bocchi2026.settings import KEY, LINES
+from solvable.papers.claims import Claim, holds
 from solvable.papers.figure import PaperFigure
+from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.plot.style import figure
 from solvable.problems import convention
 
@@ -15,27 +16,64 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-DIMS = (10, 20, 30)
+PARAMETERS = table(
+    Parameter("dims", UNSAID, (10, 20, 30), why="the axes are not in the text", label="$N$"),
+    Parameter("widths", UNSAID, tuple(range(1, 46)), why="past the largest N", label="$p$"),
+    Parameter("counted", UNSAID, (1, 2, 4, 6, 8, 10, 12, 15), why="ranks take the square of p N",
+    label="$p$ of ranks at the smallest $N$"),
+    Parameter("seed", UNSAID, 0, why="any"),
+)  # fmt: skip
 
 
-def compute(quick: bool) -> "xarray.Dataset":  # noqa: ARG001
-    """A formula: the quick and the full form are the same."""
+def rank(p: int, N: int, seed: int) -> int:
+    """Of the derivative of W -> W^T W at random weights: how many directions of quadratic forms a student of width p can take."""
+    W = np.random.default_rng([seed, p, N]).standard_normal((p, N))
+    step = np.einsum("ki,kj->kij", np.ones((p, N)), W)  # V = e_k e_i^T gives e_i w_k^T
+    every = np.zeros((p, N, N, N))
+    for i in range(N):
+        every[:, i, i] = step[:, i]
+    every += every.swapaxes(2, 3)
+    return int(np.linalg.matrix_rank(every.reshape(p * N, N * N)))
+
+
+def compute(quick: bool) -> "xarray.Dataset":
+    """A formula, and ranks at the smallest N."""
     import xarray
 
-    widths = np.arange(1, 46)
-    setting = convention(KEY)
-    values = [
-        [theory.degrees_of_freedom(setting.problem(p=int(p), p_star=1, eta=0.01, N=N)).value for p in widths]
-        for N in DIMS
+    values = PARAMETERS.values(quick)
+    dims, widths, some, setting = values["dims"], values["widths"], values["counted"], convention(KEY)
+    found = [
+        [theory.degrees_of_freedom(setting.problem(p=p, p_star=1, eta=0.01, N=N)).value for p in widths] for N in dims
     ]
-    return xarray.Dataset({"degrees_of_freedom": (("dim", "width"), values)}, {"dim": list(DIMS), "width": widths})
+    return xarray.Dataset(
+        {
+            "degrees_of_freedom": (("dim", "width"), found),
+            "rank": ("counted", [rank(p, dims[0], values["seed"]) for p in some]),
+        },
+        {"dim": list(dims), "width": list(widths), "counted": list(some)},
+    )
 
 
 def draw(data: "xarray.Dataset") -> "Figure":
     picture, ax = figure(height=2.8, width=4.2)
     for i, dim in enumerate(data["dim"].values):
-        ax.plot(data["width"], data["degrees_of_freedom"].sel(dim=dim), color=f"C{i}", label=f"$N = {dim}$")
+        ax.plot(
+            data["width"],
+            data["degrees_of_freedom"].sel(dim=dim),
+            label=f"$N = {dim}$",
+            color=f"C{i}",
+            linestyle=LINES[i],
+        )
         ax.axhline(dim * (dim + 1) / 2, color=f"C{i}", linestyle=":", linewidth=0.9)
+    ax.plot(
+        data["counted"],
+        data["rank"],
+        color="C0",
+        linestyle="",
+        marker="o",
+        markersize=4,
+        label="rank at random weights",
+    )
     ax.plot([], [], color="0.4", linestyle=":", linewidth=0.9, label="$N(N+1)/2$")
     ax.set_xlabel("student width $p$")
     ax.set_ylabel("degrees of freedom")
@@ -46,19 +84,24 @@ def draw(data: "xarray.Dataset") -> "Figure":
 
 
 def claims(data: "xarray.Dataset") -> list[Claim]:
-    found = data["degrees_of_freedom"].sel(dim=20)
+    N, rank = int(data["dim"][0]), data["rank"]
+    evidence = "rank of the derivative of W^T W at random weights"
+    narrow, wide = 6, int(data["counted"].max())
     return [
-        judge(
-            FIGURE.key, "for p <= N: N p - p (p - 1)/2 (N = 20, p = 8)",
-            expected=20 * 8 - 8 * 7 // 2, found=float(found.sel(width=8)), tolerance=0,
-            evidence="tests/theory/test_counting.py::test_degrees_of_freedom_are_the_rank_of_the_map",
+        holds(
+            FIGURE.key, f"for p <= N: N p - p (p - 1)/2 (N = {N}, p = {narrow})", source="section 7.5.1",
+            printed=N * narrow - narrow * (narrow - 1) / 2, found=float(rank.sel(counted=narrow)), tolerance=0, evidence=evidence,
         ),
-        judge(
-            FIGURE.key, "for p > N it saturates at N (N + 1)/2, all symmetric matrices (N = 20, p = 45)",
-            expected=20 * 21 // 2, found=float(found.sel(width=45)), tolerance=0,
-            evidence="tests/theory/test_counting.py::test_degrees_of_freedom_are_the_rank_of_the_map",
+        holds(
+            FIGURE.key, f"for p > N it saturates at N (N + 1)/2, all symmetric matrices (N = {N}, p = {wide})",
+            source="section 7.5.1", printed=N * (N + 1) / 2, found=float(rank.sel(counted=wide)), tolerance=0, evidence=evidence,
+        ),
+        holds(
+            FIGURE.key, "the lines are these counts (largest difference of ranks from the line)", source="figure 5", printed=0.0,
+            found=float(np.abs(rank.values - data["degrees_of_freedom"].values[0, rank["counted"].values - 1]).max()), tolerance=0,
+            evidence=evidence,
         ),
     ]  # fmt: skip
 
 
-FIGURE = PaperFigure(f"{KEY}/5", "Degrees of freedom of the student", compute, draw, claims)
+FIGURE = PaperFigure(f"{KEY}/5", "Degrees of freedom of the student", compute, draw, claims, PARAMETERS)

@@ -9,6 +9,7 @@ from solvable.problems import Data, Problem, convention
 from solvable.results import Trajectory, run
 
 KEY = "saraomannelli2020"
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))  # beside the colours
 
 
 def problem(d: int, m_star: int, n: int | None = None) -> Problem:
@@ -26,12 +27,12 @@ def teacher(kind: str, units: int, d: int, random: np.random.Generator) -> np.nd
     return rows if kind == "gaussian" else rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def follow(rows: np.ndarray, units: np.ndarray, times: np.ndarray, rtol: float = 1e-6) -> Trajectory:
-    """The flow from A(0) = 1 on given samples, labelled by given teachers."""
-    d = rows.shape[1]
+def follow(rows: np.ndarray | None, units: np.ndarray, times: np.ndarray, rtol: float = 1e-6) -> Trajectory:
+    """The flow from A(0) = 1 on given samples, labelled by given teachers; on the population where there are no samples."""
+    d = units.shape[1]
     setting = problem(d, len(units)).replace(teacher__overlap="sampled")
     weights = Weights(d * np.eye(d), np.sqrt(d) * units)
-    level = Empirical(data=Data(rows, prepare=False), rtol=rtol)
+    level = Empirical() if rows is None else Empirical(data=Data(rows, prepare=False), rtol=rtol)
     return whole(run(setting, weights, level, times=times, progress=False))
 
 
@@ -46,6 +47,8 @@ def log_mean(values: np.ndarray, axis: int = 0) -> np.ndarray:
     return mean
 
 
-def log_slope(times: np.ndarray, values: np.ndarray, begin: float, end: float) -> float:
+def log_slopes(times: np.ndarray, values: np.ndarray, begin: float, end: float) -> np.ndarray:
+    """(run,) exponents of (run, time) values between two times."""
     chosen = (times >= 0.999 * begin) & (times <= 1.001 * end)
-    return float(np.polyfit(np.log(times[chosen]), np.log(values[chosen]), 1)[0])
+    slopes: np.ndarray = np.polyfit(np.log(times[chosen]), np.log(values[:, chosen]).T, 1)[0]
+    return slopes

@@ -1,9 +1,16 @@
 """What the figures of this paper share: its problems, typical starts, and SGD on some of the coordinates."""
 
-import numpy as np
+from typing import NamedTuple
 
+import numpy as np
+from numpy.random import Generator
+
+from solvable import theory
+from solvable.micro import Micro
 from solvable.overlaps import Overlaps, start
-from solvable.problems import Problem, convention
+from solvable.papers.figure import whole
+from solvable.problems import Problem, Spectrum, convention
+from solvable.results import run_batch
 
 KEY = "worschech2024"
 
@@ -20,6 +27,71 @@ def linear(eta: float, beta: float, N: int, variance: float, *, finite: bool = F
     return made, start(made, student_overlap=[[variance]], cross_overlap=[[0.0]])
 
 
+def from_distances(setting: Problem, squares: np.ndarray) -> tuple[Problem, Overlaps]:
+    """A start with these squared differences of student and teacher, (dim,) or (blocks,) and of order one: as if the student were
+    at zero, because nothing else matters for linear units."""
+    made = setting.replace(teacher__overlap="sampled")
+    blocks = (squares * setting.inputs.fractions)[:, None, None]
+    zero = np.zeros_like(blocks)
+    return made, start(made, block_student_overlap=zero, block_cross_overlap=zero, block_teacher_overlap=blocks)
+
+
+def excess(values: np.ndarray | float, bound: float = 0.0) -> float:
+    """How far the largest of these numbers lies above the bound that the paper states for all; zero if none does."""
+    return max(0.0, float(np.max(values)) - bound)
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Of the mean."""
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def slope(times: np.ndarray, values: np.ndarray, begin: float, end: float) -> float:
+    """Of a straight line through the logarithms between these times."""
+    chosen = (times >= begin * (1 - 1e-9)) & (times <= end * (1 + 1e-9))
+    return float(np.polyfit(np.log(times[chosen]), np.log(values[chosen]), 1)[0])
+
+
+class Alone(NamedTuple):
+    """The trained coordinates as a problem of their own, the start of each run, and half the error that the others keep."""
+
+    problem: Problem
+    starts: list[Overlaps]
+    rests: np.ndarray
+
+
+def trained_alone(
+    values: np.ndarray, eta: float, features: int, gaps: np.ndarray, basis: np.ndarray | None = None
+) -> Alone:
+    """SGD on the first `features` coordinates of Gaussian inputs, from the differences `gaps` (run, dim) of teacher and student.
+
+    The other coordinates act through their field alone. Its mean, given the trained inputs, moves the teacher by S_tt^-1 S_to x
+    gaps_o; the rest is label noise, with the Schur complement's variance. In the eigenbasis of S_tt the trained coordinates are a
+    problem with `features` inputs, its eigenvalues and clock scaled by features/dim. All runs have the mean noise of all."""
+    dim, n = values.size, features
+    if basis is None:
+        inner, moved, rests = values[:n], gaps[:, :n], gaps[:, n:] ** 2 @ values[n:] / dim
+    else:
+        S = (basis * values) @ basis.T
+        inner, turn = np.linalg.eigh(S[:n, :n])
+        shift = np.linalg.solve(S[:n, :n], S[:n, n:])
+        moved = (gaps[:, :n] + gaps[:, n:] @ shift.T) @ turn
+        rests = np.einsum("ri,ij,rj->r", gaps[:, n:], S[n:, n:] - S[n:, :n] @ shift, gaps[:, n:]) / dim
+    spectrum = Spectrum(eigenvalues=tuple(inner * n / dim))
+    made = problem(1, eta, 0.0, 1, n, "linear").replace(
+        inputs__spectrum=spectrum, training__label_noise=float(rests.mean())
+    )
+    return Alone(made, [from_distances(made, one**2)[1] for one in moved], rests / 2)
+
+
+def predicted_alone(alone: Alone, alphas: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """(run, time) mean loss of SGD on the trained coordinates of `dim` from these starts: exactly, and at small rates."""
+    times = alphas * dim / len(alone.problem.inputs.eigenvalues)
+    exact = [theory.linear_mean_risk(alone.problem, one, times).value for one in alone.starts]
+    small = [theory.linear_risk(alone.problem, one, times, small_rate=True).value for one in alone.starts]
+    return np.array(exact) + alone.rests[:, None], np.array(small) + alone.rests[:, None]
+
+
 def train_some(
     values: np.ndarray,
     eta: float,
@@ -32,23 +104,34 @@ def train_some(
     basis: np.ndarray | None = None,
     pool: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """SGD of linear students on the first `features` coordinates, `runs` at once: risks (run, time), and the first squared
-    differences of student and teacher (run, dim). Gaussian inputs with eigenvalues `values`, turned by `basis` if given; or rows
-    drawn from `pool` (in its eigenbasis). The risk is exact for these eigenvalues."""  # fmt: skip
+    """SGD of linear students on the first `features` coordinates, `runs` at once: risks (run, time), and the first differences of
+    teacher and student (run, dim). Gaussian inputs with eigenvalues `values`, turned by `basis` if given; or rows drawn from `pool`
+    (in its eigenbasis). The risk is exact for these eigenvalues."""  # fmt: skip
     random, dim = np.random.default_rng(seed), values.size
-    J, B = scale * random.standard_normal((runs, dim)), random.standard_normal((runs, dim))
-    first, root, risks = (J - B) ** 2, np.sqrt(values), np.empty((runs, alphas.size))
-    step = 0
+    gaps = random.standard_normal((runs, dim)) - scale * random.standard_normal((runs, dim))
+    if pool is not None:
+        return _train_on_rows(values, eta, features, alphas, gaps, random, pool), gaps
+    alone = trained_alone(values, eta, features, gaps, basis)
+    found = run_batch(alone.problem, alone.starts, Micro(seed=seed), times=alphas * dim / features, progress=False)
+    return whole(found).risk + alone.rests[:, None], gaps
+
+
+def _train_on_rows(
+    values: np.ndarray, eta: float, features: int, alphas: np.ndarray, gaps: np.ndarray, random: Generator, pool: np.ndarray
+) -> np.ndarray:  # fmt: skip
+    """The field of the coordinates that are not trained stays the same for a row, so it is computed once for all rows."""
+    dim, runs = values.size, len(gaps)
+    trained, others = gaps[:, :features].copy(), pool[:, features:] @ gaps[:, features:].T / dim
+    rows, each = np.ascontiguousarray(pool[:, :features]), np.arange(runs)
+    rests = 0.5 * (gaps[:, features:] ** 2 @ values[features:]) / dim
+    risks, step = np.empty((runs, alphas.size)), 0
     for i, alpha in enumerate(alphas):
         while step < round(alpha * dim):
-            if pool is None:
-                x = root * random.standard_normal((runs, dim))
-                x = x if basis is None else x @ basis.T
-            else:
-                x = pool[random.integers(0, len(pool), runs)]
-            error = np.einsum("ri,ri->r", B - J, x) / dim
-            J[:, :features] += eta * error[:, None] * x[:, :features]
-            step += 1
-        gap = (B - J) if basis is None else (B - J) @ basis
-        risks[:, i] = 0.5 * (gap**2 @ values) / dim
-    return risks, first
+            chosen = random.integers(0, len(pool), (min(1000, round(alpha * dim) - step), runs))
+            for these in chosen:
+                x = rows[these]
+                error = np.einsum("ri,ri->r", trained, x) / dim + others[these, each]
+                trained -= (eta * error)[:, None] * x
+            step += len(chosen)
+        risks[:, i] = 0.5 * (trained**2 @ values[:features]) / dim + rests
+    return risks

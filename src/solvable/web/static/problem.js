@@ -1,7 +1,7 @@
 "use strict";
 // What can be moved, the state of the page, and that state as tables for the library and as an address.
 
-const UNITS = ["quadratic", "erf", "linear", "relu"], READOUTS = ["mean", "sqrt", "unit"];
+const READOUTS = ["mean", "sqrt", "unit"];
 const FIELDS = [
   ["Teacher", [
     ["teacher.width", "width", {kind: "int", min: 1, max: 8}, "hidden units of the teacher"],

@@ -1,0 +1,88 @@
+"""The functions of a problem in the form that compiled code shares: units, target and loss as numbers, and the nodes of averages.
+
+What is here is written into records by name and into one flat array of numbers; places in the array are fields of the record.
+"""
+
+import numpy as np
+
+from solvable.dynamics.kernel_data import Packed
+from solvable.dynamics.node_averages import node_scratch
+from solvable.gaussian.coarse import coarse_scratch
+from solvable.gaussian.curves import describe
+from solvable.gaussian.losses import LOSSES, SQUARED
+from solvable.gaussian.pair_planes import pair_scratch
+from solvable.gaussian.polynomial_squares import square_scratch
+from solvable.gaussian.rules import Rule
+from solvable.gaussian.tables import tabulate
+from solvable.gaussian.units import RELU
+from solvable.problems import Problem, Target
+
+
+def with_functions(packed: Packed, problem: Problem, rule: Rule | None) -> Packed | None:
+    """A packed problem with its functions, and the nodes of a rule; None where Python alone can call a function: targets of one's
+    own, and what no table holds."""
+    if not has_numbers(problem):
+        return None
+    student = describe(problem.student.unit, problem.student.hermite_coefficients)
+    teacher = describe(problem.teacher.unit, problem.teacher.hermite_coefficients)
+    loss = LOSSES[problem.training.loss]
+    push = np.zeros(0) if loss.kind == SQUARED else tabulate(loss)
+    assert student is not None
+    assert teacher is not None
+    assert push is not None
+    nodes = _nodes(problem, rule)
+    fields = {
+        "unit": student[0], "unit_terms": student[1].size // 2,
+        "teacher_unit": teacher[0], "teacher_terms": teacher[1].size // 2,
+        "product": problem.teacher.target == "product",
+        "smooth": student[0] != RELU and not problem.student.unit.kinks and loss.smooth,
+        "loss": loss.kind, "margin": loss.of == "margin",
+        "node_count": nodes.shape[1], "node_fields": nodes.shape[0] - 1,
+    }  # fmt: skip
+    problems, at = packed.problems.copy(), packed.numbers.size
+    sections = {"unit_at": student[1], "teacher_at": teacher[1], "loss_at": push, "nodes": nodes}
+    for name, values in sections.items():
+        fields[name] = at
+        at += values.size
+    for name, value in fields.items():
+        problems[name] = value
+    numbers = np.concatenate([packed.numbers, *(values.ravel() for values in sections.values())])
+    return packed._replace(problems=problems, numbers=numbers)
+
+
+def has_numbers(problem: Problem) -> bool:
+    """Whether compiled code can hold all its functions."""
+    loss = LOSSES[problem.training.loss]
+    networks = problem.student, problem.teacher
+    units = all(describe(one.unit, one.hermite_coefficients) is not None for one in networks)
+    held = loss.kind == SQUARED or tabulate(loss) is not None
+    return units and held and not isinstance(problem.teacher.target, Target)
+
+
+def _nodes(problem: Problem, rule: Rule | None) -> np.ndarray:
+    """(coordinates and weights, nodes); one direction of a tensor rule over two for the noise of polynomials."""
+    if rule is None:
+        return np.zeros((1, 0))
+    if not is_polynomial(problem):
+        return np.concatenate([rule.points.T, rule.weights[None]])
+    points, first = np.unique(rule.points[:, 0], return_index=True)
+    weights = np.array([rule.weights[rule.points[:, 0] == rule.points[i, 0]].sum() for i in first])
+    return np.stack([points, weights])
+
+
+def is_additive(problem: Problem) -> bool:
+    """Squared loss and a teacher network: averages over two fields are all that the drift needs."""
+    return problem.teacher.target == "additive" and problem.training.loss == "squared"
+
+
+def is_polynomial(problem: Problem) -> bool:
+    """Whether nodes over two directions give all moments."""
+    networks = problem.student, problem.teacher
+    return is_additive(problem) and all(one.hermite_coefficients is not None for one in networks)
+
+
+def scratch_size(fields: int) -> int:
+    """Numbers of scratch that averages need behind the planes: four matrices, then whatever is averaged."""
+    return 4 * fields**2 + max(
+        pair_scratch(fields), node_scratch(fields), square_scratch(fields), coarse_scratch(fields)
+    )
