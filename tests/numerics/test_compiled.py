@@ -88,7 +88,8 @@ def test_patience_ends_in_the_middle_of_a_curve_and_only_what_it_needs_is_compil
     made = {path.name.rpartition("-")[0].rpartition(".")[0] for path in (tmp_path / "cache").glob("*/*.bin")}
     assert made == {
         "macro.integrators",
-        "numerics.tsit5",
+        "numerics.dormand_prince",
+        "numerics.driving",
         "numerics.vectors",
         "dynamics.equations",
         "dynamics.closed",

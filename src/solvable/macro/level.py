@@ -315,6 +315,8 @@ def _overlaps(problem: Problem, states: np.ndarray, plan: Plan) -> Outputs:
     """Of packed states: in all blocks together, and in each if asked for."""
     student, cross, readout = unpack(problem, states)
     blocks = Blocks(student, cross) if plan.keep_blocks else None
+    if problem.inputs.blocks == 1:
+        return student[:, 0], cross[:, 0], readout, blocks
     return student.sum(axis=1), cross.sum(axis=1), readout, blocks
 
 
