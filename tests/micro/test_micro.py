@@ -297,7 +297,7 @@ def test_ctrl_c_in_a_terminal(tmp_path):
         import contextlib, sys
         from solvable.cli.main import main
         from solvable.results import running
-        running.meter = lambda show: contextlib.nullcontext(lambda done, total: done and print("going", flush=True))
+        running.meter = lambda *_: contextlib.nullcontext(lambda done, total: done and print("going", flush=True))
         sys.exit(main(sys.argv[1:]))
     """
     child = subprocess.Popen(

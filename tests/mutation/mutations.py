@@ -39,9 +39,23 @@ GAUSSIAN = (
     Mutation(
         "erf-square-pairs-once",
         "gaussian/squares.py",
-        "total += term if i == j else 2.0 * term",
-        "total += term",
+        "weight[at + j] = 2.0 * s[i] * s[j]",
+        "weight[at + j] = s[i] * s[j]",
         ("gaussian/test_averages.py::test_square_averages_equal_quadrature[erf]",),
+    ),
+    Mutation(
+        "erf-drift-variance",
+        "gaussian/drifts.py",
+        "out[k, k] -= bend / variance",
+        "out[k, k] -= bend",
+        ("gaussian/test_averages.py::test_drifts_are_sums_of_pair_averages[erf]",),
+    ),
+    Mutation(
+        "arcsine-beyond-its-range",
+        "numerics/arcsine.py",
+        "far = size > 0.6",
+        "far = size > 0.7",
+        ("numerics/test_arcsine.py::test_to_a_few_units_in_the_last_place",),
     ),
     Mutation(
         "relu-curvature-factor",
@@ -146,10 +160,24 @@ DYNAMICS = (
     ),
     Mutation(
         "drift-without-curvature",
-        "dynamics/closed.py",
-        "D[k, k] += 2.0 * c * a * bend",
-        "D[k, k] += 0.0 * bend",
+        "gaussian/drifts.py",
+        "out[k, k] += 0.5 * a * tau",
+        "out[k, k] += 0.0 * tau",
         ("dynamics/test_moments.py::test_drift_is_the_gradient_of_the_risk",),
+    ),
+    Mutation(
+        "implicit-without-feeding",
+        "dynamics/linearised.py",
+        "to_students[i, j, k] += direct * pull * z[k * n + j] + fed * total",
+        "to_students[i, j, k] += direct * pull * z[k * n + j]",
+        ("numerics/test_exponential.py::test_fitted_orders",),
+    ),
+    Mutation(
+        "implicit-slope-in-time",
+        "dynamics/implicit.py",
+        "out[i] = h / (2.0 * MOMENT) * (out[i] - spare[i])",
+        "out[i] = h / MOMENT * (out[i] - spare[i])",
+        ("numerics/test_exponential.py::test_fitted_orders",),
     ),
     Mutation(
         "noise-linear-in-the-loss",

@@ -1,5 +1,7 @@
 """Small systems with known solutions, and an entry for each integrator: data are one array of numbers."""
 
+from types import SimpleNamespace
+
 import numpy as np
 from numba import float64, int64, types, void
 
@@ -105,11 +107,11 @@ def by_dormand_prince(observe, rhs, control, report, course, memory, data):
     )  # fmt: skip
 
 
-@compiled(void(Function(RHS), Function(STEP), Function(TOLERATE), *REST))
-def by_doubling(observe, advance, tolerate, control, report, course, memory, data):
+@compiled(void(Function(RHS), Function(STEP), Function(TOLERATE), int64, *REST))
+def by_doubling(observe, advance, tolerate, order, control, report, course, memory, data):
     drive(
-        doubling.arrive, doubling.attempt, doubling.interpolate, doubling.pace(2),
-        (observe, advance, tolerate, 2), control, report, course, memory, data,
+        doubling.arrive, doubling.attempt, doubling.interpolate, doubling.pace(order),
+        (observe, advance, tolerate, order), control, report, course, memory, data,
     )  # fmt: skip
 
 
@@ -129,10 +131,11 @@ def by_chebyshev(observe, rhs, control, report, course, memory, data):
     )  # fmt: skip
 
 
+DOUBLED = SimpleNamespace(ORDER=3, DENSE_ORDER=3, **vars(doubling))  # of steps of order 2
 METHODS = {
     "tsit5": (tsit5, by_tsit5, (observe, rhs)),
     "dormand_prince": (dormand_prince, by_dormand_prince, (observe, rhs)),
-    "doubling": (doubling, by_doubling, (observe, advance, tolerate)),
+    "doubling": (DOUBLED, by_doubling, (observe, advance, tolerate, 2)),
     "rosenbrock": (rosenbrock, by_rosenbrock, (observe, rhs, factor, solve, growth)),
     "chebyshev": (chebyshev, by_chebyshev, (observe, rhs)),
 }

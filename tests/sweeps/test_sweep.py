@@ -529,7 +529,7 @@ def test_defaults_are_part_of_the_name_of_a_result() -> None:
     from solvable.descriptions import RunTable, StartTable
     from solvable.dynamics import VERSION
 
-    assert VERSION == 2
+    assert VERSION == 3
     assert StartTable().model_dump() == {
         "seed": None, "scale": 1.0, "students": "gaussian", "cross": None, "student_overlap": None, "cross_overlap": None,
         "teacher_overlap": None, "readout": None,
@@ -734,7 +734,7 @@ def test_sources_that_changed_since_they_were_imported(tmp_path: Path) -> None:
     """What runs is then no longer what the files say: its digest is unknown, which is other code to all."""
     copy = tmp_path / "copy"
     shutil.copytree(Path(sv.__file__).parent, copy / "solvable", ignore=shutil.ignore_patterns("__pycache__"))
-    source = copy / "solvable" / "dynamics" / "equations.py"
+    source = copy / "solvable" / "dynamics" / "covariance.py"
     date = source.stat().st_mtime - 100
     edits = {
         "pass": "",
@@ -779,7 +779,7 @@ def test_an_edited_kernel_is_another_code(tmp_path: Path) -> None:
     )
 
     def run(text: str = "") -> str:
-        source = copy / "solvable" / "dynamics" / "equations.py"
+        source = copy / "solvable" / "dynamics" / "covariance.py"
         source.write_text(source.read_text(encoding="utf-8") + text, encoding="utf-8", newline="\r\n")
         environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(copy), str(Path(__file__).parent)])}
         words = [sys.executable, "-c", script]

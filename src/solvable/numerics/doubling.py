@@ -15,7 +15,6 @@ from solvable.numerics.compiled import compiled
 from solvable.numerics.driving import OWN, SLOPE, TRIAL, Y
 from solvable.numerics.kernel_types import apart
 
-ORDER = DENSE_ORDER = 3  # of a step of order 2
 WHOLE, HALF = OWN, OWN + 1  # rows of memory
 ROWS = OWN + 2
 
