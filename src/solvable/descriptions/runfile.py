@@ -141,9 +141,10 @@ class StopTable(Model):
     below: Annotated[float, Plain] | None = None
     above: Annotated[float, Plain] | None = None
     relative: bool = False
+    entry: Annotated[tuple[int, ...], Plain] | int | None = None
 
     def threshold(self) -> Threshold:
-        return when(self.quantity, below=self.below, above=self.above, relative=self.relative)
+        return when(self.quantity, below=self.below, above=self.above, relative=self.relative, entry=self.entry)
 
 
 class RunTable(Model):

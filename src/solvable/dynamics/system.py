@@ -35,9 +35,9 @@ class System(NamedTuple):
     def data(self, work: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         return self.packed.data(self.workspace() if work is None else work)
 
-    def watching(self, quantity: str | None) -> "System":
-        """The same, with this quantity for a threshold."""
-        return self if quantity is None else self._replace(packed=self.packed.watching(quantity))
+    def watching(self, watched: tuple[str, tuple[int, int] | None] | None) -> "System":
+        """The same, with this quantity, or this entry of it, for a threshold."""
+        return self if watched is None else self._replace(packed=self.packed.watching(*watched))
 
 
 def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0) -> System:

@@ -150,8 +150,10 @@ class Empirical:
         return problem.training.samples
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
-        if plan.stop is not None and plan.stop.quantity == "cross_overlap":
-            raise ValueError("stop: 'cross_overlap' given, but Empirical watches 'risk' and 'training_loss' only")
+        if plan.stop is not None and plan.stop.quantity not in ("risk", "training_loss"):
+            raise ValueError(
+                f"stop: {plan.stop.quantity!r} given, but Empirical watches 'risk' and 'training_loss' only"
+            )
         if plan.stop is not None and self.samples(lanes[0].problem) is None:
             raise ValueError(
                 "stop: given, but the closed form of the population's flow does not watch thresholds; use Macro"

@@ -187,7 +187,7 @@ class Macro:
         function = None if plan.stop is None else plan.stop.function
         one = system(lane.problem, packed, self.nodes, node_seed)
         if plan.stop is not None and function is None:
-            one = one.watching(plan.stop.quantity)
+            one = one.watching(plan.stop.watched)
         packed, data, compiled = one.packed, one.data(), one.compiled and function is None
         entry, functions, rows = integrator(method, rtol, lane.problem.inputs.blocks)
         if not closed:

@@ -226,7 +226,7 @@ def _packed(lane: Lane, stop: Threshold | None) -> Packed:
     packed = pack(problem, lane.start)
     outside = problem.inputs.block_sizes - problem.student.width - problem.teacher.width
     packed.blocks["fraction"] = outside / problem.inputs.dim
-    return packed if stop is None else packed.watching(stop.quantity)
+    return packed if stop is None else packed.watching(*stop.watched)
 
 
 class Kernels(NamedTuple):

@@ -15,7 +15,7 @@ from solvable.problems.foreign import one_line, parse_json
 from solvable.results import netcdf
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
-from solvable.results.plan import FUNCTION, WATCHABLE, Threshold
+from solvable.results.plan import FUNCTION, INDICES, WATCHABLE, Threshold
 from solvable.results.storage import DIMENSIONS, FORMAT, OPTIONAL, RUN_ARRAYS, SAMPLE_ARRAYS
 
 TEXTS = ("start_hash", "ending")
@@ -167,8 +167,16 @@ def _threshold(attributes: dict[str, Any]) -> Threshold | None:
         return None
     level = found.get("level")
     quantity = found.get("quantity")
+    entry = found.pop("entry", None)
     plain = found.keys() == {"quantity", "level", "falls", "relative"} and quantity in (*WATCHABLE, FUNCTION)
-    least = 0 if quantity != FUNCTION else -sys.float_info.max
+    plain = plain and (entry is None or _is_entry(entry, str(quantity)))
+    least = 0 if quantity != FUNCTION and entry is None else -sys.float_info.max
     if not plain or not isinstance(level, int | float) or not least <= level < math.inf:
         raise ValueError("stop: is no threshold")
-    return Threshold(str(found["quantity"]), level, bool(found["falls"]), bool(found["relative"]))
+    place = None if entry is None else tuple(entry)
+    return Threshold(str(found["quantity"]), level, bool(found["falls"]), bool(found["relative"]), entry=place)
+
+
+def _is_entry(entry: Any, quantity: str) -> bool:
+    whole = isinstance(entry, list) and all(type(i) is int and i >= 0 for i in entry)
+    return whole and len(entry) == INDICES.get(quantity)

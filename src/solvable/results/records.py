@@ -19,8 +19,8 @@ class Eye:
     says whether there is a threshold, `falls` in which direction, `level` where."""
 
     def __init__(self, lane: Lane, plan: Plan) -> None:
-        quantity = None if plan.stop is None else plan.stop.quantity
-        self.systems = [one.watching(quantity) for one in observers(lane.problem, lane.start, NODES)]
+        watched = None if plan.stop is None else plan.stop.watched
+        self.systems = [one.watching(watched) for one in observers(lane.problem, lane.start, NODES)]
         self.packed, self.scratch = self.systems[0].packed, self.systems[0].workspace()
         self._data = [one.data(self.scratch) for one in self.systems]
         self.compiled = self.systems[0].compiled and len(self.systems) == 1

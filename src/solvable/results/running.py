@@ -124,6 +124,13 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
         raise ValueError(
             f"stop: a function given, but {type(level).__name__} watches named quantities only; Macro does"
         )
+    if stop is not None and stop.entry is not None:
+        p = problem.student.width
+        most = (p, problem.teacher.width if stop.quantity == "cross_overlap" else p)
+        if any(i >= size for i, size in zip(stop.entry, most, strict=False)):
+            raise ValueError(
+                f"stop: entry {stop.entry} of {stop.quantity!r} given, but there are {most[: len(stop.entry)]}"
+            )
     for start in starts:
         if not isinstance(start, Overlaps | Weights):
             raise TypeError(f"run: a start must be Overlaps, as from start(...), or Weights, not {_kind(start)}")

@@ -140,4 +140,5 @@ def write(dataset: xarray.Dataset, path: str | Path) -> None:
 
 def _threshold(stop: Threshold) -> dict[str, Any]:
     """All of it but a function of the user's own."""
-    return {name: value for name, value in vars(stop).items() if name != "function"}
+    kept = {name: value for name, value in vars(stop).items() if name not in ("function", "entry")}
+    return kept if stop.entry is None else kept | {"entry": list(stop.entry)}

@@ -245,6 +245,7 @@ def run_measure(
     if stop is not None:
         bound = {"below" if stop.falls else "above": stop.level}
         stop_table: Any = {"quantity": stop.quantity, "relative": stop.relative, **bound}
+        stop_table |= {} if stop.entry is None else {"entry": stop.entry}
     else:
         stop_table = None
     table = RunTable.from_mapping({"until": until, "clock": clock, "times": times, "stop": stop_table})
