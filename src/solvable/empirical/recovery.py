@@ -10,6 +10,7 @@ from solvable.empirical.certificates import check_rows, decide, independent_coun
 from solvable.empirical.sample import Sample
 from solvable.numerics.memory import FLOAT, check_memory, counted
 from solvable.numerics.random import child
+from solvable.numerics.statistics import standard_error
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.problems import Problem, convention
 from solvable.results import Ending
@@ -72,7 +73,7 @@ class Recovery:
 
     @property
     def standard_error(self) -> float:
-        return float(self.fewest.std(ddof=1) / np.sqrt(self.fewest.size)) if self.fewest.size > 1 else float("nan")
+        return standard_error(self.fewest) if self.fewest.size > 1 else float("nan")
 
     def probability(self, samples: Any, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Part of the data sets in which `samples` are enough, and its confidence interval (Clopper and Pearson's)."""

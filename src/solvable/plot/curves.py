@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from solvable.numerics.statistics import standard_error
 from solvable.plot.style import DASHES, axes, stroke
 
 if TYPE_CHECKING:
@@ -169,5 +170,5 @@ def _mean(ax: "Axes", data: Any, label: str) -> None:
     dashes = DASHES[len(ax.lines) % len(DASHES)]
     (curve,) = ax.plot(time, kept.mean(axis=0) if len(kept) else [], linestyle=dashes, label=label)
     if len(kept) > 1:
-        mean, error = kept.mean(axis=0), kept.std(axis=0, ddof=1) / np.sqrt(len(kept))
+        mean, error = kept.mean(axis=0), standard_error(kept, axis=0)
         ax.fill_between(time, mean - error, mean + error, alpha=0.25, color=curve.get_color(), linewidth=0)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from solvable.numerics.statistics import standard_error
+
 if TYPE_CHECKING:
     from solvable.overlaps import Overlaps
     from solvable.results.trajectory import Trajectory
@@ -175,7 +177,7 @@ def exponent(times: np.ndarray, risks: np.ndarray, begin: float, end: float, con
     parts = x <= middle, x >= middle
     halves = [np.polyfit(x[part], mean[part], 1)[0] for part in parts if part.sum() >= 2]
     if len(slopes) > 1:
-        half = t.ppf(0.5 + 0.5 * confidence, len(slopes) - 1) * slopes.std(ddof=1) / np.sqrt(len(slopes))
+        half = t.ppf(0.5 + 0.5 * confidence, len(slopes) - 1) * standard_error(slopes)
     else:
         left, share = y[0] - np.polyval(lines[0], x), weights / weights.sum()
         apart = x - share @ x

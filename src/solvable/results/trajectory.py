@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from solvable.numerics.statistics import standard_error
 from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
 from solvable.results import loading, logs, observables, storage, summary
@@ -241,7 +242,7 @@ class Trajectory:
         if reached.any():
             mean[reached] = values[:, reached].mean(axis=0)
             if count > 1:
-                error[reached] = values[:, reached].std(axis=0, ddof=1) / np.sqrt(count)
+                error[reached] = standard_error(values[:, reached], axis=0)
         return Mean(mean, error, count, len(kept) - count)
 
     def _check_alike(self, who: str) -> None:
@@ -279,7 +280,7 @@ class Trajectory:
         n, never = int(passed.sum()), int((~passed & ~broken).sum())
         fair = n > 0 and never == 0
         mean = float(times[passed].mean()) if fair else np.nan
-        half = float(t.ppf(0.5 + 0.5 * confidence, n - 1) * times[passed].std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+        half = float(t.ppf(0.5 + 0.5 * confidence, n - 1) * standard_error(times[passed])) if n > 1 else np.nan
         return MeanTime(mean, mean - half, mean + half, n, never, int(broken.sum()))
 
     def plateaus(self, run: int | None = None, *, flatness: float = 0.2) -> list[observables.Plateau]:

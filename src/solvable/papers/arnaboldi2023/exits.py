@@ -8,6 +8,7 @@ from scipy.special import digamma
 from solvable import theory
 from solvable.macro import Macro
 from solvable.micro import Micro
+from solvable.numerics.statistics import standard_error
 from solvable.papers.arnaboldi2023.paths import compute_paths, draw_paths, judge_paths, path_rows
 from solvable.papers.arnaboldi2023.settings import ANY, KEY, RATIO, TENTH, problem
 from solvable.papers.claims import Claim, beyond, holds
@@ -92,7 +93,7 @@ def compute(quick: bool) -> "xarray.Dataset":
     data = data.assign_coords(p=list(values["widths"]), d=list(values["dims"]), every=EVERY)
     for name, found in [("simulated", simulated), ("equations", plain), ("gap", plain - simulated)]:
         data[name] = (("p", "d"), found.mean(axis=2))
-        data[f"{name}_error"] = (("p", "d"), found.std(axis=2, ddof=1) / np.sqrt(found.shape[2]))
+        data[f"{name}_error"] = (("p", "d"), standard_error(found, axis=2))
     for name in ("quenched", "quenched_error", "annealed"):
         data[name] = (("p", "every"), stated[name])
     data["growth"], data["shift"] = ("p", stated["growth"]), ("p", stated["shift"])

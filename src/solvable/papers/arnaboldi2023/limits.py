@@ -8,6 +8,7 @@ from solvable import theory
 from solvable.macro import Macro
 from solvable.meso import Meso
 from solvable.micro import Micro
+from solvable.numerics.statistics import standard_error
 from solvable.overlaps import Overlaps, start
 from solvable.papers.arnaboldi2023.settings import ANY, KEY, problem, typical_start
 from solvable.papers.claims import Claim, beyond, holds
@@ -172,7 +173,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     left.legend(ncols=2, loc="upper right", fontsize=7)
     for name, axis, label, marker in [("micro", "dim", "SGD", "o"), ("meso", "far", "diffusion (SDE)", "s")]:
         values = data[name].values
-        error = values.std(axis=1, ddof=1) / np.sqrt(values.shape[1])
+        error = standard_error(values, axis=1)
         right.errorbar(data[axis], values.mean(axis=1), error, linestyle="", marker=marker, markersize=4, label=label)
     right.plot(data["every"], data["formula"], color="black", label="(52)")
     right.set(xscale="log", xlabel="dimension $d$", ylabel=f"mean $t$ from $m = 0$ to $m^2 = {data.attrs['square']}$")
@@ -215,7 +216,7 @@ def judge_rates(data: "xarray.Dataset") -> list[Claim]:
 
 def judge_stalls(data: "xarray.Dataset") -> list[Claim]:
     key, runs, wide = FIGURE.key, data["reached"].values, int(data.attrs["wide"])
-    errors = runs.std(axis=1, ddof=1) / np.sqrt(runs.shape[1])
+    errors = standard_error(runs, axis=1)
     rows = zip(data["several"].values, data["stalled"].values, runs.mean(axis=1), errors, strict=True)
     test = "tests/theory/test_sphere.py::test_bounds_on_the_rate"
     return [

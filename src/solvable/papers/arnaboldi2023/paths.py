@@ -8,6 +8,7 @@ from solvable import theory
 from solvable.macro import Macro
 from solvable.meso import Meso
 from solvable.micro import Micro
+from solvable.numerics.statistics import standard_error
 from solvable.overlaps import start
 from solvable.papers.arnaboldi2023.settings import ANY, KEY, PUBLISHED, problem, typical_start
 from solvable.papers.claims import Claim, beyond, holds
@@ -121,7 +122,7 @@ def judge_paths(key: str, data: Any) -> list[Claim]:
     p, drawn = int(data.attrs["width"]), int(data.attrs["drawn"])
     caption = f"figure {key.split('/')[1]} caption"
     micro, meso, plain = data["exit_micro"].values, data["exit_meso"].values, float(data["exit_macro"])
-    one, other = (times.std(ddof=1) / np.sqrt(times.size) for times in (micro, meso))
+    one, other = (standard_error(times) for times in (micro, meso))
     evidence = f"{micro.size} runs and paths from one start"
     (wide, wide_error), (far, far_error) = spread(micro), spread(meso)
     wide_error = far / wide * np.hypot(wide_error, far_error)
@@ -157,7 +158,7 @@ def judge_single(key: str, data: Any) -> list[Claim]:
     worst = int(np.argmax(gap))
     of_drawn = risks[:, worst].std(ddof=1) / np.sqrt(drawn)
     end, floor = data["end"].values, float(data["floor"])
-    error = end.std(ddof=1) / np.sqrt(end.size) / floor
+    error = standard_error(end) / floor
     return [
         holds(
             key, f"the averaged risk agrees with the equations (largest difference, at t = {data['time'].values[worst]:.2g})",

@@ -6,6 +6,7 @@ import numpy as np
 
 from solvable.macro import Macro
 from solvable.micro import Micro
+from solvable.numerics.statistics import standard_error
 from solvable.overlaps import Overlaps, start
 from solvable.papers.arnaboldi2023.settings import ANY, KEY, PUBLISHED, RATIO, problem, typical_start
 from solvable.papers.claims import Claim, beyond, holds
@@ -153,7 +154,7 @@ def _overlaps(data: "xarray.Dataset", i: int, drawn: int, ax: "Axes") -> None:
 def claims(data: "xarray.Dataset") -> list[Claim]:
     found = [claim for i in range(data.sizes["width"]) for claim in judge_width(data, i)]
     ratios = data["switched"].values
-    p, error = data["width"].values[0], ratios.std(ddof=1) / np.sqrt(ratios.size)
+    p, error = data["width"].values[0], standard_error(ratios)
     found.append(
         holds(
             FIGURE.key, f"readouts that begin at 0 or 1 by chance give about the same exit time (mean ratio to ones, p = {p})",
@@ -176,7 +177,7 @@ def judge_width(data: "xarray.Dataset", i: int) -> list[Claim]:
     late_error = np.hypot(*(one.std(ddof=1) / one.mean() / np.sqrt(runs) for one in late))
     stated = data["risk_macro"].values[i, 1, at] / data["risk_macro"].values[i, 0, at]
     largest_end = data["readout_micro"].values[i, 1, :, 1]
-    end_error = largest_end.std(ddof=1) / np.sqrt(runs)
+    end_error = standard_error(largest_end)
     return [
         holds(
             key, f"t_ext is the same with a trained and a fixed second layer (ratio of times at which max m = {LEVEL}, p = {p})",

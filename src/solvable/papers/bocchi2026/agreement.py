@@ -7,6 +7,7 @@ import numpy as np
 from solvable import theory
 from solvable.macro import Macro
 from solvable.micro import Micro
+from solvable.numerics.statistics import standard_error
 from solvable.overlaps import nearest_frame
 from solvable.papers.bocchi2026.settings import KEY, RATE, STUDENTS, TEACHERS, problem, random_start
 from solvable.papers.claims import Claim, corrected, holds
@@ -83,7 +84,7 @@ def panels(data: Any) -> list[np.ndarray]:
 def gaps(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(time, line) mean of SGD minus equations, and the standard error of the mean."""
     runs = lines[1:]
-    return runs.mean(axis=0) - lines[0], runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
+    return runs.mean(axis=0) - lines[0], standard_error(runs, axis=0)
 
 
 def turning(data: "xarray.Dataset") -> tuple[np.ndarray, np.ndarray]:
@@ -101,7 +102,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     picture, axes = figure(2, 2, height=2.5, sharex=True)
     alpha, count = data["alpha"].values, data.sizes["run"] - 1
     for i, (ax, lines, name) in enumerate(zip(axes.ravel(), panels(data), PANELS, strict=True)):
-        mean, error = lines[1:].mean(axis=0), lines[1:].std(axis=0, ddof=1) / np.sqrt(count)
+        mean, error = lines[1:].mean(axis=0), standard_error(lines[1:], axis=0)
         colours = [f"C{k % 10}" for k in range(lines.shape[2])]
         for k, colour in enumerate(colours):
             ax.fill_between(

@@ -7,6 +7,7 @@ import numpy as np
 
 from solvable.macro import Macro
 from solvable.micro import Micro
+from solvable.numerics.statistics import standard_error
 from solvable.overlaps import Overlaps, start
 from solvable.papers.bocchi2026.noise import drift_of_noise
 from solvable.papers.bocchi2026.settings import EPSILON, KEY, LINES, problem, random_start
@@ -114,7 +115,7 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     many = drift.shape[1]
     students, teachers = drift[3] / drift[2], drift[5] / drift[4]
     errors = [float(1.25 * np.std(one, ddof=1) / np.sqrt(many)) for one in (drift[3], students, teachers)]  # of medians
-    noise = float(drift[6].std(ddof=1) / np.sqrt(many))
+    noise = standard_error(drift[6])
     generic = "tests/papers/test_bocchi2026.py::test_the_frame_drifts_from_generic_students"
     return [
         holds(

@@ -7,6 +7,7 @@ import numpy as np
 from solvable import theory
 from solvable.macro import Macro
 from solvable.micro import Micro
+from solvable.numerics.statistics import standard_error
 from solvable.overlaps import start
 from solvable.papers.bocchi2026.settings import KEY, LINES, problem, random_start
 from solvable.papers.claims import Claim, beyond, corrected, holds, refuted
@@ -188,7 +189,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     low = first_order < top
     c.plot(rates[low], first_order[low], color="0.6", linestyle="--", label="small rates, $8\\eta/pp^*$")
     c.errorbar(
-        data["rate"], grown.mean(axis=1), grown.std(axis=1, ddof=1) / np.sqrt(grown.shape[1]),
+        data["rate"], grown.mean(axis=1), standard_error(grown, axis=1),
         linestyle="", marker="o", markersize=4, label="SGD",
     )  # fmt: skip
     limit = theory.rate_limit(problem()).value
@@ -202,7 +203,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         students = np.maximum(data["students"].values, q)
         times = data["half_time"].values[i]
         d.errorbar(
-            students, times.mean(axis=1), times.std(axis=1, ddof=1) / np.sqrt(times.shape[1]),
+            students, times.mean(axis=1), standard_error(times, axis=1),
             linestyle="", marker="o", markersize=4, color=f"C{i}", label=f"$p^* = {q}$",
         )  # fmt: skip
         d.plot(students, data["escape_time"][i], color=f"C{i}", linewidth=1.0)
@@ -277,7 +278,7 @@ def _time_claims(data: "xarray.Dataset") -> list[Claim]:
     """What sets the time of the escape, and SGD at finite rates."""
     half, closed = data["half_time"].values, data["escape_time"].values
     three, one, five = (int(np.argmin(np.abs(data["teachers"].values - q))) for q in (3, 1, 5))
-    mean, error = half.mean(axis=2), half.std(axis=2, ddof=1) / np.sqrt(half.shape[2])
+    mean, error = half.mean(axis=2), standard_error(half, axis=2)
     relative = error / mean
     wide = float(np.hypot(relative[three, -1], relative[three, 0]))
     grown, expected = data["sgd_growth"].values, data["growth_at"].values

@@ -7,6 +7,7 @@ import numpy as np
 from solvable import theory
 from solvable.macro import Macro
 from solvable.micro import Micro
+from solvable.numerics.statistics import standard_error
 from solvable.overlaps import nearest_frame, start
 from solvable.papers.bocchi2026.settings import KEY, problem
 from solvable.papers.claims import Claim, beyond, corrected
@@ -84,7 +85,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     picture, (left, right) = figure(1, 2, height=2.9)
     drift = data["drift"].values
     for i, dim in enumerate(data["dim"].values):
-        mean, error = drift[i].mean(axis=1), drift[i].std(axis=1, ddof=1) / np.sqrt(drift.shape[2])
+        mean, error = drift[i].mean(axis=1), standard_error(drift[i], axis=1)
         left.errorbar(
             data["rate"].values, mean, error, linestyle="", marker="osv"[i], markersize=6 - i,
             markerfacecolor="none", color=f"C{i}", label=f"SGD, $N = {dim}$",
@@ -121,10 +122,10 @@ def draw(data: "xarray.Dataset") -> "Figure":
 
 def claims(data: "xarray.Dataset") -> list[Claim]:
     drift, expected = data["drift"].values, data["predicted_at"].values
-    mean, error = drift.mean(axis=2), drift.std(axis=2, ddof=1) / np.sqrt(drift.shape[2])
+    mean, error = drift.mean(axis=2), standard_error(drift, axis=2)
     large = data["dim"].values >= 1000
     escapes, noisy = data["escape"].values, data["predicted_escape"].values
-    spread = float(np.hypot(escapes.std(ddof=1) / np.sqrt(escapes.size), noisy.std(ddof=1) / np.sqrt(noisy.size)))
+    spread = float(np.hypot(standard_error(escapes), standard_error(noisy)))
     test = "tests/theory/test_plateau.py::test_sgd_ends_as_the_equations_from_a_noisy_start"
     found = []
     for eta in (0.1, 0.3):

@@ -6,6 +6,7 @@ import numpy as np
 
 from solvable import theory
 from solvable.macro import Macro
+from solvable.numerics.statistics import standard_error
 from solvable.papers.bocchi2026.settings import KEY, SIZE, TEACHERS, problem
 from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, swept
@@ -89,7 +90,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     picture, (left, right) = figure(1, 2, height=2.8)
     times = data["half_time"].values
     reached = np.isfinite(times).all(axis=1)
-    mean, error = times.mean(axis=1), times.std(axis=1, ddof=1) / np.sqrt(times.shape[1])
+    mean, error = times.mean(axis=1), standard_error(times, axis=1)
     left.errorbar(data["rate"].values[reached], mean[reached], error[reached], marker="o", markersize=3, linewidth=1)
     limit = float(data["rate_limit"].sel(width=3))
     left.axvline(limit, color="0.5", linestyle=":", label="zero error unstable beyond")

@@ -6,6 +6,7 @@ import numpy as np
 
 from solvable import theory
 from solvable.macro import Macro
+from solvable.numerics.statistics import standard_error
 from solvable.overlaps import Overlaps
 from solvable.papers.bocchi2026.settings import KEY, RATE, SIZE, STUDENTS, TEACHERS, problem, random_start
 from solvable.papers.claims import Claim, beyond, holds, refuted
@@ -101,7 +102,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
 def claims(data: "xarray.Dataset") -> list[Claim]:
     own, others = data["distance"].values[0], data["distance"].values[1:, -1] ** 2
     p, time, end = data.sizes["student"], data["time"].values, float(data["time"][-1])
-    risk, error = data["risk"].values, float(others.std(ddof=1) / np.sqrt(others.size))
+    risk, error = data["risk"].values, standard_error(others)
     waiting = theory.plateau(problem(p, data.sizes["teacher"], 1e-9)).value.risk
     high, low = (np.array([crossing_time(time, one, share * waiting) for one in risk]) for share in (0.9, 0.1))
     descent = (low - high) / high
@@ -128,7 +129,7 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
         refuted(
             FIGURE.key, "the descent is much shorter than the wait (from 90 to 10 % of the plateau's risk, over the time to 90 %)",
             source="section 4.1", row="B14", printed=0.0, found=descent.mean(), tolerance=0.5,
-            error=float(descent.std(ddof=1) / np.sqrt(descent.size)),
+            error=standard_error(descent),
             evidence="tests/theory/test_solutions.py::test_the_final_descent_is_algebraic",
         ),
         beyond(

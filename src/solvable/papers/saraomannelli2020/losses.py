@@ -7,6 +7,7 @@ import numpy as np
 
 from solvable import empirical, theory
 from solvable.empirical import Empirical
+from solvable.numerics.statistics import standard_error
 from solvable.papers.claims import Claim, corrected, holds
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
@@ -108,7 +109,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
 def claims(data: "xarray.Dataset") -> list[Claim]:
     many, d = data.sizes["run"], int(data.attrs["dim"])
     training, population = data["training_loss"].values, data["population_loss"].values
-    error = float(data["fewest"].values.std(ddof=1) / np.sqrt(many))
+    error = standard_error(data["fewest"].values)
     above = int(np.flatnonzero(data["samples"].values == 24)[0])
     evidence = f"{many} data sets"
     return [

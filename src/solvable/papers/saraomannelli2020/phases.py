@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable import theory
+from solvable.numerics.statistics import standard_error
 from solvable.papers.claims import Claim, beyond, corrected, holds, refuted
 from solvable.papers.figure import PaperFigure, swept
 from solvable.papers.parameters import UNSAID, Parameter, table
@@ -71,7 +72,7 @@ def points(values: Any, i: int, d: int, quick: bool) -> list[tuple[float, ...]]:
     for m, found in certified.items():
         spread, flow = float(found.std(ddof=1)), flows.get(m, np.full(2, np.nan))
         gap = flow - found[: flow.size]  # the same data
-        flow_error = flow.std(ddof=1) / np.sqrt(flow.size)
+        flow_error = standard_error(flow)
         rows.append((d, m, found.mean(), spread, spread / np.sqrt(found.size), flow.mean(), flow_error, gap.mean()))
     return rows
 

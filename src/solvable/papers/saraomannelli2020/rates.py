@@ -7,6 +7,7 @@ import numpy as np
 
 from solvable import empirical, theory
 from solvable.empirical import Empirical
+from solvable.numerics.statistics import standard_error
 from solvable.papers.claims import Claim, beyond, corrected, holds, refuted
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
@@ -117,7 +118,7 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     found = []
     for i in np.flatnonzero(widths < d):
         slopes = log_slopes(times, data["population_loss"].values[i], 1e3, 1e4)
-        error = float(slopes.std(ddof=1) / np.sqrt(many))
+        error = standard_error(slopes)
         found += [
             holds(
                 FIGURE.key, f"m* = {widths[i]} < d: the loss falls as t^-2 (slope of the log-mean over [10^3, 10^4])",

@@ -3,6 +3,7 @@
 import numpy as np
 
 from solvable.empirical import Empirical
+from solvable.numerics.statistics import log_slope
 from solvable.overlaps import Overlaps, Weights, start
 from solvable.papers.figure import whole
 from solvable.problems import Data, Problem, convention
@@ -49,6 +50,5 @@ def log_mean(values: np.ndarray, axis: int = 0) -> np.ndarray:
 
 def log_slopes(times: np.ndarray, values: np.ndarray, begin: float, end: float) -> np.ndarray:
     """(run,) exponents of (run, time) values between two times."""
-    chosen = (times >= 0.999 * begin) & (times <= 1.001 * end)
-    slopes: np.ndarray = np.polyfit(np.log(times[chosen]), np.log(values[:, chosen]).T, 1)[0]
+    slopes: np.ndarray = log_slope(times, values, 0.999 * begin, 1.001 * end)
     return slopes

@@ -6,6 +6,7 @@ import numpy as np
 
 from solvable import theory
 from solvable.macro import Macro
+from solvable.numerics.statistics import standard_error
 from solvable.overlaps import start
 from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, whole
@@ -129,7 +130,7 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
             beyond(
                 f"{KEY}/20", f"L = {L}: (121) does not become exact: over the risk at alpha = 3000 (mean over starts)",
                 expected=float(expected.mean()), found=float(ratio.mean()), tolerance=0.01,
-                error=float(ratio.std(ddof=1) / np.sqrt(ratio.size)),
+                error=standard_error(ratio),
                 evidence="what (121) leaves out of the second order, by theory.erf_late_risk; docs/ERRATA.md W43",
             )
         )  # fmt: skip
@@ -140,7 +141,7 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
                 holds(
                     f"{KEY}/20", f"L = {L}: the end is governed by the smaller rates, (2 - sqrt(3)) lambda (last rate over it)",
                     source="section 5.2", printed=1.0, found=float(-slope.mean() / data.attrs["slowest"][i]), tolerance=0.03,
-                    error=float(slope.std(ddof=1) / np.sqrt(slope.size) / data.attrs["slowest"][i]),
+                    error=float(standard_error(slope) / data.attrs["slowest"][i]),
                     evidence="equations between alpha = 2500 and 3000, where the smallest eigenvalue is left",
                 )
             )  # fmt: skip

@@ -7,6 +7,7 @@ import numpy as np
 from solvable import theory
 from solvable.macro import Macro
 from solvable.micro import Micro
+from solvable.numerics.statistics import log_slope, standard_error
 from solvable.overlaps import Overlaps, start
 from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, swept, whole
@@ -140,7 +141,7 @@ def _draw_left(ax: "Axes", data: "xarray.Dataset") -> None:
 
 def _slope(times: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Power of `times` in each row of `values`."""
-    found: np.ndarray = np.polyfit(np.log(times), np.log(np.atleast_2d(values)).T, 1)[0]
+    found: np.ndarray = log_slope(times, np.atleast_2d(values))
     return found
 
 
@@ -151,7 +152,7 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     slopes = np.array([_slope(times[late], row[:, late]) for row in data["risk"].values])  # (beta, start)
     ratio = slopes / stated[:, None]
     of_start = ratio.mean(axis=0)
-    error = float(of_start.std(ddof=1) / np.sqrt(of_start.size))
+    error = standard_error(of_start)
     listed = ", ".join(f"{slope:.2f} for {line:.2f}" for slope, line in zip(slopes.mean(axis=1), stated, strict=True))
     steps = data["step"].values
     mean = np.array([np.interp(steps, times, row[0]) for row in np.log(data["risk"].values)])

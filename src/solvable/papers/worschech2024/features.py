@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable import theory
+from solvable.numerics.statistics import standard_error
 from solvable.papers.claims import Claim, beyond, corrected, holds
 from solvable.papers.figure import PaperFigure
 from solvable.papers.parameters import UNSAID, Parameter, table
@@ -16,7 +17,6 @@ from solvable.papers.worschech2024.settings import (
     from_distances,
     linear,
     predicted_alone,
-    standard_error,
     train_some,
     trained_alone,
 )

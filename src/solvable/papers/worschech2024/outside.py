@@ -5,20 +5,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable import theory
+from solvable.numerics.statistics import log_slope, standard_error
 from solvable.numerics.threads import one_blas_thread
 from solvable.papers.claims import Claim, beyond, corrected, holds
 from solvable.papers.figure import PaperFigure
 from solvable.papers.parameters import UNSAID, Parameter, table
-from solvable.papers.worschech2024.settings import (
-    KEY,
-    excess,
-    linear,
-    predicted_alone,
-    slope,
-    standard_error,
-    train_some,
-    trained_alone,
-)
+from solvable.papers.worschech2024.settings import KEY, excess, linear, predicted_alone, train_some, trained_alone
 from solvable.plot.style import figure, letter
 
 if TYPE_CHECKING:
@@ -212,9 +204,9 @@ def claims_sixteen(data: "xarray.Dataset") -> list[Claim]:
         ),
     ]  # fmt: skip
     for i, beta in enumerate(data["beta"].values):
-        slopes = np.array([slope(features, one, features[0], dim / 8) for one in outside[:, i]])
+        slopes = np.array([log_slope(features, one, features[0], dim / 8) for one in outside[:, i]])
         inside, law = (
-            slope(features, data[name].values[i], features[0], dim / 8) for name in ("inside", "half_integer")
+            log_slope(features, data[name].values[i], features[0], dim / 8) for name in ("inside", "half_integer")
         )
         text = f"beta = {beta:g}, N_l from {features[0]:.0f} to {dim // 8}"
         stated.append(_exponent(key, text, beta, law, inside))

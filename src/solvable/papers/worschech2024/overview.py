@@ -8,6 +8,7 @@ import numpy as np
 from solvable import theory
 from solvable.macro import Macro
 from solvable.micro import Micro
+from solvable.numerics.statistics import standard_error
 from solvable.overlaps import start
 from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, whole
@@ -88,7 +89,7 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     power, exponential = (_misfit(risks, times, straight) for straight in (np.log, np.asarray))
     better = np.log(np.array([exponential[0] / power[0], power[-1] / exponential[-1]]))
     sgd = np.log(data["sgd"].values[:2, :, times.searchsorted(500)] / risks[:2, times.searchsorted(500), None])
-    far = np.abs(sgd.mean(axis=1)) / (sgd.std(axis=1, ddof=1) / np.sqrt(sgd.shape[1]))
+    far = np.abs(sgd.mean(axis=1)) / (standard_error(sgd, axis=1))
     return [
         holds(
             key, "the plateau shortens as L grows (largest growth from one L to the next, in units of the length at L = 1)",

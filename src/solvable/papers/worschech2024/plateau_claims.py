@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from solvable.numerics.statistics import standard_error
 from solvable.papers.claims import Claim, beyond, corrected, holds
 from solvable.papers.worschech2024.committees import DROP, PRINTS, TEST
 from solvable.papers.worschech2024.settings import KEY
@@ -20,7 +21,7 @@ def claims_four(data: "xarray.Dataset") -> list[Claim]:
 
 def _mean(values: np.ndarray) -> tuple[float, float]:
     """With its standard error."""
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
+    return float(values.mean()), standard_error(values)
 
 
 def _typical(key: str, claim: str, source: str, printed: float, over_teachers: np.ndarray) -> Claim:

@@ -6,11 +6,12 @@ import numpy as np
 
 from solvable import theory
 from solvable.micro import Micro
+from solvable.numerics.statistics import log_slope, standard_error
 from solvable.overlaps import start
 from solvable.papers.claims import Claim, beyond, corrected, holds, refuted
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
-from solvable.papers.worschech2024.settings import KEY, excess, from_distances, linear, problem, slope, standard_error
+from solvable.papers.worschech2024.settings import KEY, excess, from_distances, linear, problem
 from solvable.plot.style import figure, letter
 from solvable.results import run, run_batch
 
@@ -113,7 +114,7 @@ def claims_two(data: "xarray.Dataset") -> list[Claim]:
     own = (sgd / means).mean(axis=1)
     on = sgd[:, late].mean(axis=1) / data["integral"].values[late].mean()
     beta = float(data.attrs["beta"])
-    slopes = np.array([slope(data["grid"].values, one, 1, 100) for one in sgd])
+    slopes = np.array([log_slope(data["grid"].values, one, 1, 100) for one in sgd])
     return [
         holds(
             key, "left: without approximation the loss lies above the small-rate one (by which share below, where it does)",
@@ -140,7 +141,7 @@ def claims_two(data: "xarray.Dataset") -> list[Claim]:
         corrected(
             key, "right: the exponent over alpha from 1 to 100 is that of the incomplete gamma functions at L = 256",
             source="after (9)", row="W20", printed=-beta / (1 + beta),
-            expected=slope(data["grid"].values, data["integral"].values, 1, 100), found=float(slopes.mean()),
+            expected=log_slope(data["grid"].values, data["integral"].values, 1, 100), found=float(slopes.mean()),
             tolerance=max(0.01, 5 * standard_error(slopes)), error=standard_error(slopes),
             evidence="tests/theory/test_power_law.py::test_the_printed_window_ends_where_there_is_no_power_law_any_more",
         ),
@@ -190,7 +191,7 @@ def claims_thirteen(data: "xarray.Dataset") -> list[Claim]:
     stated = []
     for i, eta in enumerate(data["eta"].values):
         small, general = data["risk"].values[i]
-        slopes = [slope(times[i], one, 1, 50) for one in (small, general)]
+        slopes = [log_slope(times[i], one, 1, 50) for one in (small, general)]
         stated.append(
             holds(
                 key, f"rate {eta:g}: it does not change the scaling (difference of the exponents over alpha from 1 to 50)",

@@ -41,17 +41,6 @@ def excess(values: np.ndarray | float, bound: float = 0.0) -> float:
     return max(0.0, float(np.max(values)) - bound)
 
 
-def standard_error(values: np.ndarray) -> float:
-    """Of the mean."""
-    return float(values.std(ddof=1) / np.sqrt(len(values)))
-
-
-def slope(times: np.ndarray, values: np.ndarray, begin: float, end: float) -> float:
-    """Of a straight line through the logarithms between these times."""
-    chosen = (times >= begin * (1 - 1e-9)) & (times <= end * (1 + 1e-9))
-    return float(np.polyfit(np.log(times[chosen]), np.log(values[chosen]), 1)[0])
-
-
 class Alone(NamedTuple):
     """The trained coordinates as a problem of their own, the start of each run, and half the error that the others keep."""
 

@@ -7,6 +7,7 @@ import numpy as np
 from solvable import theory
 from solvable.macro import Macro
 from solvable.micro import Micro
+from solvable.numerics.statistics import log_slope, standard_error
 from solvable.overlaps import start
 from solvable.papers.claims import Claim, beyond, holds, refuted
 from solvable.papers.figure import PaperFigure, swept
@@ -152,7 +153,7 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
         refuted(
             FIGURE.key, f"(15) is the escape time where L = N (log of (15) over the exact one, M = {widest}, mean over teachers)",
             source="(15)", row="W37", printed=0.0, found=float(excess.mean()), tolerance=0.2,
-            error=float(excess.std(ddof=1) / np.sqrt(excess.size)),
+            error=standard_error(excess),
             evidence=f"{TEST}::test_escape_rates_are_those_of_the_equations",
         ),
         holds(
@@ -175,8 +176,8 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
 
 def _power(axis: "xarray.DataArray", times: "xarray.DataArray") -> tuple[float, float]:
     """Slope of the logarithm of `times` (case, teacher) against that of the axis: mean over teachers, and its standard error."""
-    slopes = np.polyfit(np.log(axis.values), np.log(times.values), 1)[0]
-    return float(slopes.mean()), float(slopes.std(ddof=1) / np.sqrt(slopes.size))
+    slopes = log_slope(axis.values, times.values.T)
+    return float(slopes.mean()), standard_error(slopes)
 
 
 def _gap(data: "xarray.Dataset", axis: str) -> float:
