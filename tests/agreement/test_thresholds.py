@@ -70,6 +70,18 @@ def test_entries_are_checked() -> None:
         sv.when("overlap", above=0.1)
 
 
+def test_what_a_level_cannot_mean_is_refused() -> None:
+    negative = sv.start(PROBLEM, student_overlap=np.eye(3), cross_overlap=-0.1 * np.eye(3, 2))
+    signed = sv.when("cross_overlap", above=2, relative=True, entry=(0, 0))
+    with pytest.raises(ValueError, match="relative to the first cross_overlap"):
+        sv.run(PROBLEM, negative, sv.Macro(), until=1, stop=signed)
+    with pytest.raises(ValueError, match="whole numbers"):
+        sv.when("cross_overlap", above=0.1, entry=(0.7, 1.0))
+    for nothing in (lambda _: None, lambda _: np.nan, lambda state: state.student_overlap):
+        with pytest.raises(ValueError, match="must return a number"):
+            sv.run(PROBLEM, START, sv.Macro(), until=1, stop=sv.when(nothing, above=1))
+
+
 def test_a_file_keeps_the_entry(tmp_path) -> None:
     stop = sv.when("cross_overlap", below=-0.2, entry=(0, 1))
     run = sv.run(PROBLEM, START, sv.Macro(), until=1, stop=stop)

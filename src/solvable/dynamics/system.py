@@ -87,14 +87,15 @@ def is_coarse(one: System) -> bool:
     return one.observe is averages.observe_pairs and bool(tables) and even and RELU not in (units[0][0], units[1][0])
 
 
-def risks(problem: Problem, states: list[Overlaps], nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Risk and its error in states that share their teachers."""
+def risks(problem: Problem, states: list[Overlaps], times: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Risk and its error in states that share their teachers, at their times (steps/dim)."""
     looks = observers(problem, states[0], nodes)
     found = np.empty((len(looks), len(states), SEEN))
     for look, rows in zip(looks, found, strict=True):
         data = look.data()
-        for state, row in zip(states, rows, strict=True):
-            look.observe(0, 0.0, state_of(state), row, *data)
+        segments = np.searchsorted(look.packed.problems["begin"], times, side="right") - 1
+        for state, time, segment, row in zip(states, times.tolist(), segments.tolist(), rows, strict=True):
+            look.observe(segment, time, state_of(state), row, *data)
     return found[0, :, RISK], np.abs(found[0, :, RISK] - found[-1, :, RISK])
 
 

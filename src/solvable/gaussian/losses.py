@@ -89,6 +89,7 @@ LOSSES: dict[str, Loss] = {
         Loss("log-cosh", _log_cosh, lambda e: 2.0 * np.tanh(e), lambda e: 2.0 - 2.0 * np.tanh(e) ** 2, kind=LOG_COSH),
     )
 }
+BUILT_IN_LOSSES = frozenset(LOSSES)  # others may be added
 
 
 def pushes(name: str, label: np.ndarray, output: np.ndarray) -> np.ndarray:

@@ -226,6 +226,7 @@ UNITS: dict[str, NamedUnit] = {
         NamedUnit("tanh", np.tanh, lambda z: 1.0 - np.tanh(z) ** 2, kind=TANH),
     )
 }
+BUILT_IN = frozenset(UNITS)  # others may be added
 
 
 @lru_cache(maxsize=64)

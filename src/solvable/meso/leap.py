@@ -358,6 +358,9 @@ def follow(rhs, observe, paths, times, breaks, y, data, sampler, geometry, outpu
     if has_passed(path, seen):
         fate = PASSED
     while True:
+        if segment < breaks.size and breaks[segment] <= t:  # what begins at a jump is seen at it
+            segment += 1
+            observe(segment, t, y, seen, *data)
         while output < times.size and times[output] <= t and (fate == GOING or t == 0.0):
             copy(y, states[output])
             copy(seen, observed[output])
@@ -367,8 +370,6 @@ def follow(rhs, observe, paths, times, breaks, y, data, sampler, geometry, outpu
         if halt[0] != 0.0 or path.taken >= path.most:
             fate = HALTED if halt[0] != 0.0 else EXHAUSTED
             break
-        while segment < breaks.size and breaks[segment] <= t:
-            segment += 1
         end = min(times[output], breaks[segment]) if segment < breaks.size else times[output]
         h = path.fixed if path.fixed > 0.0 else h_next
         lands = t + 1.01 * h >= end

@@ -29,6 +29,7 @@ from solvable.numerics.vectors import copy
 
 RISES, FALLS = 1, -1
 GOING = -1  # no ending yet
+GROWN = 1e-7  # of the bound: what cannot go on has diverged if it has grown beyond this, and stalled if not
 Y, TRIAL, SPARE, SLOPE, OWN = 0, 1, 2, 3, 4  # rows of memory; a method's own begin at the last
 
 CONTROL = np.dtype(
@@ -201,7 +202,7 @@ def reject(control, report, pace, h, error):
     report.rejected += 1
     report.step = h * (max(0.2, safety * error ** (-1.0 / order)) if np.isfinite(error) else 0.2)
     if not report.step > 1e-14 * max(abs(report.time), 1e-300):
-        computed = error == error and report.size <= 1e-4 * control.bound
+        computed = error == error and report.size <= GROWN * control.bound
         report.ending = Ending.STALLED if computed else Ending.DIVERGED
 
 
@@ -233,7 +234,7 @@ def crossing(interpolate, system, control, report, h, course, memory, data, belo
 def save(interpolate, system, control, report, h, until, course, memory, data):
     """Outputs within the step that are not later than `until`."""
     apart()
-    times, _, outputs = course
+    times, breaks, outputs = course
     scalars = outputs.shape[1] - memory.shape[1]
     while report.saved < times.size and times[report.saved] <= until:
         t, row = times[report.saved], outputs[report.saved]
@@ -242,7 +243,8 @@ def save(interpolate, system, control, report, h, until, course, memory, data):
             interpolate(system, control, report, h, theta, memory, row[scalars:], data)
         else:
             copy(memory[TRIAL], row[scalars:])
-        system[0](report.segment, t, row[scalars:], row[:scalars], *data)
+        jumps = report.segment < breaks.size and t == breaks[report.segment]  # what begins at a jump is seen at it
+        system[0](report.segment + 1 if jumps else report.segment, t, row[scalars:], row[:scalars], *data)
         report.saved += 1
 
 
@@ -264,7 +266,7 @@ def move(control, report, pace, h, t, error, lands, breaks, memory):
     safety, _, now, before, most, _ = pace
     grown = h * min(most, max(0.2, safety * max(error, 1e-10) ** -now * report.error**before))
     report.step = max(report.step, grown) if lands and grown >= h else grown
-    report.error, report.time, report.fresh = max(error, 1e-4), t, 0
+    report.error, report.time, report.fresh, report.wanted = max(error, 1e-4), t, 0, 0
     copy(memory[TRIAL], memory[Y])
     if not report.size <= control.bound:
         report.ending = Ending.DIVERGED

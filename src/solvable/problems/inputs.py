@@ -129,7 +129,8 @@ class Inputs(Model):
         if not self.is_scheduled or not isinstance(self.spectrum, Spectrum):
             return self
         values = tuple(value_at(one, time) for one in self.spectrum.eigenvalues)
-        return self.replace(spectrum=self.spectrum.replace(eigenvalues=values))
+        spectrum = Spectrum.model_construct(eigenvalues=values, weights=self.spectrum.weights, kind="spectrum")
+        return Inputs.model_construct(dim=self.dim, spectrum=spectrum)
 
     @cached_property
     def fractions(self) -> np.ndarray:

@@ -8,7 +8,8 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from solvable.gaussian.units import OwnFunction
+from solvable.gaussian.losses import BUILT_IN_LOSSES, LOSSES
+from solvable.gaussian.units import BUILT_IN, UNITS, OwnFunction
 from solvable.problems.foreign import parse_json, parse_toml, read_text
 from solvable.problems.inputs import Inputs
 from solvable.problems.model import InvalidProblem, Model
@@ -50,7 +51,18 @@ class Problem(Model):
         content = self.model_dump(mode="json", exclude_defaults=True) | {"hash": 1}
         if self.inputs.spectrum is not None:
             content["inputs"]["spectrum"]["kind"] = self.inputs.spectrum.kind
-        return content
+        added = {place: unit.identity for place, unit in self._added().items()}
+        return content | ({"added": added} if added else {})
+
+    def _added(self) -> dict[str, OwnFunction]:
+        """Units and losses that are known by name but are not the library's own: they enter hashes by what they are."""
+        named = {f"{part}.activation": getattr(self, part).activation for part in ("student", "teacher")}
+        found: dict[str, OwnFunction] = {
+            place: UNITS[name] for place, name in named.items() if isinstance(name, str) and name not in BUILT_IN
+        }
+        if self.training.loss not in BUILT_IN_LOSSES:
+            found["training.loss"] = LOSSES[self.training.loss]
+        return found
 
     def at(self, alpha: float) -> "Problem":
         """The same problem with the numbers of one time (steps/dim) in the place of schedules: for what knows constants only, such
@@ -58,7 +70,7 @@ class Problem(Model):
         inputs, training = self.inputs.at(alpha), self.training.at(alpha)
         if inputs is self.inputs and training is self.training:
             return self
-        return self.replace(inputs=inputs, training=training)
+        return Problem.model_construct(teacher=self.teacher, student=self.student, inputs=inputs, training=training)
 
     def own_functions(self) -> dict[str, OwnFunction]:
         """The functions of one's own in it, by their places."""

@@ -35,8 +35,8 @@ class Schedule(Model):
             raise ValueError(f"rates: {len(self.rates)} given for {len(self.times)} times, must be as many")
         if self.times[0] != 0 or any(b <= a for a, b in zip(self.times, self.times[1:], strict=False)):
             raise ValueError(f"times: must start at 0 and increase, got {self.times}")
-        if min(self.rates) < 0 or max(self.rates) == 0:
-            raise ValueError(f"rates: must not be negative and not all zero, got {self.rates}")
+        if min(self.rates) < 0:
+            raise ValueError(f"rates: must not be negative, got {self.rates}")
         return self
 
     @cached_property
@@ -100,12 +100,30 @@ Batch = Annotated[int, Plain, Field(gt=0, le=10**9)]
 
 
 def as_schedule(rate: float | Schedule) -> Schedule:
-    return rate if isinstance(rate, Schedule) else Schedule(times=(0.0,), rates=(rate,))
+    """A rate that `at` found may be zero, which none that is given is."""
+    if isinstance(rate, Schedule):
+        return rate
+    return Schedule.model_construct(times=(0.0,), rates=(rate,), shape="steps")
 
 
 def course(number: float | Schedule) -> np.ndarray:
     """(segments, 3): begin, value there and slope of a number that may be a schedule."""
     return number.segments if isinstance(number, Schedule) else np.array([[0.0, number, 0.0]])
+
+
+def whole(segments: np.ndarray) -> np.ndarray:
+    """The same course in steps between whole numbers, the nearest at each time: batches, at every level."""
+    rows = []
+    for i, (begin, value, slope) in enumerate(segments):
+        rows.append((begin, np.rint(value), 0.0))
+        end = segments[i + 1, 0] if i + 1 < len(segments) else begin
+        last = value + slope * (end - begin)
+        low, high = sorted((value, last))
+        halves = np.arange(np.floor(low) + 0.5, high, 1.0)
+        halves = halves[halves > low]
+        for half in halves if slope > 0 else halves[::-1]:
+            rows.append((begin + (half - value) / slope, half + 0.5 * np.sign(slope), 0.0))
+    return np.array(rows)
 
 
 def value_at(number: Any, time: float) -> Any:
@@ -125,7 +143,7 @@ class Training(Model):
     A trained readout moves at `readout_rate` (None: the learning rate), per steps/dim. With `samples` there is a data set of so
     many, seen again and again, all at once (`Empirical`); None is one pass over fresh ones.
 
-    Rates, batch, weight decay and label noise may be a `Schedule`. SGD takes the whole number nearest to a scheduled batch.
+    Rates, batch, weight decay and label noise may be a `Schedule`. A scheduled batch is the nearest whole number at each time.
     """
 
     learning_rate: Rate
@@ -142,6 +160,10 @@ class Training(Model):
     def _check(self) -> "Training":
         if self.readout_rate is not None and not self.train_readout:
             raise ValueError("readout_rate: given although train_readout is false, so nothing would use it")
+        for name in ("learning_rate", "readout_rate"):
+            rate = getattr(self, name)
+            if isinstance(rate, Schedule) and max(rate.rates) == 0:
+                raise ValueError(f"{name}: is zero at all times, so nothing would be learned")
         if isinstance(self.batch, Schedule) and min(self.batch.rates) < 1:
             raise ValueError(f"batch: must be at least 1 at all times, got {self.batch.rates}")
         return self
@@ -153,7 +175,7 @@ class Training(Model):
             "rate": self.schedule.segments,
             "readout_rate": self.readout_schedule.segments,
             "decay": course(self.weight_decay),
-            "batch": course(self.batch),
+            "batch": whole(course(self.batch)),
             "label_noise": course(self.label_noise),
         }
 
@@ -162,7 +184,8 @@ class Training(Model):
         if not any(isinstance(getattr(self, name), Schedule) for name in SCHEDULED):
             return self
         found = {name: value_at(getattr(self, name), time) for name in SCHEDULED}
-        return self.replace(**found | {"batch": max(1, round(found["batch"]))})
+        kept = {name: getattr(self, name) for name in type(self).model_fields}
+        return Training.model_construct(**kept | found | {"batch": max(1, round(found["batch"]))})
 
     @cached_property
     def schedule(self) -> Schedule:

@@ -35,6 +35,9 @@ def explain(trajectory: Trajectory, run: int) -> str:
     return ending.text
 
 
+UNIT_RATES = {"learning_rate": 1.0, "readout_rate": None}  # moments do not depend on them
+
+
 def speeds(trajectory: Trajectory, run: int) -> Speeds | None:
     """In the last state of a run; None where that is not finite."""
     problem = trajectory.problem.at(float(trajectory.end_alpha[run]))
@@ -51,7 +54,10 @@ def speeds(trajectory: Trajectory, run: int) -> Speeds | None:
     norms = np.trace(Q.sum(axis=0))
     with np.errstate(all="ignore"):
         try:
-            here, clean = (moments(C, one, readout) for one in (problem, problem.replace(training__label_noise=0.0)))
+            here, clean = (
+                moments(C, one, readout)
+                for one in (problem, problem.replace(training=training.replace(label_noise=0.0, **UNIT_RATES)))
+            )
         except np.linalg.LinAlgError:  # the moments overflow
             return None
         if not (np.isfinite(here.drift).all() and np.isfinite(here.noise).all()):

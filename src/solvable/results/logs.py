@@ -54,11 +54,11 @@ def from_weights(
     states = [
         [measure(problem, w, B, k, basis) for w, k in zip(run, ks, strict=True)] for run, ks in zip(W, a, strict=True)
     ]
-    risk, error = np.array([risks(problem, run, NODES) for run in states]).swapaxes(0, 1)
+    alpha = Clock(problem, clock).to_alpha(time)
+    risk, error = np.array([risks(problem, run, alpha, NODES) for run in states]).swapaxes(0, 1)
     student = np.array([[one.block_student_overlap for one in run] for run in states])
     cross = np.array([[one.block_cross_overlap for one in run] for run in states])
     runs = len(states)
-    alpha = Clock(problem, clock).to_alpha(time)
     return {
         "problem": problem,
         "level": "weights",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +34,10 @@ class Threshold:
         return self.quantity, None if self.entry is None else (self.entry[0], self.entry[-1])
 
     def level_for(self, initial: float) -> float:
+        if self.relative and initial <= 0 and self.quantity not in ("risk", "training_loss"):
+            raise ValueError(
+                f"stop: relative to the first {self.quantity}, which is {initial:.3g}; give the level itself"
+            )
         return self.level * initial if self.relative else self.level
 
 
@@ -59,7 +64,10 @@ def when(
     if (below is None) == (above is None):
         raise ValueError("when: give either below or above")
     level = float(below if below is not None else above)  # type: ignore[arg-type]
-    place = None if entry is None else tuple(int(i) for i in (entry if isinstance(entry, Sequence) else [entry]))
+    try:
+        place = None if entry is None else tuple(index(i) for i in np.atleast_1d(np.asarray(entry)).tolist())
+    except TypeError:
+        raise ValueError(f"when: entry {entry!r} given, must be whole numbers from 0 on") from None
     if place is not None and (len(place) != INDICES.get(str(quantity), 0) or min(place) < 0):
         count = INDICES.get(str(quantity), 0)
         raise ValueError(

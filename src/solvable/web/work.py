@@ -11,6 +11,7 @@ import numpy as np
 
 from solvable.descriptions import RunFile, StartTable, read_content
 from solvable.dynamics.functions import has_numbers
+from solvable.dynamics.general import is_closed
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem, Training
@@ -252,8 +253,9 @@ def seconds(asked: View, runs: int) -> float:
     """About how long a simulation takes; units that only Python can call cost far more."""
     problem = asked.problem
     p, n = problem.student.width, problem.student.width + problem.teacher.width
+    cost = 1.0 if is_closed(problem) else 2.0 if has_numbers(problem) else 20.0
     samples = asked.until * (problem.inputs.dim or 0) * runs * float(problem.training.courses["batch"][:, 1].max())
-    return samples * problem.inputs.blocks * (2e-8 + 2e-9 * p * n) * (2.0 if has_numbers(problem) else 20.0)
+    return samples * problem.inputs.blocks * (2e-8 + 2e-9 * p * n) * cost
 
 
 def simulate(asked: View, runs: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
