@@ -603,9 +603,9 @@ DESCRIPTIONS = (
     ),
     Mutation(
         "standard-error-of-all-runs",
-        "results/trajectory.py",
-        "values[:, reached].std(axis=0, ddof=1)",
-        "values[:, reached].std(axis=0)",
+        "numerics/statistics.py",
+        "found = array.std(axis=axis, ddof=1) / np.sqrt(count)",
+        "found = array.std(axis=axis) / np.sqrt(count)",
         ("macro/test_macro.py::test_divergence_is_named_with_its_time_and_never_averaged",),
     ),
     Mutation(

@@ -1,7 +1,7 @@
 """An explicit Runge-Kutta method of order 8 with dense output of order 7 (Dormand and Prince's 8(5,3), hairer1993, II.10), for
-`driving.drive`: the system is (observe, rhs). Twelve stages a step; interpolation takes three more, in steps with outputs or a
-threshold. These are also held to the tolerance between their ends, where the steps' own error says nothing: by what the polynomial
-would lack without its last term. Without this, outputs are a hundred times worse than the steps.
+`driving.drive`: the system is (observe, rhs). Twelve stages a step; interpolation takes three more, from the first step with an
+output or a threshold on. These steps are also held to the tolerance between their ends, where their own error says nothing: by
+what the polynomial would lack without its last term. Without this, outputs are a hundred times worse than the steps.
 """
 
 import math

@@ -62,7 +62,10 @@ REPORT = np.dtype(
             ("segment", np.int64),
             ("saved", np.int64),  # outputs
             ("fresh", np.int64),  # the state is the first of its segment
-            ("wanted", np.int64),  # there is something to interpolate in this step
+            (
+                "wanted",
+                np.int64,
+            ),  # there was something to interpolate, in this step or before: from then on errors count it
             ("dense", np.int64),  # the method has prepared interpolation in this step
             ("end", np.float64),  # of the run
             ("step", np.float64),  # length of the next
@@ -266,7 +269,7 @@ def move(control, report, pace, h, t, error, lands, breaks, memory):
     safety, _, now, before, most, _ = pace
     grown = h * min(most, max(0.2, safety * max(error, 1e-10) ** -now * report.error**before))
     report.step = max(report.step, grown) if lands and grown >= h else grown
-    report.error, report.time, report.fresh, report.wanted = max(error, 1e-4), t, 0, 0
+    report.error, report.time, report.fresh = max(error, 1e-4), t, 0
     copy(memory[TRIAL], memory[Y])
     if not report.size <= control.bound:
         report.ending = Ending.DIVERGED
