@@ -386,11 +386,8 @@ def _asking(function: Any, lane: Lane, look: Any) -> Any:
 def _floor(lane: Lane, first: np.ndarray) -> float:
     """Risk below which nothing can grow any more: zero, up to rounding, where neither noise nor decay moves a perfect student."""
     training = lane.problem.training
-    return (
-        -np.inf
-        if training.label_noise or training.weight_decay
-        else 1e-14 * min(float(first[RISK]), training.loss_factor)
-    )
+    still = not (training.label_noise or training.weight_decay)
+    return 1e-14 * min(float(first[RISK]), training.loss_factor) if still else -np.inf
 
 
 def _size(lane: Lane) -> float:
