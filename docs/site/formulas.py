@@ -10,6 +10,7 @@ DESCRIBED = (
     "problems",
     "overlaps",
     "results",
+    "levels",
     "macro",
     "micro",
     "meso",

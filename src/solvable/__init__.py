@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from solvable.dynamics.moments import Moments, field_covariance, moments
     from solvable.empirical import Empirical
     from solvable.gaussian.units import Activation
+    from solvable.levels import run, run_batch, when
     from solvable.macro import Macro
     from solvable.meso import Meso
     from solvable.micro import Micro
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
         Training,
         convention,
     )  # fmt: skip
-    from solvable.results import Clock, Ending, Trajectory, run, run_batch, when
+    from solvable.results import Clock, Ending, Trajectory
     from solvable.sweeps.sweep import sweep
 
 __version__ = "0.1.0"
@@ -50,7 +51,8 @@ _HOMES = {
     "solvable.overlaps": ("InvalidStart", "Overlaps", "Weights", "measure", "start"),
     "solvable.dynamics.covariance": ("step_covariance",),
     "solvable.dynamics.moments": ("Moments", "field_covariance", "moments"),
-    "solvable.results": ("Clock", "Ending", "Trajectory", "run", "run_batch", "when"),
+    "solvable.results": ("Clock", "Ending", "Trajectory"),
+    "solvable.levels": ("run", "run_batch", "when"),
     "solvable.empirical": ("Empirical",),
     "solvable.macro": ("Macro",),
     "solvable.meso": ("Meso",),

@@ -90,7 +90,7 @@ def test_a_file_keeps_the_entry(tmp_path) -> None:
 
 
 def test_a_run_file_names_the_entry(tmp_path) -> None:
-    from solvable.descriptions.runfile import StopTable
+    from solvable.runfiles.runfile import StopTable
 
     assert StopTable(quantity="norm", above=2.0, entry=1).threshold() == sv.when("norm", above=2.0, entry=1)
     table = StopTable.from_mapping({"quantity": "cross_overlap", "above": 0.5, "entry": [1, 0]})

@@ -11,8 +11,8 @@ import solvable as sv
 
 ROOT = Path(sv.__file__).parent
 ORDER = [
-    "numerics", "gaussian", "problems", "overlaps", "dynamics", "plot", "results", "micro", "meso", "macro", "empirical",
-    "landscape", "theory", "checks", "descriptions", "sweeps", "papers", "cli", "web",
+    "numerics", "gaussian", "problems", "overlaps", "dynamics", "plot", "results", "levels", "micro", "meso", "macro", "empirical",
+    "landscape", "theory", "checks", "runfiles", "sweeps", "papers", "cli", "web",
 ]  # fmt: skip
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {

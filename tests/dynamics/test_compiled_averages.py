@@ -5,9 +5,10 @@ import pytest
 
 import solvable as sv
 from solvable.dynamics.averages import rhs_of_pairs, rhs_of_polynomials, rhs_on_nodes
-from solvable.dynamics.general import general_moments, rule_for
+from solvable.dynamics.exactness import rule_for
+from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import pack
-from solvable.dynamics.system import system
+from solvable.dynamics.python_moments import general_moments
 from solvable.numerics.interpreting import interpreted
 
 SOFTPLUS = sv.Activation("softplus", lambda z: np.logaddexp(0, z), lambda z: 1 / (1 + np.exp(-z)))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import solvable as sv
-from solvable.dynamics.closed_flow import flow_overlaps
 from solvable.dynamics.modes import flow_modes, reduce_to_modes
+from solvable.dynamics.quadratic_flow import flow_overlaps
 
 REFERENCE = sv.Macro(rtol=1e-11)
 ALPHA = np.linspace(0, 300, 13)

@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import solvable as sv
-from solvable.dynamics.closed_flow import common_frame, flow_factor, flow_matrix, flow_overlaps, start_weights
 from solvable.dynamics.modes import flow_modes
+from solvable.dynamics.quadratic_flow import common_frame, flow_factor, flow_matrix, flow_overlaps, start_weights
 
 REFERENCE = sv.Macro(small_rate=True, rtol=1e-11)
 

@@ -165,7 +165,7 @@ def test_interrupted_recovery_gives_no_result(monkeypatch) -> None:
     module = import_module("solvable.empirical.recovery")  # the room has a function of that name
 
     def interrupted(jobs, totals, threads, report):
-        from solvable.results.ensemble import Control
+        from solvable.levels.jobs import Control
 
         jobs[0](Control(len(jobs)), 0)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
-from solvable.results import Lane, Plan
+from solvable.levels import Lane, Plan
 
 
 def test_known_plateau_and_half_risk(quadratic: sv.Problem) -> None:

@@ -6,8 +6,8 @@ import pytest
 import solvable as sv
 from comparing import joint_chance, scores
 from seeds import seed
+from solvable.levels import Lane
 from solvable.meso import leap, level
-from solvable.results import Lane
 
 
 def quadratic_of(p, q, dim, rate, **changes):

@@ -10,9 +10,9 @@ import pytest
 
 import solvable as sv
 from seeds import seed
+from solvable.levels import Lane, Plan
 from solvable.micro import full, reduced
 from solvable.numerics.random import child
-from solvable.results import Lane, Plan
 
 ERF = sv.Problem(
     teacher=sv.Teacher(width=2, activation="erf"),

@@ -7,7 +7,7 @@ import solvable as sv
 from seeds import seed
 from solvable.dynamics import reduced_form, sample
 from solvable.micro import process
-from solvable.micro.ahead import look_ahead
+from solvable.micro.full_kernels import look_ahead
 from solvable.micro.step import learn
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.random import child, streams

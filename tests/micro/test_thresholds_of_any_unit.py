@@ -6,8 +6,8 @@ from scipy.special import expit
 
 import solvable as sv
 from solvable.dynamics.averages import HIGHEST, LOWEST, bound_risk
+from solvable.dynamics.kernel_choice import is_coarse, observers
 from solvable.dynamics.kernel_data import SEEN
-from solvable.dynamics.system import is_coarse, observers
 from solvable.micro import reduced
 
 SWISH = sv.Activation("swish", lambda z: z * expit(z), lambda z: expit(z) * (1 + z * (1 - expit(z))))

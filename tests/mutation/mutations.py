@@ -153,7 +153,7 @@ GAUSSIAN = (
 DYNAMICS = (
     Mutation(
         "moments-without-label-noise",
-        "dynamics/closed.py",
+        "dynamics/closed_moments.py",
         "if label_noise > 0.0:",
         "if label_noise > 1e9:",
         ("dynamics/test_moments.py::test_moments_equal_quadrature_of_their_definition[quadratic]",),
@@ -181,7 +181,7 @@ DYNAMICS = (
     ),
     Mutation(
         "noise-linear-in-the-loss",
-        "dynamics/closed.py",
+        "dynamics/closed_moments.py",
         "S[k, m] *= 4.0 * c * c * s[k] * s[m]",
         "S[k, m] *= 4.0 * c * s[k] * s[m]",
         ("dynamics/test_moments.py::test_moments_equal_quadrature_of_their_definition[linear]",),
@@ -237,7 +237,7 @@ DYNAMICS = (
     ),
     Mutation(
         "rows-pulled-whatever-the-eigenvalue",
-        "dynamics/rows.py",
+        "dynamics/weight_equations.py",
         "grown * U[i, c] + eta * lam * h * phi(x, grown) * pull[i, c]",
         "grown * U[i, c] + eta * h * phi(x, grown) * pull[i, c]",
         ("macro/test_macro.py::test_weights_in_place_of_overlaps",),
@@ -425,7 +425,7 @@ NUMERICS = (
 SIMULATIONS = (
     Mutation(
         "stream-without-the-start",
-        "results/sampling.py",
+        "levels/seeds.py",
         'f"{lane.problem.likeness} {lane.start.hash}"',
         'f"{lane.problem.likeness}"',
         ("micro/test_micro.py::test_runs_from_different_starts_draw_different_numbers",),
@@ -488,7 +488,7 @@ SIMULATIONS = (
     ),
     Mutation(
         "outputs-at-the-step-before",
-        "results/records.py",
+        "levels/records.py",
         "np.rint(plan.times * dim)",
         "np.floor(plan.times * dim)",
         ("micro/test_micro.py::test_outputs_are_at_whole_steps",),

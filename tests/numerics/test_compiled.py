@@ -92,7 +92,7 @@ def test_patience_ends_in_the_middle_of_a_curve_and_only_what_it_needs_is_compil
         "numerics.driving",
         "numerics.vectors",
         "dynamics.equations",
-        "dynamics.closed",
+        "dynamics.closed_moments",
         "gaussian.drifts",
         "gaussian.pairs",
         "gaussian.squares",
@@ -252,10 +252,10 @@ print(identity(follow))
 def test_every_kernel_can_be_told(monkeypatch) -> None:
     from solvable.empirical import kernels
     from solvable.meso import leap
-    from solvable.micro import ahead, process
+    from solvable.micro import full_kernels, process
     from solvable.numerics import dormand_prince, doubling, driving, tsit5
 
-    for module in (kernels, leap, ahead, process, doubling, dormand_prince, driving, tsit5):
+    for module in (kernels, leap, full_kernels, process, doubling, dormand_prince, driving, tsit5):
         found = [value for value in vars(module).values() if hasattr(value, "py_func")]
         assert found
         assert len({identity(kernel) for kernel in found}) == len(found)
@@ -377,7 +377,7 @@ print([kernel.__name__ for kernel in kernels if kernel.declared is not None and 
 
 def test_warming_up_minds_no_file_of_the_directory_it_is_in(tmp_path) -> None:
     (tmp_path / "solvable.py").write_text("raise SystemExit('a file of the user')")
-    code = "from solvable.descriptions.warming import start; one = start('limit'); one.process.wait(); print(one.failure())"
+    code = "from solvable.runfiles.warming import start; one = start('limit'); one.process.wait(); print(one.failure())"
     words = [sys.executable, "-P", "-c", code]
     told = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "None", told

@@ -7,10 +7,10 @@ import solvable as sv
 from solvable.dynamics import exponential, implicit
 from solvable.dynamics.exponential import phi_of_sum
 from solvable.dynamics.kernel_data import pack, workspace
+from solvable.levels import Lane, Plan
 from solvable.macro.integrators import ORDERS
 from solvable.numerics import doubling
 from solvable.numerics.interpreting import interpreted
-from solvable.results import Lane, Plan
 
 
 def scaling(L, K=2, M=2, **options) -> sv.Problem:

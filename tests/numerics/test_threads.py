@@ -9,9 +9,9 @@ import time
 import numpy as np
 import pytest
 
+from solvable.levels.jobs import run_jobs
+from solvable.levels.progress import silent
 from solvable.numerics.threads import abandon, bell, gather, halt, interruptible, pool, raise_if_abandoned, watching
-from solvable.results.ensemble import run_jobs
-from solvable.results.progress import silent
 
 SOON = 3.0  # seconds from the signal to the end of the process, on a machine that others use too
 READY = "signal.signal(signal.SIGINT, signal.default_int_handler)\nprint('ready', flush=True)\n"

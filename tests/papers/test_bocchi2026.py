@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from seeds import seed
+from solvable.levels import run, run_batch
 from solvable.macro import Macro
 from solvable.micro import Micro
 from solvable.overlaps import nearest_frame, start
 from solvable.papers.bocchi2026.conservation import tilted_start
 from solvable.papers.bocchi2026.settings import problem, random_start
-from solvable.results import run, run_batch
 
 
 def drift(setting, start):

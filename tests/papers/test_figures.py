@@ -10,12 +10,12 @@ import pytest
 from legends import covered
 from watching import Watch
 
+from solvable.levels import run
 from solvable.macro import Macro
 from solvable.papers import registry
 from solvable.papers.claims import Claim
 from solvable.papers.figure import PaperFigure, Rendered, render, whole
 from solvable.papers.statements import Statement
-from solvable.results import run
 
 COVERED = 0.015  # share of a legend's box: less only touches its edge, a thin line across it takes more
 CONSTANTS: dict[str, str] = {}  # claims that need not look at the data, with the reason

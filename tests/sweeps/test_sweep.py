@@ -526,8 +526,8 @@ def test_conditions_come_before_what_makes_no_sense_without(small: sv.Problem) -
 
 def test_defaults_are_part_of_the_name_of_a_result() -> None:
     """Fields at their defaults do not enter the hash: whoever changes a default must raise dynamics.VERSION, and this."""
-    from solvable.descriptions import RunTable, StartTable
     from solvable.dynamics import VERSION
+    from solvable.runfiles import RunTable, StartTable
 
     assert VERSION == 3
     assert StartTable().model_dump() == {

@@ -13,12 +13,12 @@ import time
 import httpx2 as httpx
 import pytest
 
-from solvable.descriptions import warming
 from solvable.dynamics import equations
 from solvable.macro import integrators
 from solvable.micro import process
 from solvable.numerics import interpreting
 from solvable.numerics.compiled import Kernel
+from solvable.runfiles import warming
 from solvable.web import preparing
 from solvable.web.preparing import CURVE, PREPARATION, SGD, Preparation
 from solvable.web.presets import PRESETS

@@ -3,12 +3,12 @@
 import numpy as np
 
 from solvable.checks.report import Report
+from solvable.levels import run, run_batch, when
 from solvable.macro import Macro
 from solvable.meso import Meso
 from solvable.micro import Micro
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
-from solvable.results import run, run_batch, when
 from solvable.theory import NotApplicable, noisy_starts
 
 

@@ -5,12 +5,12 @@ import contextlib
 import numpy as np
 
 from solvable.checks.report import Report
-from solvable.dynamics.general import is_closed
+from solvable.dynamics.exactness import is_closed
 from solvable.dynamics.modes import flow_modes
+from solvable.levels import run
 from solvable.macro import Macro
 from solvable.overlaps import InvalidStart, Overlaps
 from solvable.problems import InvalidProblem, Problem
-from solvable.results import run
 
 
 def routes_agree(

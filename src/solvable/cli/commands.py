@@ -45,9 +45,9 @@ def explain(error: BaseException) -> list[str]:
 
 
 def run(options: Namespace) -> int:
-    from solvable import descriptions
+    from solvable import runfiles
 
-    file = descriptions.read(
+    file = runfiles.read(
         options.file,
         {
             "level": {
@@ -66,8 +66,8 @@ def run(options: Namespace) -> int:
     )
     if options.output is not None:
         _check_output(Path(options.output))
+    from solvable.levels import run as follow
     from solvable.results import Ending
-    from solvable.results import run as follow
 
     level = file.level.level()
     if file.start.seed is None and file.start.is_drawn:
@@ -273,8 +273,8 @@ def explore(options: Namespace) -> int:
 
 
 def warm_up(options: Namespace) -> int:
-    from solvable.descriptions.warming import warm_up as compile_beforehand
     from solvable.numerics.kernels_on_disk import PREFIX, cache_directory, is_writable
+    from solvable.runfiles.warming import warm_up as compile_beforehand
 
     if not is_writable():
         raise ValueError(f"warm-up: machine code cannot be kept in {cache_directory()}; set SOLVABLE_CACHE_DIR")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from solvable.cli.printing import print_json
-from solvable.results.progress import clock
+from solvable.levels.progress import clock
 
 PICTURES = (".png", ".pdf", ".svg")
 

@@ -1,12 +1,12 @@
 """The equations of motion for any unit, loss and target that has numbers (`functions.py`), in compiled code.
 
-With squared loss and a teacher that adds up units, risk, D and readout drift need averages over two fields only (see `closed.py`
-for the formulas), and S is exact for polynomials, else an average over all fields on nodes. Other losses and targets take all
-moments from the nodes. A system for each, so that only what is used is compiled; the risk of a teacher that adds up units never
-needs nodes, whatever the loss.
+With squared loss and a teacher that adds up units, risk, D and readout drift need averages over two fields only (the formulas
+are in `closed_moments.py`), and S is exact for polynomials, else an average over all fields on nodes. Other losses and targets
+take all moments from the nodes. A system for each, so that only what is used is compiled; the risk of a teacher that adds up units
+never needs nodes, whatever the loss.
 """
 
-from solvable.dynamics.closed import clipped
+from solvable.dynamics.closed_moments import clipped
 from solvable.dynamics.equations import assemble, fields, label_noise_at, watch
 from solvable.dynamics.kernel_data import (
     DRIFT,

@@ -5,7 +5,7 @@
 State and problem come in the form of `kernel_data.py`.
 """
 
-from solvable.dynamics.closed import risk_of, step_moments
+from solvable.dynamics.closed_moments import risk_of, step_moments
 from solvable.dynamics.kernel_data import DRIFT, FIELDS, GAIN, NOISE, OVERLAPS, RISK, SIGNS, SYSTEM, WATCHED
 from solvable.numerics.compiled import compiled
 

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvable.dynamics import averages, equations
+from solvable.dynamics.exactness import is_closed, rule_for
 from solvable.dynamics.functions import is_additive, is_polynomial, scratch_size, with_functions
-from solvable.dynamics.general import general_moments, is_closed, risk_on_nodes, rule_for
 from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, RISK, SEEN, WATCHED, Packed, pack, state_of, workspace
+from solvable.dynamics.python_moments import general_moments, risk_on_nodes
 from solvable.gaussian.rules import Rule
 from solvable.gaussian.units import RELU, TABULATED
 from solvable.overlaps import Overlaps

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from solvable.dynamics.closed_flow import (
+from solvable.dynamics.quadratic_flow import (
     RTOL,
     ZERO,
     ClosedFlow,

@@ -1,6 +1,6 @@
 """The Gaussian moments of one SGD step: all that the limit of many dimensions needs to know of a problem.
 
-In closed form where there is one (`closed.py`), else as averages (`averages.py`, or `general.py` in Python).
+In closed form where there is one (`closed_moments.py`), else as averages (`averages.py`, or `python_moments.py` in Python).
 """
 
 from types import SimpleNamespace
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from solvable.dynamics.closed import Moments
+from solvable.dynamics.closed_moments import Moments
+from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import DRIFT, NOISE, RISK, SEEN, pack
-from solvable.dynamics.system import system
 from solvable.overlaps import Overlaps, as_array
 from solvable.problems import Inputs, Problem
 

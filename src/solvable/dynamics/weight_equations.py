@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from solvable.dynamics.closed import risk_of
+from solvable.dynamics.closed_moments import risk_of
 from solvable.dynamics.equations import closed_moments, decay_at, rate_at, watched_value
 from solvable.dynamics.exponential import ADVANCE, TOLERATE, phi
 from solvable.dynamics.kernel_data import DRIFT, FIELDS, OVERLAPS, RISK, SIGNS, SYSTEM, WATCHED, Packed, pack

@@ -7,20 +7,21 @@ from typing import Any, Literal
 
 import numpy as np
 
-from solvable.dynamics.closed_flow import flow_factor
 from solvable.dynamics.moments import field_covariance, moments
+from solvable.dynamics.quadratic_flow import flow_factor
 from solvable.empirical.kernels import POPULATION, TRAINING
 from solvable.empirical.sample import Followed, Sample, room
+from solvable.levels import Lane, Plan
+from solvable.levels.jobs import Control, run_jobs
+from solvable.levels.limits import check_outputs, check_whole
+from solvable.levels.seeds import lane_seed, seed_settings
 from solvable.numerics.driving import FALLS, RISES
 from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread
 from solvable.overlaps import Weights, embed
 from solvable.problems import Data, Problem, convention
-from solvable.results import Blocks, Clock, Ending, Lane, Plan, Trajectory
-from solvable.results.ensemble import Control, run_jobs
-from solvable.results.sampling import check_whole, lane_seed, seed_settings
-from solvable.results.sizes import check_outputs
+from solvable.results import Blocks, Clock, Ending, Trajectory
 
 PAPER = "saraomannelli2020"
 METHODS = ("auto", "stabilised", "implicit")

@@ -8,14 +8,14 @@ import numpy as np
 
 from solvable.empirical.certificates import check_rows, decide, independent_count, room, turned
 from solvable.empirical.sample import Sample
+from solvable.levels.jobs import Control, run_jobs
+from solvable.levels.progress import silent
 from solvable.numerics.memory import FLOAT, check_memory, counted
 from solvable.numerics.random import child
 from solvable.numerics.statistics import standard_error
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.problems import Problem, convention
 from solvable.results import Ending
-from solvable.results.ensemble import Control, run_jobs
-from solvable.results.progress import silent
 
 SHORT = 24  # inputs below which decisions are so short that threads only wait for each other
 MORE_DECADES = 4  # decades of time that a flow may take beyond those asked for

@@ -7,8 +7,8 @@ from concurrent.futures import wait
 
 import numpy as np
 
+from solvable.levels.progress import Report
 from solvable.numerics.threads import GRACE, PULSE, abandon, cores, pool, raise_if_abandoned, watching
-from solvable.results.progress import Report
 
 Job = Callable[["Control", int], None]
 

@@ -1,10 +1,29 @@
-"""What runs take of memory, told before it is taken."""
+"""What levels refuse: numbers that are not whole, and runs that memory does not hold, before it is taken."""
 
+from typing import Any
+
+import numpy as np
+
+from solvable.levels.plan import Lane, Plan
 from solvable.numerics.memory import FLOAT, check_memory, counted
 from solvable.numerics.threads import cores
-from solvable.results.plan import Lane, Plan
 
+MOST = 10**18  # that compiled code counts to
 RUN = 1000  # bytes of a run beside its numbers: its seed, its place in lists
+
+
+def check_whole(level: Any, **least: int) -> None:
+    """Raise unless these fields of a level are whole numbers, at least so large; `threads` may be None, `seed` a SeedSequence.
+    Compiled code counts in 64 bits; only seeds may be larger."""
+    for name, low in least.items():
+        value = getattr(level, name)
+        if (name == "threads" and value is None) or (name == "seed" and isinstance(value, np.random.SeedSequence)):
+            continue
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < low:
+            raise ValueError(f"{name}: {value!r} given, must be a whole number, at least {low}")
+        if "seed" not in name and name != "runs" and value > MOST:
+            raise ValueError(f"{name}: {counted(int(value))} given, must be at most 10^18")
+        object.__setattr__(level, name, int(value))
 
 
 def check_outputs(lanes: list[Lane], plan: Plan, runs: int = 1, *, beside: int = 0, copies: int = 1) -> None:

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from solvable.levels.plan import Lane, Plan
+from solvable.levels.progress import meter
+from solvable.levels.protocol import Level
 from solvable.overlaps import Overlaps, Weights, check_start, hearing
 from solvable.problems import Problem, Schedule
 from solvable.results.clock import Clock
-from solvable.results.plan import FUNCTION, Lane, Level, Plan, Threshold
-from solvable.results.progress import meter
+from solvable.results.threshold import FUNCTION, Threshold
 from solvable.results.trajectory import Trajectory
 
 OUTPUTS = 201

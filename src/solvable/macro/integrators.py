@@ -8,7 +8,7 @@ from solvable.dynamics import implicit
 from solvable.dynamics.equations import observe, rhs
 from solvable.dynamics.exponential import ADVANCE, TOLERATE, advance, tolerate
 from solvable.dynamics.kernel_data import DATA, SYSTEM_FUNCTION
-from solvable.dynamics.rows import advance_rows, observe_rows, tolerate_rows
+from solvable.dynamics.weight_equations import advance_rows, observe_rows, tolerate_rows
 from solvable.numerics import dormand_prince, doubling, tsit5
 from solvable.numerics.compiled import compiled
 from solvable.numerics.driving import CONTROL_TYPE, REPORT_TYPE, drive

@@ -7,13 +7,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from solvable.dynamics.closed_flow import flow_overlaps
+from solvable.dynamics.exactness import is_closed, is_exact, rule_for
 from solvable.dynamics.functions import is_additive
-from solvable.dynamics.general import is_closed, is_exact, rule_for
+from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack
 from solvable.dynamics.moments import NODES, field_covariance, moments
-from solvable.dynamics.rows import columns, pack_rows
-from solvable.dynamics.system import system
+from solvable.dynamics.quadratic_flow import flow_overlaps
+from solvable.dynamics.weight_equations import columns, pack_rows
+from solvable.levels import Lane, Plan
+from solvable.levels.limits import check_outputs, check_whole
 from solvable.macro.integrators import integrator
 from solvable.numerics.driving import FALLS, REPORT, RISES, control, outputs_for
 from solvable.numerics.ending import Ending
@@ -21,9 +23,7 @@ from solvable.numerics.interpreting import interpreted, prepare
 from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
 from solvable.overlaps import integrated
 from solvable.problems import Problem
-from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
-from solvable.results.sampling import check_whole
-from solvable.results.sizes import check_outputs
+from solvable.results import Blocks, Threshold, Trajectory
 
 METHODS = ("auto", "explicit", "implicit", "exponential", "weights", "closed")
 SHARPER = 30.0  # tolerance of implicit steps: on a plateau their errors grow by more than those of explicit ones

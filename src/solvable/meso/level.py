@@ -8,11 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvable.dynamics import reduced_form
-from solvable.dynamics.general import is_closed, is_exact, rule_for
+from solvable.dynamics.exactness import is_closed, is_exact, rule_for
+from solvable.dynamics.kernel_choice import System, system
 from solvable.dynamics.kernel_data import SEEN, Packed, pack
 from solvable.dynamics.moments import NODES, field_covariance, moments
-from solvable.dynamics.own import in_python, own_amplitudes
-from solvable.dynamics.system import System, system
+from solvable.dynamics.python_kernels import in_python, own_amplitudes
+from solvable.levels import Lane, Plan
+from solvable.levels.jobs import Control, run_jobs
+from solvable.levels.limits import check_whole
+from solvable.levels.observer import Observer
+from solvable.levels.records import Records
+from solvable.levels.seeds import lane_seed, seed_settings
 from solvable.meso import leap
 from solvable.numerics.driving import first_step
 from solvable.numerics.interpreting import by_machine_code
@@ -20,10 +26,7 @@ from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import STREAM, child
 from solvable.numerics.threads import interruptible
 from solvable.problems import Problem
-from solvable.results import Ending, Lane, Plan, Threshold, Trajectory
-from solvable.results.ensemble import Control, run_jobs
-from solvable.results.records import Eye, Records
-from solvable.results.sampling import check_whole, lane_seed, seed_settings
+from solvable.results import Ending, Threshold, Trajectory
 
 FATES = {
     leap.GOING: Ending.FINISHED,
@@ -128,7 +131,10 @@ class _Setting:
         problem = lane.problem
         self.level, self.lane, self.records = level, lane, records
         self.seed = lane_seed(level.seed, 3, lane)
-        self.eye, self.system = Eye(lane, records.plan), system(problem, _packed(lane, records.plan.stop), NODES)
+        self.observer, self.system = (
+            Observer(lane, records.plan),
+            system(problem, _packed(lane, records.plan.stop), NODES),
+        )
         self.packed, self.kernels = self.system.packed, _kernels(problem, self.system)
         batched = problem.replace(training__batch=2)  # as in a batch, nothing is drawn outside the frames
         self.form, coordinates = reduced_form.reduced_form(batched), reduced_form.coordinates(batched, lane.start)
@@ -156,7 +162,7 @@ class _Path:
     def __call__(self, control: Control, job: int) -> None:
         one, records = self.setting, self.setting.records
         y, p, q = one.packed.state.copy(), one.lane.problem.student.width, one.lane.problem.teacher.width
-        blocks, times, eye = len(one.frame), records.steps / records.dim, one.eye
+        blocks, times, observer = len(one.frame), records.steps / records.dim, one.observer
         states, observed = np.full((times.size, y.size), np.nan), np.empty((times.size, SEEN))
         path, data = self._path(), one.system.data()
         geometry = one.frame, one.inverse, np.zeros((blocks, p, p + q)), np.empty(p)
@@ -175,7 +181,7 @@ class _Path:
             )
         if broken:
             fate = leap.LOST
-        look = None if eye.compiled else Eye(one.lane, records.plan)  # to each thread its own
+        look = None if observer.compiled else Observer(one.lane, records.plan)  # to each thread its own
         for output in np.flatnonzero(np.isfinite(states).all(axis=1)):
             seen = (observed[output], 0.0) if look is None else look.see(states[output], float(times[output]))
             records.write(self.place, int(output), states[output], *seen)
@@ -186,12 +192,13 @@ class _Path:
 
     def _path(self) -> np.ndarray:
         """How it is followed."""
-        one, level, eye = self.setting, self.setting.level, self.setting.eye
+        one, level, observer = self.setting, self.setting.level, self.setting.observer
         path = np.zeros(1, dtype=leap.PATH)
         for name, value in {
             "leap": one.leap, "most": level.max_steps, "fixed": level.leap or 0.0,
-            "rtol": one.rtol, "atol": 0.1 * one.rtol / np.sqrt(one.records.dim), "bound": eye.bound,
-            "direction": (-1 if eye.falls else 1) if eye.watches else 0, "level": eye.level, "rounds": level.samples // WIDTH,
+            "rtol": one.rtol, "atol": 0.1 * one.rtol / np.sqrt(one.records.dim), "bound": observer.bound,
+            "direction": (-1 if observer.falls else 1) if observer.watches else 0, "level": observer.level,
+            "rounds": level.samples // WIDTH,
         }.items():  # fmt: skip
             path[name] = value
         return path

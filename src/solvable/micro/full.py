@@ -12,19 +12,21 @@ import numpy as np
 
 from solvable.dynamics import reduced_form
 from solvable.dynamics.kernel_data import RISK, WATCHED
-from solvable.dynamics.own import in_python, own_amplitudes
+from solvable.dynamics.python_kernels import in_python, own_amplitudes
 from solvable.dynamics.sample import amplitudes
+from solvable.levels import Lane
+from solvable.levels.jobs import Control
+from solvable.levels.observer import Observer
+from solvable.levels.records import Records
 from solvable.micro import process
-from solvable.micro.ahead import fill_rows, look_ahead
+from solvable.micro.full_kernels import fill_rows, look_ahead
 from solvable.micro.reduced import CHUNK
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.memory import FLOAT
 from solvable.numerics.random import child, streams
 from solvable.overlaps import Weights, embed
 from solvable.problems import Data, Problem
-from solvable.results import Ending, Lane
-from solvable.results.ensemble import Control
-from solvable.results.records import Eye, Records
+from solvable.results import Ending
 
 AHEAD = 32  # samples in a block
 SAMPLE = 4096  # rows on which the risk is measured, at most
@@ -120,7 +122,7 @@ class Walk:
         ending = self._look(watch=True)
         while True:
             if output < outputs.size and step == outputs[output]:
-                if self._size() <= self.eye.bound:
+                if self._size() <= self.observer.bound:
                     self.records.write(self.runs[0], output, *self._seen())
                 output += 1
             if ending is None and step == outputs[-1]:
@@ -141,7 +143,7 @@ class Walk:
         control.done[place] = step if ending is Ending.INTERRUPTED else outputs[-1]
 
     def _prepare(self) -> None:
-        self.eye = Eye(self.lane, self.records.plan)
+        self.observer = Observer(self.lane, self.records.plan)
         basis = None if self.data is None else self.data.basis if self._has_basis() else None
         weights = self.lane.weights
         if weights is None:
@@ -163,7 +165,7 @@ class Walk:
             self.records.start_risk[self.runs[0]] = first = self._seen()[1][RISK]
             stop = self.records.plan.stop
             if stop is not None and stop.quantity == "risk":
-                self.eye.level = stop.level_for(first)
+                self.observer.level = stop.level_for(first)
 
     def _has_basis(self) -> bool:
         return self.data is not None and (self.data.rows is not None or self.data.like is not None)
@@ -250,10 +252,10 @@ class Walk:
     def _seen(self) -> tuple[np.ndarray, np.ndarray, float]:
         """The state, risk and what is watched, and the error of the risk: on rows where there are data."""
         y = self.overlaps()
-        seen, error = self.eye.see(y)
+        seen, error = self.observer.see(y)
         if self.sample is not None:
             seen[RISK], error = self.sample.risk(self.problem, self.V, self.readout)
-            if self.eye.watches_risk:
+            if self.observer.watches_risk:
                 seen[WATCHED] = seen[RISK]
         return y, seen, error
 
@@ -264,8 +266,8 @@ class Walk:
 
     def _look(self, *, watch: bool) -> Ending | None:
         """How the run ends here, if it does."""
-        if not self._size() <= self.eye.bound:
+        if not self._size() <= self.observer.bound:
             return Ending.DIVERGED
-        if watch and self.eye.watches and self.eye.passed(self._seen()[1]):
+        if watch and self.observer.watches and self.observer.passed(self._seen()[1]):
             return Ending.STOPPED
         return None

@@ -7,16 +7,18 @@ from typing import Any, Literal
 import numpy as np
 
 from solvable.dynamics import reduced_form
+from solvable.levels import Lane, Plan
+from solvable.levels.jobs import run_jobs
+from solvable.levels.limits import check_whole
+from solvable.levels.records import Records
+from solvable.levels.seeds import lane_seed, seed_settings
 from solvable.micro import full, reduced
 from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import embed
 from solvable.problems import Data, Schedule
-from solvable.results import Lane, Plan, Trajectory
-from solvable.results.ensemble import run_jobs
-from solvable.results.records import Records
-from solvable.results.sampling import check_whole, lane_seed, seed_settings
+from solvable.results import Trajectory
 
 FORMS = ("auto", "reduced", "full")
 MOST_DIM = 10**12

@@ -8,15 +8,17 @@ import numpy as np
 from solvable.dynamics import reduced_form
 from solvable.dynamics.averages import bound_risk
 from solvable.dynamics.equations import observe
+from solvable.dynamics.kernel_choice import is_coarse
 from solvable.dynamics.kernel_data import SEEN
-from solvable.dynamics.own import in_python, own_amplitudes
-from solvable.dynamics.system import is_coarse
+from solvable.dynamics.python_kernels import in_python, own_amplitudes
+from solvable.levels import Lane
+from solvable.levels.jobs import Control
+from solvable.levels.observer import Observer
+from solvable.levels.records import Records
 from solvable.micro import process
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
-from solvable.results import Ending, Lane
-from solvable.results.ensemble import Control
-from solvable.results.records import Eye, Records
+from solvable.results import Ending
 
 LOOK = 16, 1000  # look for thresholds every so many steps at least, and so many times per unit of alpha at most
 SLOW_LOOK = 16, 20  # where only Python can compute the risk
@@ -74,14 +76,16 @@ class Group:
     def _prepare(self) -> None:
         """What only the thread that runs needs."""
         count = len(self.runs)
-        known = {id(lane): Eye(lane, self.records.plan) for lane in self.lanes}
-        self.eyes = [known[id(lane)] for lane in self.lanes]
-        first = self.eyes[0]
-        numbers = np.stack([eye.packed.numbers for eye in self.eyes])
+        known = {id(lane): Observer(lane, self.records.plan) for lane in self.lanes}
+        self.observers = [known[id(lane)] for lane in self.lanes]
+        first = self.observers[0]
+        numbers = np.stack([observer.packed.numbers for observer in self.observers])
         self.sight = *first.packed.data(first.scratch)[:3], numbers, first.scratch
         self.fates = np.zeros(count, dtype=process.RUN)
-        self.ends = np.stack([eye.packed.state for eye in self.eyes])
-        self.fates["level"], self.fates["bound"] = zip(*((eye.level, eye.bound) for eye in self.eyes), strict=True)
+        self.ends = np.stack([observer.packed.state for observer in self.observers])
+        self.fates["level"], self.fates["bound"] = zip(
+            *((observer.level, observer.bound) for observer in self.observers), strict=True
+        )
         self.slow = first.watches and not first.compiled
         self.direction = 0 if self.slow or not first.watches else -1 if first.falls else 1
         least, often = SLOW_LOOK if self.slow else LOOK
@@ -114,9 +118,9 @@ class Group:
 
     def _look_slowly(self, step: int) -> None:
         ys = self._overlaps()
-        for i, eye in enumerate(self.eyes):
+        for i, observer in enumerate(self.observers):
             run = self.fates[i]
-            if run.fate == process.GOING and eye.passed(eye.see(ys[i], step / self.records.dim)[0]):
+            if run.fate == process.GOING and observer.passed(observer.see(ys[i], step / self.records.dim)[0]):
                 run.fate, run.step, self.ends[i] = process.PASSED, step, ys[i]
 
     def _overlaps(self) -> np.ndarray:
@@ -127,7 +131,7 @@ class Group:
     def _write(self, output: int, step: int) -> None:
         """Outputs of the runs that came to this step."""
         ys, seen = np.empty_like(self.ends), np.empty((len(self.runs), SEEN))
-        compiled = self.eyes[0].compiled
+        compiled = self.observers[0].compiled
         if compiled:
             process.see(self.looks[0], self.process, self.sight, step, ys, seen)
         else:
@@ -136,7 +140,7 @@ class Group:
         there = (fates == process.GOING) | ((fates == process.PASSED) & (steps == step))
         there &= np.abs(ys).max(axis=1) <= self.fates["bound"]
         for i in np.flatnonzero(there):
-            found = (seen[i], 0.0) if compiled else self.eyes[i].see(ys[i], step / self.records.dim)
+            found = (seen[i], 0.0) if compiled else self.observers[i].see(ys[i], step / self.records.dim)
             self.records.write(self.runs[i], output, ys[i], *found)
 
     def _close(self, ending: Ending, step: int) -> None:

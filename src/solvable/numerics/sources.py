@@ -9,12 +9,13 @@ import solvable
 
 PACKAGE = Path(__file__).parents[1]
 ROOMS = (
-    "numerics", "gaussian", "problems", "overlaps", "dynamics", "results", "micro", "meso", "macro", "empirical", "descriptions",
+    "numerics", "gaussian", "problems", "overlaps", "dynamics", "results", "levels", "micro", "meso", "macro", "empirical",
+    "runfiles",
 )  # fmt: skip
 FURTHER = ("sweeps/measures.py",)  # what a sweep takes from a run
-SILENT = tuple(
-    f"results/{name}.py" for name in ("files", "loading", "logs", "netcdf", "progress", "storage")
-)  # write and show
+SILENT = (
+    "levels/progress.py", *(f"results/{name}.py" for name in ("files", "loading", "logs", "netcdf", "storage")),
+)  # fmt: skip  # write and show
 
 
 CHANGED = "the sources of solvable changed since they were imported; restart Python"

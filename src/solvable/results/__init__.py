@@ -1,9 +1,8 @@
-"""Trajectories, clocks, endings, observables, and the verb `run`."""
+"""What a run leaves behind: trajectories, clocks, endings, observables, files."""
 
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
-from solvable.results.plan import Lane, Level, Plan, Threshold, when
-from solvable.results.running import run, run_batch
+from solvable.results.threshold import Threshold
 from solvable.results.trajectory import Blocks, Trajectory
 
-__all__ = ["Blocks", "Clock", "Ending", "Lane", "Level", "Plan", "Threshold", "Trajectory", "run", "run_batch", "when"]
+__all__ = ["Blocks", "Clock", "Ending", "Threshold", "Trajectory"]

@@ -15,8 +15,8 @@ from solvable.problems.foreign import one_line, parse_json
 from solvable.results import netcdf
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
-from solvable.results.plan import FUNCTION, INDICES, WATCHABLE, Threshold
 from solvable.results.storage import DIMENSIONS, FORMAT, OPTIONAL, RUN_ARRAYS, SAMPLE_ARRAYS
+from solvable.results.threshold import FUNCTION, INDICES, WATCHABLE, Threshold
 
 TEXTS = ("start_hash", "ending")
 

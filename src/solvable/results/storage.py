@@ -14,7 +14,7 @@ from solvable.results.files import write_whole
 if TYPE_CHECKING:
     import xarray
 
-    from solvable.results.plan import Threshold
+    from solvable.results.threshold import Threshold
     from solvable.results.trajectory import Trajectory
 
 FORMAT = 2  # files of format 1 had no checksum

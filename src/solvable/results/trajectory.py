@@ -13,7 +13,7 @@ from solvable.problems import Problem
 from solvable.results import loading, logs, observables, storage, summary
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
-from solvable.results.plan import Threshold
+from solvable.results.threshold import Threshold
 
 if TYPE_CHECKING:
     import xarray

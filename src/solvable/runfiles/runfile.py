@@ -6,11 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from solvable.levels import Level, when
 from solvable.overlaps import Overlaps, start
 from solvable.problems import Data, InvalidProblem, Problem
 from solvable.problems.model import Array, Matrix, Model, Plain, Unbounded
 from solvable.problems.problem import RUN_TABLES, read_tables
-from solvable.results import Level, Threshold, when
+from solvable.results import Threshold
 
 
 class StartTable(Model):

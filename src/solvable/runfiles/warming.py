@@ -59,7 +59,7 @@ class Compiling(NamedTuple):
 
 def start(name: str) -> Compiling:
     """Compile one kind in a process of its own."""
-    command = f"from solvable.descriptions.warming import *; [follow(*run) for run in (USUAL | SELDOM)[{name!r}]]"
+    command = f"from solvable.runfiles.warming import *; [follow(*run) for run in (USUAL | SELDOM)[{name!r}]]"
     said = tempfile.TemporaryFile("w+")  # noqa: SIM115  (read when the process has ended)
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", command],  # -P: no module of the directory that we are in

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from solvable.descriptions import read_content
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model, Plain
 from solvable.problems.problem import RUN_TABLES, SWEEP_TABLES, read_tables
+from solvable.runfiles import read_content
 from solvable.sweeps.expressions import Expression
 from solvable.sweeps.grid import axis_values
 from solvable.sweeps.measures import Measure, Recovery, Run

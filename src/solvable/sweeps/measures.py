@@ -7,13 +7,14 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from solvable.descriptions import RunTable, StartTable, read_level
 from solvable.dynamics import VERSION
+from solvable.levels import Level, run_batch
 from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model
-from solvable.results import Ending, Level, Trajectory, run_batch
+from solvable.results import Ending, Trajectory
 from solvable.results.trajectory import AVERAGED
+from solvable.runfiles import RunTable, StartTable, read_level
 from solvable.sweeps.records import Labelled
 
 KEPT = (*AVERAGED, "risk_error", "overlap_error")

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from solvable.descriptions import RunTable, StartTable
 from solvable.gaussian.units import OwnFunction
+from solvable.levels import Level
+from solvable.levels.progress import meter
+from solvable.levels.running import check_level
 from solvable.numerics.threads import cores
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
-from solvable.results import Level, Threshold
-from solvable.results.progress import meter
-from solvable.results.running import check_level
+from solvable.results import Threshold
+from solvable.runfiles import RunTable, StartTable
 from solvable.sweeps.drive import PULSE, Driver
 from solvable.sweeps.engines import Task, choose, work
 from solvable.sweeps.functions import Functions

@@ -5,9 +5,9 @@ import threading
 import time
 from typing import Any
 
-from solvable.descriptions import warming
 from solvable.numerics.interpreting import interpret_all, machine_code_only
 from solvable.numerics.kernels_on_disk import is_writable
+from solvable.runfiles import warming
 
 log = logging.getLogger("solvable.explore")
 CURVE, SGD = "limit", "SGD"

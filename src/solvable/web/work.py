@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from solvable.descriptions import RunFile, StartTable, read_content
+from solvable.dynamics.exactness import is_closed
 from solvable.dynamics.functions import has_numbers
-from solvable.dynamics.general import is_closed
+from solvable.levels import run, run_batch
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem, Training
-from solvable.results import Ending, Trajectory, run, run_batch
+from solvable.results import Ending, Trajectory
+from solvable.runfiles import RunFile, StartTable, read_content
 from solvable.web.preparing import CURVE, PREPARATION
 
 LINEAR, LOGARITHMIC = 181, 61  # outputs of a curve

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import digamma
 
 from solvable import theory
+from solvable.levels import when
 from solvable.macro import Macro
 from solvable.micro import Micro
 from solvable.numerics.statistics import standard_error
@@ -16,7 +17,6 @@ from solvable.papers.figure import PaperFigure, swept
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.plot.style import figure, letter
 from solvable.problems import Problem
-from solvable.results import when
 
 if TYPE_CHECKING:
     import xarray

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable import theory
+from solvable.levels import Level, run, when
 from solvable.macro import Macro
 from solvable.meso import Meso
 from solvable.micro import Micro
@@ -16,8 +17,6 @@ from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.plot.style import figure
 from solvable.problems import Problem
-from solvable.results import run, when
-from solvable.results.plan import Level
 
 if TYPE_CHECKING:
     import xarray

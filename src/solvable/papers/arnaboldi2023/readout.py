@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from solvable.levels import run, run_batch
 from solvable.macro import Macro
 from solvable.micro import Micro
 from solvable.numerics.statistics import standard_error
@@ -13,7 +14,7 @@ from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.plot.style import figure, letter
-from solvable.results import Trajectory, run, run_batch
+from solvable.results import Trajectory
 
 if TYPE_CHECKING:
     import xarray

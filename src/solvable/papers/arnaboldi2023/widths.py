@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable import theory
+from solvable.levels import run, run_batch
 from solvable.macro import Macro
 from solvable.micro import Micro
 from solvable.papers.arnaboldi2023.settings import ANY, KEY, PUBLISHED, RATIO, problem, typical_start
@@ -12,7 +13,6 @@ from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.plot.style import figure, letter
-from solvable.results import run, run_batch
 
 if TYPE_CHECKING:
     import xarray

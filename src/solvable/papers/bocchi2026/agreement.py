@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable import theory
+from solvable.levels import run
 from solvable.macro import Macro
 from solvable.micro import Micro
 from solvable.numerics.statistics import standard_error
@@ -15,7 +16,6 @@ from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.plot.style import figure, letter
 from solvable.problems import Problem
-from solvable.results import run
 from solvable.results.observables import crossing_time
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from solvable.levels import run_batch
 from solvable.macro import Macro
 from solvable.micro import Micro
 from solvable.numerics.statistics import standard_error
@@ -16,7 +17,6 @@ from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.plot.style import figure, letter
 from solvable.problems import Problem
-from solvable.results import run_batch
 
 if TYPE_CHECKING:
     import xarray

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable import theory
+from solvable.levels import run, run_batch, when
 from solvable.macro import Macro
 from solvable.micro import Micro
 from solvable.numerics.statistics import standard_error
@@ -14,7 +15,6 @@ from solvable.papers.claims import Claim, beyond, corrected, holds, refuted
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.plot.style import figure, letter
-from solvable.results import run, run_batch, when
 
 if TYPE_CHECKING:
     import xarray

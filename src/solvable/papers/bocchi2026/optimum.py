@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable import theory
+from solvable.levels import when
 from solvable.macro import Macro
 from solvable.numerics.statistics import standard_error
 from solvable.papers.bocchi2026.settings import KEY, SIZE, TEACHERS, problem
@@ -12,7 +13,6 @@ from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, swept
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.plot.style import figure, letter
-from solvable.results import when
 
 if TYPE_CHECKING:
     import xarray

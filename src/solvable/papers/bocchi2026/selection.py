@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable import theory
+from solvable.levels import run_batch
 from solvable.macro import Macro
 from solvable.numerics.statistics import standard_error
 from solvable.overlaps import Overlaps
@@ -13,7 +14,6 @@ from solvable.papers.claims import Claim, beyond, holds, refuted
 from solvable.papers.figure import PaperFigure
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.plot.style import figure, letter
-from solvable.results import run_batch
 from solvable.results.observables import crossing_time, local_exponent
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable import landscape, theory
+from solvable.levels import run
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps, start
 from solvable.papers.bocchi2026.settings import KEY, problem
@@ -13,7 +14,6 @@ from solvable.papers.figure import PaperFigure
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.plot.style import figure, letter
 from solvable.problems import Problem
-from solvable.results import run
 
 if TYPE_CHECKING:
     import xarray

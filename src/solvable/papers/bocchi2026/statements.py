@@ -164,7 +164,7 @@ STATEMENTS = (
     Statement(
         "(41)",
         "rho(t) = f(rho_0 rho_0^T) rho_0, by assumption",
-        tests=("tests/dynamics/test_closed_flow.py::test_overlaps_from_orthogonal_students",),
+        tests=("tests/dynamics/test_quadratic_flow.py::test_overlaps_from_orthogonal_students",),
     ),
     *(
         Statement(f"({n})", "a step from (41) to S(t) = S(0)", none="algebra; its end is judged at (22)")

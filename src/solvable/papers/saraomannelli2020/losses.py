@@ -7,6 +7,7 @@ import numpy as np
 
 from solvable import empirical, theory
 from solvable.empirical import Empirical
+from solvable.levels import run
 from solvable.numerics.statistics import standard_error
 from solvable.papers.claims import Claim, corrected, holds
 from solvable.papers.figure import PaperFigure, whole
@@ -23,7 +24,6 @@ from solvable.papers.saraomannelli2020.settings import (
 )
 from solvable.plot.style import figure, letter
 from solvable.problems import Problem
-from solvable.results import run
 from solvable.theory.flow import eigenvalue_flow
 
 if TYPE_CHECKING:

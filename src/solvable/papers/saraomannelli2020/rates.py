@@ -7,6 +7,7 @@ import numpy as np
 
 from solvable import empirical, theory
 from solvable.empirical import Empirical
+from solvable.levels import run
 from solvable.numerics.statistics import standard_error
 from solvable.papers.claims import Claim, beyond, corrected, holds, refuted
 from solvable.papers.figure import PaperFigure, whole
@@ -22,7 +23,6 @@ from solvable.papers.saraomannelli2020.settings import (
     teacher,
 )
 from solvable.plot.style import figure, letter
-from solvable.results import run
 
 if TYPE_CHECKING:
     import xarray

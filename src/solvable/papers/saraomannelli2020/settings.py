@@ -3,11 +3,12 @@
 import numpy as np
 
 from solvable.empirical import Empirical
+from solvable.levels import run
 from solvable.numerics.statistics import log_slope
 from solvable.overlaps import Overlaps, Weights, start
 from solvable.papers.figure import whole
 from solvable.problems import Data, Problem, convention
-from solvable.results import Trajectory, run
+from solvable.results import Trajectory
 
 KEY = "saraomannelli2020"
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))  # beside the colours

@@ -59,7 +59,7 @@ STATEMENTS = (
     Statement(
         "(7)",
         "lemma 2.2: gradient flow of the weights on the population",
-        tests=("tests/dynamics/test_closed_flow.py::test_matrix_flow_against_weights",),
+        tests=("tests/dynamics/test_quadratic_flow.py::test_matrix_flow_against_weights",),
     ),
     Statement(
         "(8)",

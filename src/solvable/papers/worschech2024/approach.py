@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from solvable import theory
+from solvable.levels import run
 from solvable.macro import Macro
 from solvable.numerics.statistics import standard_error
 from solvable.overlaps import start
@@ -13,7 +14,6 @@ from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.papers.worschech2024.settings import KEY, problem
 from solvable.plot.style import figure, letter
-from solvable.results import run
 
 if TYPE_CHECKING:
     import xarray

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable import theory
+from solvable.levels import run
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps, start
 from solvable.papers.figure import whole
 from solvable.papers.parameters import UNSAID, Parameter
 from solvable.papers.worschech2024.settings import problem
 from solvable.problems import Problem
-from solvable.results import Trajectory, run
+from solvable.results import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

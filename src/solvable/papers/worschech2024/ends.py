@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable import theory
+from solvable.levels import run
 from solvable.macro import Macro
 from solvable.micro import Micro
 from solvable.numerics.statistics import log_slope, standard_error
@@ -15,7 +16,6 @@ from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.papers.worschech2024.approach import LATER, NAMES, SHARED, WHOLE, approach, draw_later
 from solvable.papers.worschech2024.settings import KEY, problem
 from solvable.plot.style import figure, letter
-from solvable.results import run
 
 if TYPE_CHECKING:
     import xarray

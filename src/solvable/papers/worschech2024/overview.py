@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable import theory
+from solvable.levels import run
 from solvable.macro import Macro
 from solvable.micro import Micro
 from solvable.numerics.statistics import standard_error
@@ -15,7 +16,6 @@ from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.papers.worschech2024.settings import KEY, excess, problem
 from solvable.plot.style import figure
-from solvable.results import run
 from solvable.results.observables import plateaus
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.random import Generator
 
 from solvable import theory
+from solvable.levels import run_batch
 from solvable.micro import Micro
 from solvable.overlaps import Overlaps, start
 from solvable.papers.figure import whole
 from solvable.problems import Problem, Spectrum, convention
-from solvable.results import run_batch
 
 KEY = "worschech2024"
 
