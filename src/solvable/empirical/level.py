@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from solvable.numerics.threads import cores, interruptible, one_blas_thread
 from solvable.overlaps import Weights, embed
 from solvable.problems import Data, Problem, convention
 from solvable.results import Blocks, Clock, Ending, Trajectory
+from solvable.results.building import Curves, Ends, build
 
 PAPER = "saraomannelli2020"
 METHODS = ("auto", "stabilised", "implicit")
@@ -202,33 +203,15 @@ class _Kept:
         self.end_alpha, self.nfev = np.zeros(runs), np.zeros(runs, dtype=np.int64)
 
     def trajectory(self, level: Empirical) -> Trajectory:
-        lanes, each, problem = self.lanes, self.each, self.lanes[0].problem
-        readout = np.repeat([lane.start.readout for lane in lanes], each, axis=0)
-        risks = 2 * problem.training.loss_factor
-        return Trajectory(
-            problem=problem,
-            level=level.name,
-            settings=level.settings(),
-            alpha=self.plan.times,
-            risk=risks * self.population,
-            risk_error=np.zeros_like(self.population),
-            overlap_error=np.zeros_like(self.population),
-            start_risk=self.start_risk,
-            student_overlap=self.student,
-            cross_overlap=self.cross,
-            readout=np.repeat(readout[:, None], self.plan.times.size, axis=1),
-            block_teacher_overlap=np.repeat([lane.start.block_teacher_overlap for lane in lanes], each, axis=0),
-            end_blocks=Blocks(self.end_student, self.end_cross),
-            end_readout=readout,
-            start_hash=np.repeat(np.array([lane.start.hash for lane in lanes], dtype=object), each),
-            endings=self.endings,
-            end_alpha=self.end_alpha,
-            nfev=self.nfev,
-            training_loss=self.training,
-            matrix=self.matrix,
-            teacher_matrix=self.teacher,
-            stop=self.plan.stop,
-        )
+        lanes, problem, plan = self.lanes, self.lanes[0].problem, self.plan
+        readout = np.repeat([lane.start.readout for lane in lanes], self.each, axis=0)
+        risk = 2 * problem.training.loss_factor * self.population
+        readouts = np.repeat(readout[:, None], plan.times.size, axis=1)
+        curves = Curves(plan.times, risk, self.student, self.cross, readouts)
+        ends = Ends(Blocks(self.end_student, self.end_cross), readout, self.endings, self.end_alpha, self.nfev)
+        starts = [lane.start for lane in lanes]
+        built = build(problem, level.name, level.settings(), starts, self.start_risk, curves, ends, stop=plan.stop)
+        return replace(built, training_loss=self.training, matrix=self.matrix, teacher_matrix=self.teacher)
 
 
 class _Flow:

@@ -1,4 +1,4 @@
-"""What is kept of the runs of a level: outputs, ends, and how they were judged."""
+"""What is kept of the runs of a level: curves, ends, and how they were judged."""
 
 from dataclasses import replace
 from typing import Any
@@ -10,6 +10,7 @@ from solvable.levels.limits import check_outputs
 from solvable.levels.observer import Observer
 from solvable.levels.plan import Lane, Plan
 from solvable.results import Blocks, Ending, Trajectory
+from solvable.results.building import Curves, Ends, build
 
 
 class Records:
@@ -72,27 +73,17 @@ class Records:
         blocks = None
         if self.states is not None:
             blocks = Blocks(*unpack(problem, self.states)[:2])
-        return Trajectory(
-            problem=problem,
-            level=name,
-            settings=settings,
+        curves = Curves(
             alpha=self.steps / self.dim,
             risk=self.risk,
-            risk_error=self.risk_error,
-            overlap_error=np.where(np.isfinite(self.risk), self.overlap_error, np.nan),
-            start_risk=self.start_risk,
             student_overlap=rows[..., :p],
             cross_overlap=rows[..., p:],
             readout=self.totals[..., p * n :],
-            block_teacher_overlap=np.repeat(
-                [lane.start.block_teacher_overlap for lane in self.lanes], self.each, axis=0
-            ),
-            end_blocks=Blocks(student, cross),
-            end_readout=readout,
-            start_hash=np.repeat(np.array([lane.start.hash for lane in self.lanes], dtype=object), self.each),
-            endings=self.endings,
-            end_alpha=self.end_steps / self.dim,
-            nfev=(self._samples() if self.evaluations is None else self.evaluations).astype(np.int64),
+            risk_error=self.risk_error,
+            overlap_error=np.where(np.isfinite(self.risk), self.overlap_error, np.nan),
             blocks=blocks,
-            stop=self.plan.stop,
         )
+        evaluations = (self._samples() if self.evaluations is None else self.evaluations).astype(np.int64)
+        ends = Ends(Blocks(student, cross), readout, self.endings, self.end_steps / self.dim, evaluations)
+        starts = [lane.start for lane in self.lanes]
+        return build(problem, name, settings, starts, self.start_risk, curves, ends, stop=self.plan.stop)

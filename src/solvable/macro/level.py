@@ -24,6 +24,7 @@ from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
 from solvable.overlaps import integrated
 from solvable.problems import Problem
 from solvable.results import Blocks, Threshold, Trajectory
+from solvable.results.building import Curves, Ends, build
 
 METHODS = ("auto", "explicit", "implicit", "exponential", "weights", "closed")
 SHARPER = 30.0  # tolerance of implicit steps: on a plateau their errors grow by more than those of explicit ones
@@ -132,28 +133,21 @@ class Macro:
         kept = [one.blocks for one in solved if one.blocks is not None]
         blocks = Blocks(_stacked(one.student for one in kept), _stacked(one.cross for one in kept)) if kept else None
         end_student, end_cross, end_readout = unpack(problem, _stacked(one.last for one in solved))
-        return Trajectory(
-            problem=problem,
-            level=self.name,
-            settings=self.settings() | ({"interpreted": True} if any(one.interpreted for one in solved) else {}),
+        curves = Curves(
             alpha=plan.times,
             risk=_stacked(one.risk for one in solved),
-            risk_error=_stacked(one.risk_error for one in solved),
-            overlap_error=_stacked(one.overlap_error for one in solved),
-            start_risk=np.array([one.start_risk for one in solved]),
             student_overlap=_stacked(one.student for one in solved),
             cross_overlap=_stacked(one.cross for one in solved),
             readout=_stacked(one.readout for one in solved),
-            block_teacher_overlap=_stacked(lane.start.block_teacher_overlap for lane in lanes),
-            end_blocks=Blocks(end_student, end_cross),
-            end_readout=end_readout,
-            start_hash=np.array([lane.start.hash for lane in lanes], dtype=object),
-            endings=reports["ending"].copy(),
-            end_alpha=reports["time"].copy(),
-            nfev=reports["evaluations"].copy(),
+            risk_error=_stacked(one.risk_error for one in solved),
+            overlap_error=_stacked(one.overlap_error for one in solved),
             blocks=blocks,
-            stop=plan.stop,
         )
+        endings, times, evaluations = (reports[name].copy() for name in ("ending", "time", "evaluations"))
+        ends = Ends(Blocks(end_student, end_cross), end_readout, endings, times, evaluations)
+        settings = self.settings() | ({"interpreted": True} if any(one.interpreted for one in solved) else {})
+        starts, risks = [lane.start for lane in lanes], np.array([one.start_risk for one in solved])
+        return build(problem, self.name, settings, starts, risks, curves, ends, stop=plan.stop)
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def _solve_lane(self, lane: Lane, plan: Plan, reports: np.ndarray) -> Solved:

@@ -1,8 +1,9 @@
-"""Weight logs of any training as the fields of a trajectory."""
+"""Weight logs of any training as a trajectory."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,11 +12,15 @@ from solvable.problems import Problem
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
 
+if TYPE_CHECKING:
+    from solvable.results.trajectory import Trajectory
+
 
 def from_weights(
     problem: Problem, weights: Any, teacher_weights: Any, times: Any, readout: Any, clock: str, plain: bool, basis: Any
-) -> dict[str, Any]:
-    """The fields of `Trajectory`; see `Trajectory.from_weights`."""
+) -> Trajectory:
+    """See `Trajectory.from_weights`."""
+    from solvable.results.building import Curves, Ends, build
     from solvable.results.trajectory import Blocks
 
     dim = problem.inputs.dim
@@ -58,26 +63,22 @@ def from_weights(
     risk, error = np.array([risks(problem, run, alpha, NODES) for run in states]).swapaxes(0, 1)
     student = np.array([[one.block_student_overlap for one in run] for run in states])
     cross = np.array([[one.block_cross_overlap for one in run] for run in states])
+    curves = Curves(
+        alpha,
+        risk,
+        student.sum(axis=2),
+        cross.sum(axis=2),
+        np.array(a),
+        risk_error=error,
+        blocks=Blocks(student, cross),
+    )
     runs = len(states)
-    return {
-        "problem": problem,
-        "level": "weights",
-        "settings": {"plain": plain},
-        "alpha": alpha,
-        "risk": risk,
-        "risk_error": error,
-        "overlap_error": np.zeros_like(risk),
-        "start_risk": risk[:, 0],
-        "student_overlap": student.sum(axis=2),
-        "cross_overlap": cross.sum(axis=2),
-        "readout": np.array(a),
-        "block_teacher_overlap": np.array([run[0].block_teacher_overlap for run in states]),
-        "end_blocks": Blocks(student[:, -1], cross[:, -1]),
-        "end_readout": np.array(a[:, -1]),
-        "start_hash": np.array([run[0].hash for run in states], dtype=object),
-        "endings": np.full(runs, Ending.FINISHED),
-        "end_alpha": np.full(runs, alpha[-1]),
-        "nfev": np.zeros(runs, dtype=np.int64),
-        "blocks": Blocks(student, cross),
-        "unit": clock,
-    }
+    ends = Ends(
+        Blocks(student[:, -1], cross[:, -1]),
+        np.array(a[:, -1]),
+        np.full(runs, Ending.FINISHED),
+        np.full(runs, alpha[-1]),
+        np.zeros(runs, dtype=np.int64),
+    )
+    built = build(problem, "weights", {"plain": plain}, [run[0] for run in states], risk[:, 0], curves, ends)
+    return replace(built, unit=clock)

@@ -69,32 +69,17 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     import xarray
 
     t = trajectory
-    arrays: dict[str, Any] = {
-        "risk": t.risk,
-        "risk_error": t.risk_error,
-        "overlap_error": t.overlap_error,
-        "student_overlap": t.student_overlap,
-        "cross_overlap": t.cross_overlap,
-        "readout": t.readout,
-        "teacher_overlap": t.teacher_overlap,
-        "block_teacher_overlap": t.block_teacher_overlap,
+    own_form: dict[str, Any] = {
+        "ending": np.array([ending.name.lower() for ending in t.ending], dtype=object),
         "end_block_student_overlap": t.end_blocks.student,
         "end_block_cross_overlap": t.end_blocks.cross,
-        "end_readout": t.end_readout,
-        "start_risk": t.start_risk,
-        "start_hash": t.start_hash,
-        "ending": np.array([ending.name.lower() for ending in t.ending], dtype=object),
-        "end_time": t.end_time,
-        "end_alpha": t.end_alpha,
-        "nfev": t.nfev,
+        "block_student_overlap": None if t.blocks is None else t.blocks.student.swapaxes(1, 2),
+        "block_cross_overlap": None if t.blocks is None else t.blocks.cross.swapaxes(1, 2),
+        "population_loss": None if t.training_loss is None else t.population_loss,
     }
-    if t.blocks is not None:
-        arrays["block_student_overlap"] = t.blocks.student.swapaxes(1, 2)
-        arrays["block_cross_overlap"] = t.blocks.cross.swapaxes(1, 2)
-    arrays |= {name: getattr(t, name) for name in SAMPLE_ARRAYS if getattr(t, name) is not None}
-    if t.training_loss is not None:
-        arrays["population_loss"] = t.population_loss
-    variables = {name: (DIMENSIONS[name], values) for name, values in arrays.items()}
+    names = [name for name in DIMENSIONS if name != "alpha"]  # which is a coordinate
+    arrays = {name: own_form[name] if name in own_form else getattr(t, name) for name in names}
+    variables = {name: (DIMENSIONS[name], values) for name, values in arrays.items() if values is not None}
     coordinates: dict[str, Any] = {
         "time": ("time", t.time, {"long_name": t.clock.label, "unit": t.unit}),
         "alpha": ("time", t.alpha, {"long_name": "α = steps / dim"}),

@@ -350,9 +350,8 @@ class Trajectory:
         load with a warning."""
         return cls(**loading.read(path, problem))
 
-    @classmethod
+    @staticmethod
     def from_weights(
-        cls,
         problem: Problem,
         weights: Any,
         teacher_weights: Any,
@@ -362,14 +361,14 @@ class Trajectory:
         clock: str = "steps",
         plain: bool = False,
         basis: Any = None,
-    ) -> Self:
+    ) -> "Trajectory":
         """Lay a log of weights from any training beside the theory: `weights` (time, p, dim), or (run, time, p, dim) for
         several, from NumPy, PyTorch or JAX; `times` in the unit of `clock`; `readout` (time, p) if it was trained.
 
         `plain=True` for networks whose fields are w.x instead of w.x/sqrt(dim), as most code has them: their
         learning rate is ours divided by dim. With a spectrum the weights are those in the eigenbasis; see `measure`.
         """
-        return cls(**logs.from_weights(problem, weights, teacher_weights, times, readout, clock, plain, basis))
+        return logs.from_weights(problem, weights, teacher_weights, times, readout, clock, plain, basis)
 
     def plot(self, ax: "Axes | None" = None, **style: Any) -> "Axes":
         """The risk of every run against time."""

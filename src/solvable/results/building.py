@@ -1,0 +1,81 @@
+"""The one builder of trajectories, from what a level, or a log of weights, found."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from solvable.overlaps import Overlaps
+from solvable.problems import Problem
+from solvable.results.threshold import Threshold
+from solvable.results.trajectory import Blocks, Trajectory
+
+
+class Curves(NamedTuple):
+    """At the times `alpha` (time,), with runs in front: risk (run, time), overlaps (run, time, p, p or p*), readout (run, time, p).
+    Errors (run, time) are zero where none are given; `blocks` where the overlaps of single blocks were kept."""
+
+    alpha: np.ndarray
+    risk: np.ndarray
+    student_overlap: np.ndarray
+    cross_overlap: np.ndarray
+    readout: np.ndarray
+    risk_error: np.ndarray | None = None
+    overlap_error: np.ndarray | None = None
+    blocks: Blocks | None = None
+
+
+class Ends(NamedTuple):
+    """Of each run: the last state, how and when (steps/dim) it ended, and how many evaluations or samples it took."""
+
+    blocks: Blocks
+    readout: np.ndarray
+    endings: np.ndarray
+    alpha: np.ndarray
+    evaluations: np.ndarray
+
+
+def build(
+    problem: Problem,
+    level: str,
+    settings: dict[str, Any],
+    starts: Sequence[Overlaps],
+    start_risk: np.ndarray,
+    curves: Curves,
+    ends: Ends,
+    *,
+    stop: Threshold | None = None,
+) -> Trajectory:
+    """Runs are in the order of `starts`, each of which has the same number of them; `start_risk` (run,)."""
+    each = len(curves.risk) // len(starts)
+    return Trajectory(
+        problem=problem,
+        level=level,
+        settings=settings,
+        alpha=curves.alpha,
+        risk=curves.risk,
+        risk_error=_error(curves.risk_error, curves.risk),
+        overlap_error=_error(curves.overlap_error, curves.risk),
+        start_risk=start_risk,
+        student_overlap=curves.student_overlap,
+        cross_overlap=curves.cross_overlap,
+        readout=curves.readout,
+        block_teacher_overlap=_repeated([start.block_teacher_overlap for start in starts], each),
+        end_blocks=ends.blocks,
+        end_readout=ends.readout,
+        start_hash=np.repeat(np.array([start.hash for start in starts], dtype=object), each),
+        endings=ends.endings,
+        end_alpha=ends.alpha,
+        nfev=ends.evaluations,
+        blocks=curves.blocks,
+        stop=stop,
+    )
+
+
+def _error(given: np.ndarray | None, risk: np.ndarray) -> np.ndarray:
+    return np.zeros_like(risk) if given is None else given
+
+
+def _repeated(arrays: list[np.ndarray], each: int) -> np.ndarray:
+    """(run, ...); of a single run without a copy, which would be most of the time that building takes."""
+    return arrays[0][None] if len(arrays) == each == 1 else np.repeat(arrays, each, axis=0)
