@@ -554,23 +554,23 @@ SIMULATIONS = (
 DESCRIPTIONS = (
     Mutation(
         "arnaboldi-time-factor",
-        "problems/conventions.py",
-        "_scaled(2.0)",
-        "_scaled(1.0)",
+        "problems/conventions/arnaboldi2023.py",
+        "time_per_width(2.0)",
+        "time_per_width(1.0)",
         ("problems/test_conventions.py::test_arnaboldi_maps_to_bocchi",),
     ),
     Mutation(
         "worschech-rate-factor",
-        "problems/conventions.py",
-        '"eta": _rate(problem, 2 * problem.training.loss_factor),\n        "beta"',
-        '"eta": _rate(problem, problem.training.loss_factor),\n        "beta"',
+        "problems/conventions/worschech2024.py",
+        "rate_of(problem, 2 * problem.training.loss_factor)",
+        "rate_of(problem, problem.training.loss_factor)",
         ("problems/test_conventions.py::test_symbols_round_trip[worschech2024]",),
     ),
     Mutation(
         "arnaboldi-risk-without-noise",
-        "problems/conventions.py",
-        "(_mse(problem, risk) + problem.training.label_noise) / 2",
-        "_mse(problem, risk) / 2",
+        "problems/conventions/arnaboldi2023.py",
+        "(mean_squared_error(problem, risk) + problem.training.label_noise) / 2",
+        "mean_squared_error(problem, risk) / 2",
         ("problems/test_conventions.py::test_label_noise_enters_arnaboldis_risk_only",),
     ),
     Mutation(

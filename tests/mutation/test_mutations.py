@@ -62,7 +62,7 @@ def test_a_mistake_is_caught(name: str, bench: Bench) -> None:
 def test_what_changes_nothing_survives(bench: Bench) -> None:
     """So the unchanged sources pass, by way of the copy that was made for this mutation."""
     before = '"""The four papers\' normalisations:'
-    words = Mutation("other-words", "problems/conventions.py", before, f"{before} ", (CHEAP,))
+    words = Mutation("other-words", "problems/conventions/__init__.py", before, f"{before} ", (CHEAP,))
     verdict = bench.judge(words)
     assert verdict.word == SURVIVED
     assert "1 passed" in verdict.said
@@ -70,7 +70,7 @@ def test_what_changes_nothing_survives(bench: Bench) -> None:
 
 def test_tests_that_cannot_be_run_say_nothing(bench: Bench) -> None:
     before = "import inspect\n"
-    torn = Mutation("torn", "problems/conventions.py", before, "import inspect as\n", (CHEAP,))
+    torn = Mutation("torn", "problems/conventions/convention.py", before, "import inspect as\n", (CHEAP,))
     assert bench.judge(torn).word == BROKEN
     with pytest.raises(ValueError, match="torn: its text stands 0 times"):
         mutate(bench.sources, torn._replace(before="no such text"))

@@ -1,30 +1,13 @@
-"""The four papers' normalisations: build a problem from a paper's symbols, and read any fitting problem in them.
-
-What differs is the factor c of the squared loss, and with it rate, time and risk. A gradient of c (y - output)^2 is
-proportional to c x rate, so a paper with factor c' reads our rate as (c / c') x rate; all risks are multiples of the
-mean squared error without label noise, risk / c. In these words (p student width, alpha = steps/dim, Delta label noise):
-
-    key                  c'    rate         time                    risk
-    bocchi2026           1     c rate       c rate alpha            mse
-    arnaboldi2023        1/2   2 c rate     2 c rate alpha / p      (mse + Delta) / 2
-    saraomannelli2020    -     (flow)       4 c rate alpha / p      mse / 2
-    worschech2024        1/2   2 c rate     alpha                   mse / 2
-
-so that, at teacher width one and no noise, arnaboldi2023's gamma is twice bocchi2026's eta, its risk half as large, and
-its time 2 eta alpha / p. saraomannelli2020's flow is the small-rate limit; its loss L is half the E given here.
-"""
+"""What a paper's convention is, and the words that several papers share."""
 
 import inspect
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from solvable.problems.inputs import Inputs, PowerLaw
 from solvable.problems.model import InvalidProblem
-from solvable.problems.networks import Student, Teacher, Unit
 from solvable.problems.problem import Problem
-from solvable.problems.training import Schedule, Training
+from solvable.problems.training import Schedule
 
 
 @dataclass(frozen=True)
@@ -71,226 +54,23 @@ class Convention:
         return None if self._time_factor is None else self._time_factor(problem)
 
 
-def convention(key: str) -> Convention:
-    if key not in CONVENTIONS:
-        raise ValueError(f"convention: {key!r} given, must be one of {', '.join(CONVENTIONS)}")
-    return CONVENTIONS[key]
+def rate_of(problem: Problem, factor: float) -> float | Schedule:
+    return times(problem.training.learning_rate, factor)
 
 
-def _rate(problem: Problem, factor: float) -> float | Schedule:
-    return _times(problem.training.learning_rate, factor)
-
-
-def _times(rate: float | Schedule, factor: float) -> float | Schedule:
+def times(rate: float | Schedule, factor: float) -> float | Schedule:
     if isinstance(rate, Schedule):
         return rate.replace(rates=tuple(factor * value for value in rate.rates))
     return factor * rate
 
 
-def _mean_readout(width: int, values: Any) -> bool:
-    return all(math.isclose(value, 1.0 / width, rel_tol=1e-12) for value in values)
-
-
-def _additive_misfits(problem: Problem, units: tuple[str, ...]) -> list[str]:
-    misfits = [
-        f"{name}.activation: is {network.activation!r}, not {' or '.join(map(repr, units))}"
-        for name, network in [("student", problem.student), ("teacher", problem.teacher)]
-        if network.activation not in units
-    ]
-    if not misfits and problem.student.activation != problem.teacher.activation:
-        misfits.append("student.activation: is not the teacher's")
-    if problem.teacher.target != "additive":
-        misfits.append("teacher.target: is not 'additive'")
-    if problem.training.loss != "squared":
-        misfits.append(f"training.loss: is {problem.training.loss!r}, not 'squared'")
-    return misfits
-
-
-def _quadratic_misfits(problem: Problem) -> list[str]:
-    student, teacher = problem.student, problem.teacher
-    misfits = []
-    misfits += _additive_misfits(problem, ("quadratic",))
-    if problem.inputs.blocks > 1 or problem.inputs.eigenvalues[0] != 1:
-        misfits.append("inputs.spectrum: is not isotropic")
-    if not _mean_readout(student.width, student.readout_values):
-        misfits.append("student.readout: is not 'mean'")
-    if not _mean_readout(teacher.width, teacher.readout_values):
-        misfits.append("teacher.readout: is not 'mean'")
-    if problem.training.batch != 1:
-        misfits.append(f"training.batch: is {problem.training.batch}, not 1")
-    if problem.training.weight_decay != 0:
-        misfits.append("training.weight_decay: is not 0")
-    return misfits
-
-
-def _one_pass_misfits(problem: Problem) -> list[str]:
-    samples = problem.training.samples
-    return [] if samples is None else [f"training.samples: is {samples}, a finite data set"]
-
-
-def _sarao_misfits(problem: Problem) -> list[str]:
-    misfits = _quadratic_misfits(problem)
-    if problem.student.norm != "free":
-        misfits.append("student.norm: is not 'free'")
-    if problem.training.train_readout:
-        misfits.append("training.train_readout: is true")
-    return misfits
-
-
-def _bocchi_misfits(problem: Problem) -> list[str]:
-    misfits = _sarao_misfits(problem) + _one_pass_misfits(problem)
-    if problem.training.label_noise != 0:
-        misfits.append("training.label_noise: is not 0")
-    return misfits
-
-
-def _bocchi(p: int, p_star: int, eta: float | Schedule, N: int | None = None) -> Problem:
-    return Problem(
-        teacher=Teacher(width=p_star),
-        student=Student(width=p),
-        inputs=Inputs(dim=N),
-        training=Training(learning_rate=eta, loss_factor=1.0),
-    )
-
-
-def _read_bocchi(problem: Problem) -> dict[str, Any]:
-    eta = _rate(problem, problem.training.loss_factor)
-    return {"p": problem.student.width, "p_star": problem.teacher.width, "eta": eta, "N": problem.inputs.dim}
-
-
-def _arnaboldi(
-    p: int,
-    gamma: float | Schedule,
-    Delta: float = 0.0,
-    d: int | None = None,
-    sphere: bool = True,
-    second_layer: bool = False,
-) -> Problem:
-    return Problem(
-        teacher=Teacher(width=1),
-        student=Student(width=p, norm="sphere" if sphere else "free"),
-        inputs=Inputs(dim=d),
-        training=Training(
-            learning_rate=gamma,
-            loss_factor=0.5,
-            label_noise=Delta,
-            train_readout=second_layer,
-            readout_rate=_times(gamma, 1 / p**2) if second_layer else None,
-        ),
-    )
-
-
-def _arnaboldi_misfits(problem: Problem) -> list[str]:
-    misfits, training = _quadratic_misfits(problem) + _one_pass_misfits(problem), problem.training
-    if problem.teacher.width != 1:
-        misfits.append(f"teacher.width: is {problem.teacher.width}, not 1")
-    if training.train_readout:
-        own = _times(training.schedule, 1 / problem.student.width**2)
-        if training.readout_schedule != own:
-            misfits.append("training.readout_rate: is not learning_rate / width^2")
-    return misfits
-
-
-def _read_arnaboldi(problem: Problem) -> dict[str, Any]:
-    return {
-        "p": problem.student.width,
-        "gamma": _rate(problem, 2 * problem.training.loss_factor),
-        "Delta": problem.training.label_noise,
-        "d": problem.inputs.dim,
-        "sphere": problem.student.norm == "sphere",
-        "second_layer": problem.training.train_readout,
-    }
-
-
-def _sarao(
-    m: int, m_star: int, d: int | None = None, n: int | None = None, Delta: float = 0.0, rate: float | Schedule = 1e-3
-) -> Problem:
-    """`rate` only sets the clock: the paper's flow is the small-rate limit. `n` None is its population; label noise of
-    variance `Delta` it has not."""
-    problem = _bocchi(p=m, p_star=m_star, eta=rate, N=d)
-    return problem.replace(training__samples=n, training__label_noise=Delta)
-
-
-def _read_sarao(problem: Problem) -> dict[str, Any]:
-    return {
-        "m": problem.student.width,
-        "m_star": problem.teacher.width,
-        "d": problem.inputs.dim,
-        "n": problem.training.samples,
-        "Delta": problem.training.label_noise,
-        "rate": _rate(problem, problem.training.loss_factor),
-    }
-
-
-def _worschech(
-    K: int, M: int, eta: float, beta: float = 0.0, L: int = 1, N: int | None = None, activation: Unit = "erf"
-) -> Problem:
-    if L == 1 and beta != 0:
-        raise InvalidProblem([f"L: is 1, so beta = {beta} would do nothing; give the number of distinct eigenvalues"])
-    return Problem(
-        teacher=Teacher(
-            width=M, activation=activation, readout="sqrt", overlap="orthonormal" if N is None else "sampled"
-        ),
-        student=Student(width=K, activation=activation, readout=math.sqrt(M) / K),
-        inputs=Inputs(dim=N, spectrum=None if L == 1 else PowerLaw(beta=beta, distinct=L)),
-        training=Training(learning_rate=eta, loss_factor=0.5),
-    )
-
-
-def _worschech_misfits(problem: Problem) -> list[str]:
-    student, teacher, training = problem.student, problem.teacher, problem.training
-    misfits = _one_pass_misfits(problem)
-    misfits += _additive_misfits(problem, ("linear", "erf", "relu"))
-    if not all(math.isclose(value, math.sqrt(teacher.width) / student.width) for value in student.readout_values):
-        misfits.append("student.readout: is not sqrt(teacher width) / width")
-    if not all(math.isclose(value, 1 / math.sqrt(teacher.width)) for value in teacher.readout_values):
-        misfits.append("teacher.readout: is not 'sqrt'")
-    if problem.inputs.spectrum is not None and not isinstance(problem.inputs.spectrum, PowerLaw):
-        misfits.append("inputs.spectrum: is not a power law")
-    for name, plain in [("label_noise", 0), ("weight_decay", 0), ("batch", 1), ("train_readout", False)]:
-        if getattr(training, name) != plain:
-            misfits.append(f"training.{name}: is {getattr(training, name)}, not {plain}")
-    if student.norm != "free":
-        misfits.append("student.norm: is not 'free'")
-    return misfits
-
-
-def _read_worschech(problem: Problem) -> dict[str, Any]:
-    spectrum = problem.inputs.spectrum
-    law = spectrum if isinstance(spectrum, PowerLaw) else PowerLaw(beta=0.0, distinct=1)
-    return {
-        "K": problem.student.width,
-        "M": problem.teacher.width,
-        "eta": _rate(problem, 2 * problem.training.loss_factor),
-        "beta": law.beta,
-        "L": law.distinct,
-        "N": problem.inputs.dim,
-        "activation": problem.student.activation,
-    }
-
-
-def _mse(problem: Problem, risk: Any) -> Any:
+def mean_squared_error(problem: Problem, risk: Any) -> Any:
     return risk / problem.training.loss_factor
 
 
-def _scaled(factor: float) -> Callable[[Problem], float]:
+def half_the_error(problem: Problem, risk: Any) -> Any:
+    return mean_squared_error(problem, risk) / 2
+
+
+def time_per_width(factor: float) -> Callable[[Problem], float]:
     return lambda problem: factor * problem.training.loss_factor / problem.student.width
-
-
-CONVENTIONS: Mapping[str, Convention] = {
-    "bocchi2026": Convention(
-        "bocchi2026", "t = ηα", _bocchi, _read_bocchi, _bocchi_misfits, lambda problem: problem.training.loss_factor, _mse
-    ),
-    "arnaboldi2023": Convention(
-        "arnaboldi2023", "t = γα/p", _arnaboldi, _read_arnaboldi, _arnaboldi_misfits, _scaled(2.0),
-        lambda problem, risk: (_mse(problem, risk) + problem.training.label_noise) / 2,
-    ),
-    "saraomannelli2020": Convention(
-        "saraomannelli2020", "flow time t", _sarao, _read_sarao, _sarao_misfits, _scaled(4.0),
-        lambda problem, risk: _mse(problem, risk) / 2,
-    ),
-    "worschech2024": Convention(
-        "worschech2024", "α", _worschech, _read_worschech, _worschech_misfits, None,
-        lambda problem, risk: _mse(problem, risk) / 2,
-    ),
-}  # fmt: skip

@@ -1,0 +1,36 @@
+"""bocchi2026 in its own symbols."""
+
+from typing import Any
+
+from solvable.problems.conventions.convention import Convention, mean_squared_error, rate_of
+from solvable.problems.conventions.misfits import free_quadratic_misfits, one_pass_misfits
+from solvable.problems.inputs import Inputs
+from solvable.problems.networks import Student, Teacher
+from solvable.problems.problem import Problem
+from solvable.problems.training import Schedule, Training
+
+
+def _build(p: int, p_star: int, eta: float | Schedule, N: int | None = None) -> Problem:
+    return Problem(
+        teacher=Teacher(width=p_star),
+        student=Student(width=p),
+        inputs=Inputs(dim=N),
+        training=Training(learning_rate=eta, loss_factor=1.0),
+    )
+
+
+def _read(problem: Problem) -> dict[str, Any]:
+    eta = rate_of(problem, problem.training.loss_factor)
+    return {"p": problem.student.width, "p_star": problem.teacher.width, "eta": eta, "N": problem.inputs.dim}
+
+
+def _misfits(problem: Problem) -> list[str]:
+    misfits = free_quadratic_misfits(problem) + one_pass_misfits(problem)
+    if problem.training.label_noise != 0:
+        misfits.append("training.label_noise: is not 0")
+    return misfits
+
+
+CONVENTION = Convention(
+    "bocchi2026", "t = ηα", _build, _read, _misfits, lambda problem: problem.training.loss_factor, mean_squared_error
+)
