@@ -70,7 +70,7 @@ def test_what_changes_nothing_survives(bench: Bench) -> None:
 
 def test_tests_that_cannot_be_run_say_nothing(bench: Bench) -> None:
     before = "import inspect\n"
-    torn = Mutation("torn", "problems/conventions/convention.py", before, "import inspect as\n", (CHEAP,))
+    torn = Mutation("torn", "problems/conventions/notation.py", before, "import inspect as\n", (CHEAP,))
     assert bench.judge(torn).word == BROKEN
     with pytest.raises(ValueError, match="torn: its text stands 0 times"):
         mutate(bench.sources, torn._replace(before="no such text"))

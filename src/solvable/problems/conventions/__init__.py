@@ -17,7 +17,7 @@ its time 2 eta alpha / p. saraomannelli2020's flow is the small-rate limit; its 
 from collections.abc import Mapping
 
 from solvable.problems.conventions import arnaboldi2023, bocchi2026, saraomannelli2020, worschech2024
-from solvable.problems.conventions.convention import Convention
+from solvable.problems.conventions.notation import Convention
 
 __all__ = ["CONVENTIONS", "Convention", "convention"]
 

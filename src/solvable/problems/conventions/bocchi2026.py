@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from solvable.problems.conventions.convention import Convention, mean_squared_error, rate_of
 from solvable.problems.conventions.misfits import free_quadratic_misfits, one_pass_misfits
+from solvable.problems.conventions.notation import Convention, mean_squared_error, rate_of
 from solvable.problems.inputs import Inputs
 from solvable.problems.networks import Student, Teacher
 from solvable.problems.problem import Problem

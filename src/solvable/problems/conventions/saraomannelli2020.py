@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from solvable.problems.conventions.convention import Convention, half_the_error, rate_of, time_per_width
 from solvable.problems.conventions.misfits import free_quadratic_misfits
+from solvable.problems.conventions.notation import Convention, half_the_error, rate_of, time_per_width
 from solvable.problems.inputs import Inputs
 from solvable.problems.networks import Student, Teacher
 from solvable.problems.problem import Problem

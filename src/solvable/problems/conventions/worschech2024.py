@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from solvable.problems.conventions.convention import Convention, half_the_error, rate_of
 from solvable.problems.conventions.misfits import additive_misfits, one_pass_misfits
+from solvable.problems.conventions.notation import Convention, half_the_error, rate_of
 from solvable.problems.inputs import Inputs, PowerLaw
 from solvable.problems.model import InvalidProblem
 from solvable.problems.networks import Student, Teacher, Unit
