@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,18 @@ def test_public_names() -> None:
         assert getattr(sv, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         sv.nothing  # noqa: B018
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    homes: dict[str, set[str]] = {}
+    for room in ORDER:
+        module = import_module(f"solvable.{room}")
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            if isinstance(value, type):
+                homes.setdefault(name, set()).add(f"{value.__module__}.{value.__qualname__}")
+    assert {name: found for name, found in homes.items() if len(found) > 1} == {}
+    assert len(homes) > 40
 
 
 def loaded_after(statement: str) -> set[str]:

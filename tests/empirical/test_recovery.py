@@ -308,7 +308,7 @@ def test_tail_of_the_flow_on_samples() -> None:
 
 def test_late_rate_of_the_flow_on_samples() -> None:
     X, W = random_data(4, 20, 7, 5)
-    rate = sv.empirical.late_rate(X, W)
+    rate = sv.empirical.tail_rate(X, W)
     problem = PAPER.problem(m=4, m_star=7, d=4).replace(teacher__overlap="sampled")
     times = np.linspace(30, 40, 6) / rate
     run = sv.run(
@@ -317,9 +317,9 @@ def test_late_rate_of_the_flow_on_samples() -> None:
     slopes = -np.diff(np.log(run.population_loss[0])) / np.diff(times)
     assert np.allclose(slopes, rate, rtol=0.02)
     with pytest.raises(ValueError, match="algebraic"):
-        sv.empirical.late_rate(X, W[:1])
+        sv.empirical.tail_rate(X, W[:1])
     with pytest.raises(ValueError, match="do not determine"):
-        sv.empirical.late_rate(X[:8], W)
+        sv.empirical.tail_rate(X[:8], W)
 
 
 def test_bad_data_are_refused() -> None:

@@ -597,8 +597,8 @@ DESCRIPTIONS = (
     Mutation(
         "plateau-height-at-its-start",
         "results/observables.py",
-        "Plateau(float(times[begin]), float(times[end]), float(risk[bottom]))",
-        "Plateau(float(times[begin]), float(times[end]), float(risk[begin]))",
+        "FlatSpan(float(times[begin]), float(times[end]), float(risk[bottom]))",
+        "FlatSpan(float(times[begin]), float(times[end]), float(risk[begin]))",
         ("results/test_results.py::test_plateaus_on_known_curves",),
     ),
     Mutation(

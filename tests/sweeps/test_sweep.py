@@ -24,7 +24,7 @@ from light import PROBLEM, Light, rates
 import solvable as sv
 from solvable.cli.main import main
 from solvable.numerics.sources import CHANGED, FURTHER, PACKAGE, ROOMS, SILENT, digest_of
-from solvable.sweeps import Recovery, Run, Store, execute, plan
+from solvable.sweeps import FewestSamples, Run, Store, execute, plan
 from solvable.sweeps.expressions import Expression
 from solvable.sweeps.files import read
 from solvable.sweeps.gather import export, sweeps_in
@@ -183,7 +183,7 @@ def test_more_mistakes(small: sv.Problem, tmp_path: Path) -> None:
         ({"until": 1, "starts": 3, "seeds": [0, 1]}, "seeds closer than that repeat each other"),
         ({"until": 1, "seeds": 3}, "seeds: 3 given"),
         ({"until": 1, "level": sv.Micro(data=sv.Data(iter([])))}, "iterator given"),
-        ({"until": 1, "measure": Recovery()}, "measure: given together"),
+        ({"until": 1, "measure": FewestSamples()}, "measure: given together"),
     ]:
         with pytest.raises(ValueError, match=message):
             sv.sweep(small, vary, store=None, **options)
@@ -195,7 +195,7 @@ def test_more_mistakes(small: sv.Problem, tmp_path: Path) -> None:
         with pytest.raises(TypeError, match=message):
             sv.sweep(*arguments, store=None, **options)
     with pytest.raises(ValueError, match=r"recovery\.by: 'hope' given"):
-        Recovery(by="hope")
+        FewestSamples(by="hope")
     for name in ("risk", "time", "at_time", "sqrt"):
         with pytest.raises(ValueError, match=f"{name}: is no name for a variable"):
             sv.sweep(small, {name: [1.0, 2.0]}, until=1, derive={"training.learning_rate": name}, store=None)
@@ -459,7 +459,7 @@ def test_recovery_is_that_of_empirical() -> None:
     data = sv.sweep(
         problem,
         {"teacher.width": [1, 2], "recovery.seed": [0, 5]},
-        measure=Recovery(instances=3),
+        measure=FewestSamples(instances=3),
         store=None,
         workers=0,
     ).data

@@ -39,7 +39,7 @@ BOUND = 1e8  # overlaps beyond this have diverged
 
 
 @dataclass(frozen=True)
-class Modes:
+class StartModes:
     """A start by modes: R = U[:, :k] diag(s) V^T and Q = U diag(norms) U^T.
 
     singular_values s (k,), not zero; norms (p,), those of the k modes first; student_frame U (p, p) and teacher_frame
@@ -52,7 +52,7 @@ class Modes:
     teacher_frame: np.ndarray
 
 
-def reduce_to_modes(problem: Problem, start: Overlaps) -> Modes:
+def reduce_to_modes(problem: Problem, start: Overlaps) -> StartModes:
     """The modes of a start; ValueError names what does not commute, is not orthonormal, or has no modes at all."""
     free = {"training__batch": 1, "training__weight_decay": 0.0, "training__label_noise": 0.0}
     require_quadratic(problem.replace(**free), start)
@@ -70,7 +70,7 @@ def reduce_to_modes(problem: Problem, start: Overlaps) -> Modes:
     rows = U.T @ R
     values = np.linalg.norm(rows, axis=1)
     k = int((values > ZERO * np.linalg.norm(R)).sum())
-    return Modes(values[:k], np.einsum("ki,kl,li->i", U, Q, U), U, (rows[:k] / values[:k, None]).T)
+    return StartModes(values[:k], np.einsum("ki,kl,li->i", U, Q, U), U, (rows[:k] / values[:k, None]).T)
 
 
 def flow_modes(problem: Problem, start: Overlaps, alpha: Any, small_rate: bool = False) -> ClosedFlow:
@@ -103,7 +103,7 @@ def flow_modes(problem: Problem, start: Overlaps, alpha: Any, small_rate: bool =
     return ClosedFlow(alpha, problem.training.loss_factor * mse, Q, R, True)
 
 
-def _parts(modes: Modes, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _parts(modes: StartModes, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """s and o, both (..., p), from states (..., k + p): the log of how much s has grown, and o."""
     k = modes.singular_values.size
     s, o = np.zeros_like(states[..., k:]), states[..., k:]
@@ -123,7 +123,7 @@ def _mean_squared_error(s: np.ndarray, o: np.ndarray, teachers: int) -> np.ndarr
 
 
 def _equations(
-    problem: Problem, modes: Modes, small_rate: bool, segment: np.ndarray
+    problem: Problem, modes: StartModes, small_rate: bool, segment: np.ndarray
 ) -> Callable[[float, np.ndarray], np.ndarray]:
     """d(log growth of s, o)/d alpha within one segment of the schedule: its start, rate and slope."""
     p, q, training, k = problem.student.width, problem.teacher.width, problem.training, modes.singular_values.size

@@ -4,7 +4,7 @@ from solvable.empirical.certificates import Decision, decide, verify
 from solvable.empirical.level import Empirical
 from solvable.empirical.matrices import TrainingLandscape
 from solvable.empirical.recovery import Recovery, fewest_samples, recovered, recovered_by_flow, recovery
-from solvable.empirical.tails import Tail, late_rate, tail
+from solvable.empirical.tails import Tail, tail, tail_rate
 
 __all__ = [
     "Decision",
@@ -14,10 +14,10 @@ __all__ = [
     "TrainingLandscape",
     "decide",
     "fewest_samples",
-    "late_rate",
     "recovered",
     "recovered_by_flow",
     "recovery",
     "tail",
+    "tail_rate",
     "verify",
 ]

@@ -30,7 +30,7 @@ def tail(rows: Any, teacher: Any) -> Tail:
     turn, rank, _ = turned(W)
     dim = X.shape[1]
     if rank == dim:
-        raise ValueError("tail: the teacher has full rank, so the end is exponential; see late_rate")
+        raise ValueError("tail: the teacher has full rank, so the end is exponential; see tail_rate")
     if not decide(X, W).unique:
         raise ValueError(f"tail: {len(X)} samples do not determine the teacher")
     hills = TrainingLandscape(X @ turn.T, W @ turn.T)
@@ -47,19 +47,19 @@ def tail(rows: Any, teacher: Any) -> Tail:
     return Tail(0.25 * float(np.trace(D)), population, turn.T @ matrix @ turn)
 
 
-def late_rate(rows: Any, teacher: Any) -> float:
+def tail_rate(rows: Any, teacher: Any) -> float:
     """Rate 2 mu at which losses fall in the end, as exp(-2 mu t), where the teacher's matrix has full rank and the samples
     determine it."""
     X, W = check_rows(rows, teacher)
     A = W.T @ W / len(W)
     values, vectors = np.linalg.eigh(A)
     if turned(W)[1] < X.shape[1]:
-        raise ValueError("late_rate: the teacher has not full rank, so the end is algebraic; see tail")
+        raise ValueError("tail_rate: the teacher has not full rank, so the end is algebraic; see tail")
     H = TrainingLandscape(X @ vectors, W @ vectors).hessian
     root = np.sqrt(_pair_sums(values))  # of S -> A S + S A, diagonal in these coordinates
     slowest = float(np.linalg.eigvalsh(root[:, None] * H * root)[0])
     if not decide(X, W).unique:
-        raise ValueError(f"late_rate: {len(X)} samples do not determine the teacher")
+        raise ValueError(f"tail_rate: {len(X)} samples do not determine the teacher")
     return 2 * slowest
 
 

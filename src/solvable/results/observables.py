@@ -30,7 +30,7 @@ def crossing_time(times: np.ndarray, values: np.ndarray, level: float) -> float:
     return float(times[i - 1] + share * (times[i] - times[i - 1]))
 
 
-class Plateau(NamedTuple):
+class FlatSpan(NamedTuple):
     """From `start` to `end` the risk stays near `height`."""
 
     start: float
@@ -42,7 +42,7 @@ class Plateau(NamedTuple):
         return self.end - self.start
 
 
-def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2, floor: float = 1e-9) -> list[Plateau]:
+def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2, floor: float = 1e-9) -> list[FlatSpan]:
     """Where the risk falls much slower than before and after: valleys of the speed v = |d log(risk) / d time|.
 
     A plateau lies between two peaks of v (or begins the run) and has been left: v has risen again by a factor
@@ -60,7 +60,7 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2, floo
         return []
     speed = np.abs(np.gradient(np.log(risk), times))
     speed = np.maximum(speed, 1e-9 * speed.max())  # slower is rounding
-    found: list[Plateau] = []
+    found: list[FlatSpan] = []
     peak = bottom = i = 0
     while i < len(speed):
         if speed[i] < speed[bottom]:
@@ -77,7 +77,7 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2, floo
             begin, end = begin + int(near[0]), begin + int(near[-1])
             passed = right < len(speed) - 1 and risk[right + 1] < 0.95 * risk[bottom]
             if (passed or risk[right] < 0.5 * risk[bottom]) and end - begin >= 2:
-                found.append(Plateau(float(times[begin]), float(times[end]), float(risk[bottom])))
+                found.append(FlatSpan(float(times[begin]), float(times[end]), float(risk[bottom])))
                 peak = bottom = right
             i = right  # else a ripple, and the plateau goes on
         elif speed[i] > speed[peak] and (
@@ -109,7 +109,7 @@ class Phase(NamedTuple):
 
 
 def phases(
-    times: np.ndarray, risk: np.ndarray, found: list[Plateau], end: float, is_norms: Callable[[float, float], bool]
+    times: np.ndarray, risk: np.ndarray, found: list[FlatSpan], end: float, is_norms: Callable[[float, float], bool]
 ) -> list[Phase]:
     """What comes before, on and behind plateaus: the approach, then for each its plateau, the escape, until the risk is half the
     plateau's height, and the descent, until the next plateau or the end. What leads to a plateau is norm learning where

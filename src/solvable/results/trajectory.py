@@ -283,7 +283,7 @@ class Trajectory:
         half = float(t.ppf(0.5 + 0.5 * confidence, n - 1) * standard_error(times[passed])) if n > 1 else np.nan
         return MeanTime(mean, mean - half, mean + half, n, never, int(broken.sum()))
 
-    def plateaus(self, run: int | None = None, *, flatness: float = 0.2) -> list[observables.Plateau]:
+    def plateaus(self, run: int | None = None, *, flatness: float = 0.2) -> list[observables.FlatSpan]:
         """Where the risk waits, as `observables.plateaus` has it; what is below the accuracy of the equations does not count."""
         run = self._run_number("plateaus", run)
         floor = max(1e-9, float(self.settings["rtol"])) if self.level == "macro" else 1e-9

@@ -1,8 +1,8 @@
 """Grids of problems, levels and seeds that take hours: every result is kept, on one machine or a cluster."""
 
-from solvable.sweeps.measures import Recovery, Run
+from solvable.sweeps.measures import FewestSamples, Run
 from solvable.sweeps.records import Damaged
 from solvable.sweeps.store import Status, Store
-from solvable.sweeps.sweep import Estimate, Sweep, Swept, execute, plan, sweep
+from solvable.sweeps.sweep import Cost, Sweep, Swept, execute, plan, sweep
 
-__all__ = ["Damaged", "Estimate", "Recovery", "Run", "Status", "Store", "Sweep", "Swept", "execute", "plan", "sweep"]
+__all__ = ["Cost", "Damaged", "FewestSamples", "Run", "Status", "Store", "Sweep", "Swept", "execute", "plan", "sweep"]

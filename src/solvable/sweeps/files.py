@@ -14,7 +14,7 @@ from solvable.problems.problem import RUN_TABLES, SWEEP_TABLES, read_tables
 from solvable.runfiles import read_content
 from solvable.sweeps.expressions import Expression
 from solvable.sweeps.grid import axis_values
-from solvable.sweeps.measures import Measure, Recovery, Run
+from solvable.sweeps.measures import FewestSamples, Measure, Run
 from solvable.sweeps.sweep import Sweep, plan
 
 
@@ -120,7 +120,7 @@ def _base(
             if name in tables:
                 raise InvalidProblem([f"{name}: given together with recovery, which has none"])
         table = _inside("recovery", RecoveryTable, recovery)
-        return Problem.from_mapping(filled), Recovery(table.instances, table.seed, table.by)
+        return Problem.from_mapping(filled), FewestSamples(table.instances, table.seed, table.by)
     file = read_content(filled, {})
     try:
         return file.problem, Run(file.level.level(), file.start, file.run, settings.keep, settings.starts)

@@ -168,7 +168,7 @@ def _arrays(found: Trajectory, keep: tuple[str, ...]) -> dict[str, Labelled]:
 
 
 @dataclass(frozen=True)
-class Recovery:
+class FewestSamples:
     """How many samples determine the teacher: `empirical.recovery` at every point."""
 
     instances: int = 100

@@ -38,7 +38,7 @@ PROBES = 5  # points that are timed for an estimate
 AHEAD = 10_000  # points that are made, and so checked, before anything runs
 
 
-class Estimate(NamedTuple):
+class Cost(NamedTuple):
     """From a few timed points: seconds in all on `workers` cores, bytes in the store, bytes of memory that this process takes."""
 
     points: int
@@ -84,7 +84,7 @@ class Sweep:
 
     def estimate(
         self, store: Records | None = None, workers: int | None = None, shard: tuple[int, int] = (1, 1)
-    ) -> Estimate:
+    ) -> Cost:
         """Time a few points, spread over the grid; nothing is stored."""
         there = Memory() if store is None else store
         one, of = shard
@@ -95,7 +95,7 @@ class Sweep:
         missing = numbers[~np.fromiter(done, dtype=bool, count=numbers.size)]
         workers = cores() if workers is None else max(1, workers)
         if not missing.size:
-            return Estimate(len(self.points), 0, 0.0, workers, 0, 0)
+            return Cost(len(self.points), 0, 0.0, workers, 0, 0)
         chosen = missing[np.unique(np.linspace(0, missing.size - 1, PROBES).round().astype(int))]
         points = [self.points.at(int(number)) for number in chosen]
         tasks = [Task(point.key, point.problem, point.measure) for point in points]
@@ -104,7 +104,7 @@ class Sweep:
         each = float(np.mean([seconds for _, seconds in timed]))
         size = float(np.mean([len(records[0]) for records, _ in timed]))
         seconds = each * missing.size / min(workers, missing.size)
-        return Estimate(len(self.points), missing.size, seconds, workers, int(size * missing.size), _resident())
+        return Cost(len(self.points), missing.size, seconds, workers, int(size * missing.size), _resident())
 
 
 def _is_done(store: Records, key: bytes) -> bool:

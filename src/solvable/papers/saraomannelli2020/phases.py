@@ -12,7 +12,7 @@ from solvable.papers.figure import PaperFigure, swept
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.papers.saraomannelli2020.settings import KEY, LINES, problem
 from solvable.plot.style import figure
-from solvable.sweeps import Recovery
+from solvable.sweeps import FewestSamples
 
 if TYPE_CHECKING:
     import xarray
@@ -52,7 +52,7 @@ def fewest(
     """Samples that each data set needs, by the teacher's width; where all need as many, a few data sets are enough."""
     data = swept(
         quick, problem(d, 1), {"teacher.width": widths, "recovery.seed": range(seed, seed + blocks)},
-        measure=Recovery(each, seed, by), title=f"{FIGURE.key}, d = {d}, by {by}",
+        measure=FewestSamples(each, seed, by), title=f"{FIGURE.key}, d = {d}, by {by}",
         derive={"recovery.instances": lambda at: min(3, each) if at["teacher.width"] >= d - 1 else each},
         where=lambda at: at["teacher.width"] < d - 1 or at["recovery.seed"] == seed,
     )  # fmt: skip

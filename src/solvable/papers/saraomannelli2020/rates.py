@@ -57,7 +57,7 @@ def compute(quick: bool) -> "xarray.Dataset":
             if width < d:
                 tail[:, i, j] = empirical.tail(rows, units).training, training[i, j, -1] * times[-1] ** 2
             else:
-                tail[0, i, j] = empirical.late_rate(rows, units)
+                tail[0, i, j] = empirical.tail_rate(rows, units)
                 late[i, j] = losses(follow(rows, units, np.array(LATE) / tail[0, i, j], 1e-9))[1]
     return xarray.Dataset(
         {
@@ -140,7 +140,7 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
             ),
             beyond(
                 FIGURE.key, f"m* = {widths[i]}: at the rate of the slowest mode of each data set (median ratio)",
-                expected=1.0, found=float(np.median(falls[:, 1])), tolerance=0.02, evidence="empirical.late_rate",
+                expected=1.0, found=float(np.median(falls[:, 1])), tolerance=0.02, evidence="empirical.tail_rate",
             ),
         ]  # fmt: skip
     return [*found, *_population_claims(data, d)]
