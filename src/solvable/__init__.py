@@ -59,6 +59,7 @@ _HOMES = {
     "solvable.micro": ("Micro",),
     "solvable.sweeps": ("sweep",),
 }  # fmt: skip
+_LEVELS = ("Empirical", "Macro", "Meso", "Micro")  # files and the command line know them all
 _ROOMS = ("checks", "empirical", "landscape", "plot", "sweeps", "theory")
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 

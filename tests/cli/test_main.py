@@ -175,7 +175,7 @@ def test_examples_run(name, capsys) -> None:
         ("until = 100->", [], "run.until: is missing; give it by --until or in the table [run]"),
         ("width = 2->width = ", [], "not valid TOML"),
         ("dim = 1000->dim = 1000\nspectrum = 3", [], "inputs.spectrum: 3 given, must be"),
-        ("", ["--runs", "4"], "--runs: macro has none; say --level micro, meso or empirical"),
+        ("", ["--runs", "4"], "--runs: macro has none; say --level empirical, meso or micro"),
         ("", ["--level", "micro", "--runs", "0"], "level.runs: 0 given, must be a whole number, at least 1"),
         (
             "[run]->[level]\nname = 'macro'\nruns = 3\n[run]",

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from solvable import __version__
+from solvable import _LEVELS, __version__
 
 STORE = "solvable.store"
 
@@ -38,10 +38,9 @@ def parser() -> argparse.ArgumentParser:
         "[start], [level] and [run]; options given here win over the file.",
     )
     run.add_argument("file", help="problem.toml or problem.json")
-    run.add_argument(
-        "--level", choices=["empirical", "macro", "meso", "micro"], help="level of description (default: macro)"
-    )
-    run.add_argument("--runs", metavar="N", help="how many runs, for micro, meso and empirical")
+    levels = [name.lower() for name in _LEVELS]
+    run.add_argument("--level", choices=levels, help="level of description (default: macro)")
+    run.add_argument("--runs", metavar="N", help="how many runs, for levels that draw samples")
     run.add_argument("--level-seed", metavar="SEED", help="seed of the samples that these draw")
     run.add_argument("--until", metavar="TIME", help="how long, in the unit of --clock")
     run.add_argument(

@@ -71,7 +71,7 @@ _WORDS = {
     "model_attributes_type": "a table of its fields",
     "too_short": "not empty",
 }
-_BRANCHES = {"float", "int", "str", "none", "literal", "tuple", "constrained", "empirical", "macro", "meso", "micro"}
+_BRANCHES = {"float", "int", "str", "none", "literal", "tuple", "constrained"}
 
 
 def _path(location: tuple[int | str, ...]) -> list[str]:
@@ -91,10 +91,7 @@ def _suggestion(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
     for part in _path(location[:-1]):
         annotations = [table.model_fields[part].annotation for table in tables if part in table.model_fields]
         tables = [table for annotation in annotations for table in _models(annotation)]
-    named = [
-        table for table in tables if "name" in table.model_fields and table.model_fields["name"].default in location
-    ]
-    found = {field.alias or name for table in named or tables for name, field in table.model_fields.items()}
+    found = {field.alias or name for table in tables for name, field in table.model_fields.items()}
     fields = sorted(found - {"kind"})
     return f", must be one of {', '.join(fields)}" if fields else ""
 

@@ -1,10 +1,10 @@
 """A run as a file: the tables of a problem, and optionally [start], [level] and [run]."""
 
-from abc import abstractmethod
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model
 
 from solvable.levels import Level, when
 from solvable.overlaps import Overlaps, start
@@ -12,6 +12,7 @@ from solvable.problems import Data, InvalidProblem, Problem
 from solvable.problems.model import Array, Matrix, Model, Plain, Unbounded
 from solvable.problems.problem import RUN_TABLES, read_tables
 from solvable.results import Threshold
+from solvable.runfiles.level_tables import LEVELS, LevelTable, check_name, level_table
 
 
 class StartTable(Model):
@@ -37,101 +38,6 @@ class StartTable(Model):
         return start(problem, **(fields if seed is None else fields | {"seed": seed}))
 
 
-class LevelTable(Model):
-    """The arguments of a level; what they may be is the level's own business."""
-
-    @model_validator(mode="after")
-    def _check(self) -> "LevelTable":
-        self.level()
-        return self
-
-    @abstractmethod
-    def level(self) -> Level:
-        """The level that the table describes; refuses what the level refuses."""
-
-    def _given(self, *left_out: str) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.model_fields_set - {"name", *left_out}}
-
-
-class MacroTable(LevelTable):
-    name: Literal["macro"] = "macro"
-    rtol: Annotated[float, Plain] = 1e-8
-    atol: Annotated[float, Plain] = 1e-14
-    small_rate: bool = False
-    max_steps: Annotated[int, Plain] = 1_000_000
-    method: str = "auto"
-    nodes: Annotated[int, Plain] = 2**13
-    node_seed: Annotated[int, Plain] = 0
-
-    def level(self) -> Level:
-        from solvable.macro import Macro
-
-        return Macro(**self._given())
-
-
-class MicroTable(LevelTable):
-    """`data` is a .npy or .npz file; the other names of Data follow."""
-
-    name: Literal["micro"] = "micro"
-    runs: Annotated[int, Plain] = 1
-    seed: Annotated[int, Plain] = 0
-    form: str = "auto"
-    data: str | None = None
-    order: str = "given"
-    array: str | None = None
-
-    def level(self) -> Level:
-        from solvable.micro import Micro
-
-        given = self._given("data", "order", "array")
-        if self.data is None:
-            for name in self.model_fields_set & {"order", "array"}:
-                raise ValueError(f"{name}: given without data, so nothing would use it")
-            return Micro(**given)
-        return Micro(data=Data(self.data, order=self.order, array=self.array), **given)  # type: ignore[arg-type]
-
-
-class MesoTable(LevelTable):
-    name: Literal["meso"] = "meso"
-    runs: Annotated[int, Plain] = 1
-    seed: Annotated[int, Plain] = 0
-    rtol: Annotated[float, Plain] = 1e-4
-    leap: Annotated[float, Plain] | None = None
-    samples: Annotated[int, Plain] = 16
-    max_steps: Annotated[int, Plain] = 1_000_000
-
-    def level(self) -> Level:
-        from solvable.meso import Meso
-
-        return Meso(**self._given())
-
-
-class EmpiricalTable(LevelTable):
-    """`data` is a .npy or .npz file of rows; the other names of Data follow."""
-
-    name: Literal["empirical"] = "empirical"
-    runs: Annotated[int, Plain] = 1
-    seed: Annotated[int, Plain] = 0
-    data: str | None = None
-    array: str | None = None
-    prepare: bool = True
-    method: str = "auto"
-    rtol: Annotated[float, Plain] = 1e-6
-    max_steps: Annotated[int, Plain] = 1_000_000
-
-    def level(self) -> Level:
-        from solvable.empirical import Empirical
-
-        given = self._given("data", "array", "prepare")
-        if self.data is None:
-            for name in self.model_fields_set & {"array", "prepare"}:
-                raise ValueError(f"{name}: given without data, so nothing would use it")
-            return Empirical(**given)
-        return Empirical(data=Data(self.data, array=self.array, prepare=self.prepare), **given)
-
-
-AnyLevel = Annotated[EmpiricalTable | MacroTable | MesoTable | MicroTable, Field(discriminator="name")]
-LEVELS = ("empirical", "macro", "meso", "micro")
 OPTIONS = {"runs": "runs", "seed": "level-seed"}  # on the command line
 
 
@@ -159,19 +65,14 @@ class RunTable(Model):
 class RunFile(Model):
     problem: Problem
     start: StartTable = Field(default_factory=StartTable)
-    level: AnyLevel = Field(default_factory=MacroTable)
+    level: LevelTable
     run: RunTable = Field(default_factory=RunTable)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _name_level(cls, fields: Any) -> Any:
-        level = fields.get("level") if isinstance(fields, dict) else None
-        if not isinstance(level, dict):
-            return fields
-        name = level.get("name", "macro")
-        if name not in LEVELS:
-            raise ValueError(f"level.name: {name!r} given, must be one of {', '.join(LEVELS)}")
-        return {**fields, "level": {**level, "name": name}}
+
+@cache
+def _file_of(name: str) -> type[RunFile]:
+    """A file with the table of this level."""
+    return create_model("RunFile", __base__=RunFile, level=(level_table(name), ...))
 
 
 def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
@@ -190,24 +91,23 @@ def read_content(tables: dict[str, Any], overrides: dict[str, dict[str, Any]]) -
         if given and isinstance(there, dict):
             other = given.get("name", there.get("name", "macro")) != there.get("name", "macro")
             content[table] = given if other else {**there, **given}  # another level has other fields
-    level = content.get("level", {})
+    level = content.setdefault("level", {})
+    name = "macro"
     if isinstance(level, dict):
-        if level.get("name", "macro") == "macro":
-            for option in ("runs", "seed"):
-                if overrides.get("level", {}).get(option) is not None:
-                    raise ValueError(f"--{OPTIONS[option]}: macro has none; say --level micro, meso or empirical")
+        name = check_name(level.get("name", "macro"))
+        content["level"] = {**level, "name": name}
+        for option, flag in OPTIONS.items():
+            if overrides.get("level", {}).get(option) is not None and option not in level_table(name).model_fields:
+                *some, one = (other for other in LEVELS if option in level_table(other).model_fields)
+                raise ValueError(f"--{flag}: {name} has none; say --level {', '.join(some)} or {one}")
         if isinstance(level.get("data"), str) and "inputs" not in problem:
             content["problem"] = {**problem, "inputs": _measured(level)}
     try:
-        return RunFile.from_mapping(content)
+        return _file_of(name).from_mapping(content)
     except InvalidProblem as error:
         known = ", ".join([*Problem.model_fields, *RUN_TABLES])
         lines = [line.removeprefix("problem.").replace("level, problem, run, start", known) for line in error.problems]
         raise InvalidProblem(lines) from None
-
-
-class _AnyLevel(Model):
-    level: AnyLevel
 
 
 def read_level(table: Any) -> Level:
@@ -216,12 +116,21 @@ def read_level(table: Any) -> Level:
         table = {"name": table}
     if not isinstance(table, dict) or table.get("name") not in LEVELS:
         raise InvalidProblem([f"level: {table!r} given, must have a name, one of {', '.join(LEVELS)}"])
-    return _AnyLevel.from_mapping({"level": table}).level.level()
+    return _level_file(table["name"]).from_mapping({"level": table}).level.level()
+
+
+class _LevelFile(Model):
+    level: LevelTable
+
+
+@cache
+def _level_file(name: str) -> type[_LevelFile]:
+    return create_model("LevelFile", __base__=_LevelFile, level=(level_table(name), ...))
 
 
 def _measured(level: dict[str, Any]) -> dict[str, Any]:
     """The table [inputs] of data, where the file has none."""
-    data = Data(level["data"], array=level.get("array"))
+    data = Data(level["data"], array=level.get("array"), prepare=level.get("prepare", True))
     if level.get("name") == "empirical":
         return {"dim": data.dim}
     inputs = data.inputs
