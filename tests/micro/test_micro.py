@@ -116,38 +116,6 @@ def test_outputs_are_at_whole_steps():
     assert micro.nfev.tolist() == [200]
 
 
-@pytest.mark.parametrize(
-    "level", [sv.Macro(), sv.Micro(runs=3), sv.Micro(runs=2, form="full")], ids=lambda level: str(level)[:30]
-)
-def test_every_level_keeps_the_protocol(level, tmp_path):
-    problem = ERF.replace(inputs__spectrum=sv.Spectrum(eigenvalues=(1.5, 0.5)), training__train_readout=True)
-    start = start_of(problem)
-    result = sv.run(problem, start, level, times=[0, 1, 3], keep_blocks=True)
-    runs = getattr(level, "runs", 1)
-    assert result.success
-    assert result.level == level.name
-    assert result.risk.shape == result.risk_error.shape == (runs, 3)
-    assert result.student_overlap.shape == (runs, 3, 2, 2)
-    assert result.cross_overlap.shape == (runs, 3, 2, 2)
-    assert result.blocks.student.shape == (runs, 3, 2, 2, 2)
-    assert np.allclose(result.blocks.student.sum(axis=2), result.student_overlap, atol=1e-14)
-    assert np.allclose(result.student_overlap[:, 0], start.student_overlap, atol=1e-12)
-    assert np.allclose(result.start_risk, result.risk[:, 0])
-    for i in range(runs):
-        last = result.last(i)
-        assert np.allclose(last.student_overlap, result.student_overlap[i, -1], atol=1e-12)
-        risk = sv.moments(sv.field_covariance(problem, last), problem, last.readout).risk
-        assert risk == pytest.approx(result.risk[i, -1], rel=1e-9)
-        assert np.allclose(result.at(1.0, i).cross_overlap, result.cross_overlap[i, 1], atol=1e-12)
-    result.save(tmp_path / "run.nc")
-    again = sv.Trajectory.load(tmp_path / "run.nc")
-    assert same(result, again)
-    assert again.settings == result.settings
-    assert sv.run(problem, result.last(0), level, until=1).success
-    later = sv.run(problem, start, level, times=[0, 1, 3], stop=sv.when("risk", below=0.5, relative=True))
-    assert later.ending[0] in (sv.Ending.FINISHED, sv.Ending.STOPPED)
-
-
 @pytest.mark.statistical
 def test_a_threshold_ends_each_run_at_its_first_passage():
     problem = ERF.replace(inputs__dim=2000)

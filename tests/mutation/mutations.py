@@ -431,6 +431,27 @@ SIMULATIONS = (
         ("micro/test_micro.py::test_runs_from_different_starts_draw_different_numbers",),
     ),
     Mutation(
+        "starts-of-runs-in-turn",
+        "results/building.py",
+        "np.repeat(np.array([start.hash",
+        "np.tile(np.array([start.hash",
+        ("levels/test_protocol.py::test_batches[micro]",),
+    ),
+    Mutation(
+        "a-data-set-forgets-its-blocks",
+        "empirical/level.py",
+        "if plan.keep_blocks else None",
+        "if not plan.keep_blocks else None",
+        ("levels/test_protocol.py::test_curves[empirical]",),
+    ),
+    Mutation(
+        "options-of-the-machine-in-files",
+        "runfiles/level_tables.py",
+        'OF_THE_MACHINE = ("threads", "seconds")',
+        'OF_THE_MACHINE = ("seconds",)',
+        ("runfiles/test_level_tables.py::test_a_table_has_the_fields_of_its_level[micro]",),
+    ),
+    Mutation(
         "micro-runs-share-a-seed",
         "micro/level.py",
         "child(root, run) for root in roots for run in range(self.runs)",

@@ -207,7 +207,8 @@ class _Kept:
         readout = np.repeat([lane.start.readout for lane in lanes], self.each, axis=0)
         risk = 2 * problem.training.loss_factor * self.population
         readouts = np.repeat(readout[:, None], plan.times.size, axis=1)
-        curves = Curves(plan.times, risk, self.student, self.cross, readouts)
+        blocks = Blocks(self.student[:, :, None], self.cross[:, :, None]) if plan.keep_blocks else None
+        curves = Curves(plan.times, risk, self.student, self.cross, readouts, blocks=blocks)
         ends = Ends(Blocks(self.end_student, self.end_cross), readout, self.endings, self.end_alpha, self.nfev)
         starts = [lane.start for lane in lanes]
         built = build(problem, level.name, level.settings(), starts, self.start_risk, curves, ends, stop=plan.stop)

@@ -1,0 +1,234 @@
+"""What every level promises to `run`, and every trajectory to those who read it, whatever the level."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import solvable as sv
+from solvable.results.storage import DIMENSIONS, OPTIONAL, SAMPLE_ARRAYS
+
+PROBLEM = sv.convention("bocchi2026").problem(p=2, p_star=1, eta=0.05, N=30)
+START = sv.start(PROBLEM, seed=0)
+OTHER = sv.start(PROBLEM, seed=1)
+TIMES = [0.0, 1.0, 3.0, 10.0]
+LEVELS = {
+    "macro": sv.Macro(),
+    "meso": sv.Meso(runs=2),
+    "micro": sv.Micro(runs=2),
+    "full weights": sv.Micro(runs=2, form="full"),
+    "empirical": sv.Empirical(runs=2),
+}
+DRAWING = [name for name in LEVELS if name != "macro"]
+every_level = pytest.mark.parametrize("name", LEVELS)
+
+
+def problem_of(name: str) -> sv.Problem:
+    return PROBLEM.replace(training__samples=400) if name == "empirical" else PROBLEM
+
+
+def follow(name: str, start: Any = START, level: Any = None, **options: Any) -> sv.Trajectory:
+    """In units of alpha, which all levels share."""
+    options = {"clock": "alpha", "times": None if "until" in options else TIMES} | options
+    return sv.run(problem_of(name), start, level or LEVELS[name], **options)
+
+
+def same(a: sv.Trajectory, b: sv.Trajectory) -> bool:
+    names = ("alpha", "risk", "student_overlap", "cross_overlap", "readout", "end_alpha", "endings", "start_risk")
+    return all(np.array_equal(getattr(a, one), getattr(b, one), equal_nan=True) for one in names)
+
+
+def test_all_levels_are_here() -> None:
+    assert {level.name for level in LEVELS.values()} == {name.lower() for name in sv._LEVELS}
+
+
+@every_level
+def test_verbs(name: str) -> None:
+    level = LEVELS[name]
+    assert sv.Clock(PROBLEM, level.clock).unit == level.clock
+    assert level.one_pass == (name != "empirical")
+    assert json.loads(json.dumps(level.settings())) == level.settings()
+    assert "threads" not in level.settings()
+    assert callable(level.check)
+    assert callable(level.solve)
+    assert level == replace(level)
+
+
+@every_level
+def test_curves(name: str) -> None:
+    found, runs = follow(name, keep_blocks=True), getattr(LEVELS[name], "runs", 1)
+    assert found.level == LEVELS[name].name
+    assert found.settings == LEVELS[name].settings() | (
+        {"interpreted": True} if found.settings.get("interpreted") else {}
+    )
+    assert found.success
+    assert found.ending == [sv.Ending.FINISHED] * runs
+    assert np.allclose(found.alpha, TIMES)
+    assert np.allclose(found.time, TIMES)
+    assert np.allclose(found.end_alpha, TIMES[-1])
+    assert found.risk.shape == found.risk_error.shape == found.overlap_error.shape == (runs, 4)
+    assert (found.risk[:, -1] < found.risk[:, 0]).all()
+    assert np.allclose(found.start_risk, found.risk[:, 0])
+    assert np.allclose(found.student_overlap[:, 0], START.student_overlap, atol=1e-12)
+    assert np.allclose(found.cross_overlap[:, 0], START.cross_overlap, atol=1e-12)
+    assert found.blocks.student.shape == (runs, 4, 1, 2, 2)
+    assert np.allclose(found.blocks.student.sum(axis=2), found.student_overlap, atol=1e-14, equal_nan=True)
+    assert np.allclose(found.blocks.cross.sum(axis=2), found.cross_overlap, atol=1e-14, equal_nan=True)
+    assert found.start_hash.tolist() == [START.hash] * runs
+    assert (found.nfev > 0).all()
+
+
+@every_level
+def test_states(name: str) -> None:
+    found = follow(name)
+    for run, state in enumerate(found.states()):
+        assert np.allclose(state.student_overlap, found.student_overlap[run, -1], atol=1e-10)
+        assert np.allclose(found.at(3.0, run).cross_overlap, found.cross_overlap[run, 2], atol=1e-10)
+        risk = sv.moments(sv.field_covariance(PROBLEM, state), PROBLEM, state.readout).risk
+        assert risk == pytest.approx(found.risk[run, -1], rel=1e-8)
+        assert risk == pytest.approx(found.end_risk[run], rel=1e-8)
+    with pytest.raises(ValueError, match="is not an output time, the nearest is"):
+        found.at(2.0, 0)
+    with pytest.raises(ValueError, match="must be from 0 to"):
+        found.last(7)
+
+
+@pytest.mark.parametrize("name", [name for name in LEVELS if LEVELS[name].one_pass])
+def test_several_blocks_and_trained_readouts(name: str) -> None:
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, activation="erf"),
+        student=sv.Student(width=2, activation="erf"),
+        inputs=sv.Inputs(dim=200, spectrum=sv.Spectrum(eigenvalues=(1.5, 0.5))),
+        training=sv.Training(learning_rate=1.0, train_readout=True),
+    )
+    found = sv.run(problem, sv.start(problem, seed=0), LEVELS[name], times=TIMES, keep_blocks=True)
+    runs = len(found.risk)
+    assert found.blocks.student.shape == found.blocks.cross.shape == (runs, 4, 2, 2, 2)
+    assert np.allclose(found.blocks.student.sum(axis=2), found.student_overlap, atol=1e-14)
+    assert (found.readout[:, -1] != found.readout[:, 0]).all()
+    for run, state in enumerate(found.states()):
+        risk = sv.moments(sv.field_covariance(problem, state), problem, state.readout).risk
+        assert risk == pytest.approx(found.risk[run, -1], rel=1e-8)
+        assert np.allclose(state.block_cross_overlap, found.blocks.cross[run, -1], atol=1e-10)
+        assert np.allclose(found.at(3.0, run).readout, found.readout[run, 2], atol=1e-12)
+    assert sv.run(problem, found.last(0), LEVELS[name], until=1).success
+
+
+@every_level
+def test_restart(name: str) -> None:
+    first = follow(name)
+    state = first.last(0)
+    then = follow(name, state)
+    assert then.success
+    assert then.start_hash[0] == state.hash
+    assert then.risk[0, 0] == pytest.approx(first.risk[0, -1], rel=1e-8)
+
+
+@every_level
+def test_labels_are_those_of_all_levels(name: str) -> None:
+    data, plain = follow(name).data, follow("macro").data
+    further = {*SAMPLE_ARRAYS, "population_loss"} if name == "empirical" else set()
+    assert set(data.data_vars) - further == set(plain.data_vars) == set(DIMENSIONS) - OPTIONAL - {"alpha"}
+    assert further <= set(data.data_vars)
+    assert set(data.coords) == set(plain.coords) == {"time", "alpha", "run", "eigenvalue"}
+    for one in (*plain.data_vars, *plain.coords):
+        assert data[one].dims == plain[one].dims
+        assert data[one].attrs == plain[one].attrs
+    assert data.time.attrs == {"long_name": "α = steps / dim", "unit": "alpha"}
+    assert data.attrs.keys() == plain.attrs.keys()
+
+
+@every_level
+def test_files(name: str, tmp_path) -> None:
+    found = follow(name, stop=sv.when("risk", below=0.5, relative=True), until=20)
+    found.save(tmp_path / "run.nc")
+    again = sv.Trajectory.load(tmp_path / "run.nc")
+    assert same(found, again)
+    assert again.problem == found.problem
+    assert again.settings == found.settings
+    assert again.stop == found.stop
+    assert again.message == found.message
+    assert again.last(0).hash == found.last(0).hash
+
+
+@every_level
+def test_the_same_again(name: str) -> None:
+    assert same(follow(name), follow(name))
+    assert same(follow(name), follow(name, level=replace(LEVELS[name], threads=1)))
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_another_seed_is_another_run(name: str) -> None:
+    found, other = follow(name), follow(name, level=replace(LEVELS[name], seed=1))
+    assert not np.array_equal(found.risk[0], found.risk[1])
+    assert not np.isin(other.risk[:, -1], found.risk[:, -1]).any()
+    more = follow(name, level=replace(LEVELS[name], runs=3))
+    assert same(more.select(run=[0, 1]), found)
+
+
+@every_level
+def test_a_threshold(name: str) -> None:
+    found = follow(name, stop=sv.when("risk", below=0.5, relative=True), until=400)
+    assert found.ending == [sv.Ending.STOPPED] * len(found.risk)
+    assert found.success
+    assert "threshold" in found.message
+    assert np.array_equal(found.exit_time(), found.end_time)
+    share = found.end_risk / found.start_risk  # Micro looks every 16 steps, which is half a unit of alpha here
+    assert ((share > 0.2) & (share <= 0.5 + 1e-9)).all()
+    for run in range(len(found.risk)):
+        reached = np.isfinite(found.risk[run])
+        assert reached.any()
+        assert np.array_equal(reached, found.time <= found.end_time[run])
+    with pytest.raises(ValueError, match="ended before"):
+        found.at(400.0, 0)
+
+
+@every_level
+def test_batches(name: str) -> None:
+    level, rates, starts = LEVELS[name], [0.02, 0.05], [START, OTHER]
+    found = sv.run_batch(problem_of(name), starts, level, times=TIMES, clock="alpha", learning_rates=rates)
+    runs = getattr(level, "runs", 1)
+    assert found.labels["learning_rate"].tolist() == np.repeat(rates, 2 * runs).tolist()
+    assert found.labels["start"].tolist() == np.tile(np.repeat([0, 1], runs), 2).tolist()
+    assert found.start_hash.tolist() == [starts[i].hash for i in found.labels["start"]]
+    alone = follow(name, OTHER)
+    assert np.allclose(found.select(learning_rate=0.05, start=1).risk, alone.risk, rtol=1e-12)
+
+
+@every_level
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"until": -1.0}, "until: -1.0 given, must be a positive finite time"),
+        ({"until": np.inf}, "until: inf given, must be"),
+        ({"times": [0.0, 2.0, 1.0]}, "times: must be finite, not negative and increasing"),
+        ({"times": [-1.0, 1.0]}, "times: must be finite, not negative"),
+        ({"times": ["soon"]}, "must be numbers"),
+        ({"times": [0.0, 9.0], "until": 5.0}, "is past until=5.0"),
+        ({"clock": "days"}, "clock: 'days' given, must be one of"),
+        ({"stop": 0.5}, "stop: must come from when"),
+        ({"start": None}, "run: a start must be Overlaps"),
+        ({"start": sv.start(PROBLEM.replace(student__width=3), seed=0)}, "student"),
+    ],
+    ids=str,
+)
+def test_bad_input(name: str, options: dict, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        follow(name, **options)
+
+
+@every_level
+def test_a_level_refuses_bad_fields(name: str) -> None:
+    level = LEVELS[name]
+    with pytest.raises(TypeError, match=rf"not the class {type(level).__name__}; write {type(level).__name__}\(\)"):
+        follow(name, level=type(level))
+    with pytest.raises(ValueError, match="threads: 0 given, must be a whole number, at least 1"):
+        replace(level, threads=0)
+    for field in {"runs", "max_steps"} & set(vars(level)):
+        with pytest.raises(ValueError, match=f"{field}: 0 given, must be a whole number, at least 1"):
+            replace(level, **{field: 0})
+    if name != "empirical":
+        with pytest.raises(ValueError, match=r"training.samples: 5 given, but .* sees every sample once"):
+            sv.run(PROBLEM.replace(training__samples=5), START, level, until=1)
