@@ -81,7 +81,7 @@ def spectra(data: Any, ax: "Axes | None" = None) -> "Axes":
         ax.set_xticks(range(len(names)), labels=names, rotation=90, fontsize="x-small")
         ax.set_xlabel("critical point (outside, inside), by falling risk")
     low, high = ax.get_ylim()
-    ax.set_ylim(low, high + 0.25 * (high - low))
+    ax.set_ylim(low, high + 0.3 * (high - low))
     ax.legend(fontsize="small", loc="upper left", ncols=2)
     return ax
 
