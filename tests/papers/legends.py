@@ -11,7 +11,7 @@ CELL = 3.0  # pixels, about the width of a stroke of the legend's letters
 
 def covered(picture: Any) -> list[float]:
     """For every legend of a figure the share of its box through which lines, points or areas run. A thin line right across a
-    legend of four entries takes some 5 per cent."""
+    legend of four entries takes some 5 per cent. One marker under a legend is too many, however small: all of it."""
     FigureCanvasAgg(picture)
     picture.draw_without_rendering()
     every = picture.get_axes()
@@ -30,6 +30,8 @@ def _share(box: Any, every: list[Any]) -> float:
             seen = (at >= frame.min).all(axis=1) & (at <= frame.max).all(axis=1)
             place = np.floor((at[seen] - box.min) / (box.max - box.min) * shape).astype(int)
             place = place[((place >= 0) & (place < shape)).all(axis=1)]
+            if len(points) == 1 and len(place):
+                return 1.0
             touched[place[:, 0], place[:, 1]] = True
         for area in _areas(ax):
             touched |= area.contains_points(_centres(box, shape)).reshape(shape)

@@ -26,6 +26,7 @@ CURVES = {
     "line": lambda ax: ax.plot([0, 1], [1, 0.8], label="a long name of a curve"),
     "vertical": lambda ax: ax.axvline(0.2, label="a long name of a curve"),
     "points": lambda ax: ax.plot(np.linspace(0, 0.3, 50), np.linspace(1, 0.9, 50), "o", label="a long name of a curve"),
+    "one point": lambda ax: ax.plot([0.1], [0.95], "o", label="a long name of a curve"),
     "scatter": lambda ax: ax.scatter(np.linspace(0, 0.3, 50), np.linspace(1, 0.9, 50), label="a long name of a curve"),
     "band": lambda ax: ax.fill_between([0, 1], [0.5, 0.5], [1, 1], label="a long name of a curve"),
     "bars": lambda ax: ax.bar([0.2], [1.0], width=0.3, label="a long name of a curve"),

@@ -66,7 +66,9 @@ def spectra(data: Any, ax: "Axes | None" = None) -> "Axes":
     for name, colour in [("negative", "C1"), ("flat", "0.5"), ("positive", "C0")]:
         ax.scatter([], [], s=16, c=colour, linewidths=0, label=name)
     for count in (1, 1000):
-        ax.scatter([], [], s=4 + 6 * np.log(count), c="white", edgecolors="0.3", linewidths=0.7, label=f"{count} times")
+        ax.scatter(
+            [], [], s=4 + 6 * np.log(count), c="white", edgecolors="0.3", linewidths=0.7, label=f"multiplicity {count}"
+        )
     ax.set_xlabel("critical points, by falling risk")
     ax.set_ylabel("eigenvalue of the Hessian")
     if data.sizes["point"] <= MOST_NAMES:
@@ -78,7 +80,9 @@ def spectra(data: Any, ax: "Axes | None" = None) -> "Axes":
         names = [f"{r}, {s}" for r, s in zip(data["outside"].values, inside, strict=True)]
         ax.set_xticks(range(len(names)), labels=names, rotation=90, fontsize="x-small")
         ax.set_xlabel("critical point (outside, inside), by falling risk")
-    ax.legend(fontsize="small", ncols=2)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, high + 0.3 * (high - low))
+    ax.legend(fontsize="small", loc="upper left", ncols=2)
     return ax
 
 

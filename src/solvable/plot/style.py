@@ -50,6 +50,13 @@ def letter(ax: "Axes", text: str) -> None:
     ax.set_title(text, loc="left", fontweight="bold")
 
 
+def legend_above(picture: "Figure", handles: Any, columns: int) -> None:
+    """One legend for all panels, over them. The layout's own place for legends outside the panels leaves an empty strip."""
+    box = picture.legend(handles=handles, loc="upper center", ncols=columns, fontsize=7, borderaxespad=0.2)
+    free = 1 - box.get_window_extent().height / picture.bbox.height
+    picture.set_layout_engine("constrained", rect=(0, 0, 1, free))
+
+
 def footnote(picture: "Figure", text: str) -> None:
     """Small text under everything else, in lines as wide as the picture; formulas between dollars are not broken."""
     if not text:

@@ -104,7 +104,7 @@ def compute(quick: bool) -> "xarray.Dataset":
 def draw(data: "xarray.Dataset") -> "Figure":
     picture, (a, b, c) = figure(1, 3, height=2.9, width=9.5)
     draw_paths(data, a)
-    a.legend(loc="lower left", fontsize=7, bbox_to_anchor=(0, 0.2))
+    a.legend(loc="lower left", fontsize=7, bbox_to_anchor=(0, 0.16))
     for i, p in enumerate(data["p"].values):
         _draw_width(data, i, int(p), b, c)
     b.plot([], [], color="0.4", linestyle="--", label="(46)")
@@ -112,7 +112,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     b.legend(fontsize=6.5, loc="upper left")
     c.plot([], [], color="0.4", label="$\\log(1 + v)/2\\omega$")
     c.legend(fontsize=6.5, loc="upper right", ncols=2)
-    for ax, label in [(b, "mean exit time $t$"), (c, "equations less SGD, same starts")]:
+    for ax, label in [(b, "mean exit time $t$"), (c, "exit time $t$: equations less SGD")]:
         dims = data["d"].values
         ax.set(xscale="log", xlabel="dimension $d$", ylabel=label, xlim=(dims[0] / 1.5, dims[-1] * 1.5))
         ax.set_xticks(dims, labels=[str(d) for d in dims])
@@ -120,7 +120,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     b.set_ylim(0.2, 1.75)
     c.set_ylim(top=0.15)
     b.set_title(f"$\\gamma/p = {data.attrs['ratio']}$, $T = {data.attrs['drop']}$", fontsize=8, loc="right")
-    c.set_title("what noise changes", fontsize=8, loc="right")
+    c.set_title("what noise changes, from the same starts", fontsize=8, loc="right")
     c.axhline(0, color="0.7", linewidth=0.8)
     for ax, name in zip((a, b, c), "abc", strict=True):
         letter(ax, name)

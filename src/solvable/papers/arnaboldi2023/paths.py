@@ -101,8 +101,8 @@ def draw_paths(data: Any, ax: "Axes") -> None:
         rug = data[f"drawn_{name}"].values
         ax.plot(rug, np.full(drawn, height), "|", color=colour, markersize=6, transform=ax.get_xaxis_transform())
     ax.plot(time, data["risk_macro"].values[1:], color="black", label="equations (ODE)")
-    exit = float(data["exit_macro"])
-    ax.axvline(exit, color="black", linestyle=":", linewidth=0.9, label="exit time")
+    ax.axvline(float(data["exit_macro"]), color="black", linestyle=":", linewidth=0.9, label="exit (ODE)")
+    ax.plot([], [], "|", color="0.4", markersize=6, label="exits (SGD, SDE)")
     ax.set(xscale="log", yscale="log", xlim=(0.1, time[-1]), ylim=(1e-5, 4), xlabel="$t$")
     ax.set_ylabel("$\\mathcal{R} - \\Delta/2$")
     facts = data.attrs
@@ -182,7 +182,7 @@ def compute(quick: bool) -> "xarray.Dataset":
 def draw(data: "xarray.Dataset") -> "Figure":
     picture, ax = figure(height=3.0, width=4.6)
     draw_paths(data, ax)
-    ax.legend(loc="lower left", fontsize=7, bbox_to_anchor=(0.36, 0.1))
+    ax.legend(loc="lower left", fontsize=7, bbox_to_anchor=(0.36, 0.12))
     return picture
 
 

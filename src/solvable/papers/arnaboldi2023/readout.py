@@ -13,7 +13,7 @@ from solvable.papers.arnaboldi2023.settings import ANY, KEY, PUBLISHED, RATIO, p
 from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
-from solvable.plot.style import figure, letter
+from solvable.plot.style import figure, legend_above, letter
 from solvable.results import Trajectory
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         )
         ax.set(xlim=(0, time[-1]), ylim=(0, 1.02))
     axes[0, 0].set_ylabel("largest overlap $\\max_j |m_j|$")
-    axes[0, 0].legend(loc="lower right", fontsize=6.5, bbox_to_anchor=(1, 0.64), borderaxespad=0.2)
+    legend_above(picture, axes[0, 0].get_legend_handles_labels()[0], 4)
     for i, p in enumerate(widths):
         for j, case in enumerate(CASES):
             shade = STYLES[j][0] if i == 0 else ("C4", "C1")[j]
@@ -135,10 +135,10 @@ def draw(data: "xarray.Dataset") -> "Figure":
                 label=f"$p = {p}$, {end}",
             )
     axes[1, 0].set(yscale="log", ylabel="excess risk", xlim=(0, time[-1]))
-    axes[1, 1].set(ylabel="trained readouts $a_j$", xlim=(0, time[-1]), ylim=(0.3, 2.1))
+    axes[1, 1].set(ylabel="trained readouts $a_j$: extremes", xlim=(0, time[-1]))
     axes[1, 1].axhline(1, color="0.7", linewidth=0.8)
     axes[1, 0].legend(loc="lower left", fontsize=6.5)
-    axes[1, 1].legend(loc="upper left", fontsize=6.5, ncols=2)
+    axes[1, 1].legend(loc="center right", fontsize=6, handlelength=1.5, bbox_to_anchor=(1, 0.67))
     for ax, name in zip(axes.flat, "abcd", strict=True):
         ax.set_xlabel("$t$")
         letter(ax, name)
@@ -148,8 +148,15 @@ def draw(data: "xarray.Dataset") -> "Figure":
 def _overlaps(data: "xarray.Dataset", i: int, drawn: int, ax: "Axes") -> None:
     for j, (case, (colour, line)) in enumerate(zip(CASES, STYLES, strict=True)):
         runs = data["micro"].values[i, j, :drawn].T
-        ax.plot(data["time"], runs, color=colour, linestyle=line, linewidth=0.4, alpha=0.5)
-        ax.plot(data["time"], data["macro"].values[i, j], color=colour, linestyle=line, label=f"second layer {case}")
+        lines = ax.plot(data["time"], runs, color=colour, linestyle=line, linewidth=0.4, alpha=0.5)
+        lines[0].set_label(f"second layer {case}: SGD")
+        ax.plot(
+            data["time"],
+            data["macro"].values[i, j],
+            color=colour,
+            linestyle=line,
+            label=f"second layer {case}: ODE",
+        )
 
 
 def claims(data: "xarray.Dataset") -> list[Claim]:

@@ -74,7 +74,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
             f"$p = {p}$, $d = {data.attrs['dim']}$, $\\gamma/p = {data.attrs['ratio']}$", fontsize=8, loc="right"
         )
         letter(ax, "ab"[i])
-        ax.set_xlim(0, time[-1])
+        ax.set(xlim=(0, time[-1]), xticks=range(int(time[-1]) + 1))
     axes[0].set_ylabel("$\\mathcal{R} - \\Delta/2$")
     axes[0].set_ylim(bottom=0)
     axes[0].legend(loc="upper right")

@@ -34,7 +34,6 @@ PARAMETERS = table(
     Parameter("seed", UNSAID, 0, why="any", label="seed of the start"),
     Parameter("sgd_seed", UNSAID, 1, why="any", label="seed of the simulations"),
 )
-MIDDLE = 1200  # later the noise of SGD moves the overlaps along the zero-error solutions, away from the equations
 PLATEAU = 250
 PANELS = (
     "teacher–student overlaps $\\rho_{kl}$", "student–student overlaps $Q_{kj}$", "student norms $Q_{kk}$",
@@ -81,6 +80,13 @@ def panels(data: Any) -> list[np.ndarray]:
     ]
 
 
+def colours(data: Any, panel: int) -> list[str]:
+    """One for each line: that of its student, in the second panel the first of the two."""
+    p, q = data.sizes["student"], data.sizes["teacher"]
+    students = [np.repeat(np.arange(p), q), np.triu_indices(p, 1)[0], np.arange(p)]
+    return [f"C{k}" for k in students[panel]] if panel < len(students) else ["0.4"]
+
+
 def gaps(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(time, line) mean of SGD minus equations, and the standard error of the mean."""
     runs = lines[1:]
@@ -103,8 +109,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     alpha, count = data["alpha"].values, data.sizes["run"] - 1
     for i, (ax, lines, name) in enumerate(zip(axes.ravel(), panels(data), PANELS, strict=True)):
         mean, error = lines[1:].mean(axis=0), standard_error(lines[1:], axis=0)
-        colours = [f"C{k % 10}" for k in range(lines.shape[2])]
-        for k, colour in enumerate(colours):
+        for k, colour in enumerate(colours(data, i)):
             ax.fill_between(
                 alpha, mean[:, k] - error[:, k], mean[:, k] + error[:, k], color=colour, alpha=0.2, linewidth=0
             )
@@ -117,17 +122,23 @@ def draw(data: "xarray.Dataset") -> "Figure":
         ax.set_xlabel("$\\alpha$ = steps / dim")
     last = axes[1, 1]
     last.set_ylim(bottom=0)
-    last.plot([], [], color="C0", label="equations")
-    last.plot([], [], color=darker("C0"), linestyle=DASHES, label=f"SGD, mean of {count} runs")
-    last.fill_between([], [], [], color="C0", alpha=0.2, linewidth=0, label="standard error")
+    last.plot([], [], color="0.4", label="equations")
+    last.plot([], [], color=darker("0.4"), linestyle=DASHES, label=f"SGD, mean of {count} runs")
+    last.fill_between([], [], [], color="0.4", alpha=0.2, linewidth=0, label="standard error")
     last.legend(loc="upper right")
+    for k in range(data.sizes["student"]):
+        axes[1, 0].plot([], [], color=f"C{k}", label=f"$k = {k + 1}$")
+    named = axes[1, 0].legend(loc="upper left", ncols=2, fontsize=6.5, handlelength=1.2, columnspacing=1)
+    named.set_title("student (b: $k < j$)", prop={"size": 6.5})
     return picture
 
 
 def claims(data: "xarray.Dataset") -> list[Claim]:
     alpha, count = data["alpha"].values, data.sizes["run"] - 1
-    middle = (alpha > 0) & (alpha <= MIDDLE)
-    scores = np.concatenate([(gap[middle] / error[middle]).ravel() for gap, error in map(gaps, panels(data)[:3])])
+    apart, noise = (
+        float(np.sqrt(np.mean(np.concatenate([part.ravel() for part in parts]) ** 2)))
+        for parts in zip(*map(gaps, panels(data)[:3]), strict=True)
+    )
     gap, error = (part[alpha > 0, 0] for part in gaps(panels(data)[3]))
     worst = int(np.argmax(np.abs(gap)))
     waiting = int(np.searchsorted(alpha, PLATEAU))
@@ -147,9 +158,9 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
             found=gap[worst], tolerance=5 * error[worst], error=error[worst], evidence=evidence,
         ),
         holds(
-            FIGURE.key,
-            f"so do overlaps and norms, to alpha = {MIDDLE}: differences are noise (root mean square, in standard errors)",
-            source="section 4", printed=1.0, found=np.sqrt(np.mean(scores**2)), tolerance=0.5, evidence=evidence,
+            FIGURE.key, "so do all overlaps and norms (root mean square difference, over all of them and all times)",
+            source="section 4", printed=0.0, found=apart, tolerance=3 * noise, error=noise,
+            evidence=f"{evidence}; tolerance: three standard errors of their mean",
         ),
         holds(
             FIGURE.key, "SGD reaches half the first risk when the equations do (mean ratio of times)", source="section 4",

@@ -98,6 +98,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         ax.set_xlim(times[0], times[-1])
     axes[1].loglog(times, data["flow"] / 2, color="black", linestyle="--", label="population, (8)", zorder=4)
     axes[1].loglog(times, data["printed"], color="black", linestyle=":", label="printed, (27)", zorder=4)
+    axes[1].plot([], [], color="0.4", alpha=0.4, linewidth=0.5, label="single data sets")
     axes[0].set_ylabel("training loss $L_n = E_n/2$")
     axes[1].set_ylabel("population loss $L = E/2$")
     axes[1].legend(fontsize=6.5, loc="lower left", ncols=2)

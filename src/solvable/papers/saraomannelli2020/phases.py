@@ -11,7 +11,7 @@ from solvable.papers.claims import Claim, beyond, corrected, holds, refuted
 from solvable.papers.figure import PaperFigure, swept
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.papers.saraomannelli2020.settings import KEY, LINES, problem
-from solvable.plot.style import figure
+from solvable.plot.style import figure, legend_above
 from solvable.sweeps import FewestSamples
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EXTENT = "the axis is not in the text; up to m* > d, where the number saturates"
 PARAMETERS = table(
     Parameter("dims", (4, 8, 16), (4, 8, 16), label="$d$"),
-    Parameter("limit_widths", UNSAID, tuple(range(1, 17)), (1, 2, 4, 8, 16), EXTENT, "$m^*$ of the line at $d = \\infty$"),
+    Parameter("limit_widths", UNSAID, tuple(range(1, 17)), (1, 2, 3, 4, 6), EXTENT, "$m^*$ of the line at $d = \\infty$"),
     Parameter("further_dim", UNSAID, 32, why="beyond the paper: where (13) and (14) fail by far"),
     Parameter(
         "widths", UNSAID,
@@ -112,7 +112,8 @@ def draw(data: "xarray.Dataset") -> "Figure":
             part["width"], part["flow"] / d, linestyle="", marker="o", markersize=8, markerfacecolor="none", **colour
         )
     wide = data["limit_width"].values
-    ax.plot(wide, wide + 1, color="black", linewidth=1.2)
+    every = np.geomspace(1, data["width"].values.max(), 60)
+    ax.plot(every, every + 1, color="black", linewidth=1.2)
     ax.plot(wide, data["limit"], color="black", linestyle=LINES[1], linewidth=1.0)
     ax.plot([], [], color="black", linewidth=1.2, label="$d = \\infty$")
     ax.plot([], [], color="0.4", linewidth=1.2, label="printed, (13) and (14)")
@@ -121,13 +122,19 @@ def draw(data: "xarray.Dataset") -> "Figure":
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xticks([1, 2, 4, 8, 16, 32], ["1", "2", "4", "8", "16", "32"])
+    ax.set_xlim(0.85, every[-1] * 1.15)
     ax.set_yticks([1.5, 2, 3, 5, 10, 17], ["1.5", "2", "3", "5", "10", "17"])
     ax.set_ylim(1.3, 18)
     ax.minorticks_off()
     ax.set_xlabel("teacher width $m^*$")
     ax.set_ylabel("samples that determine the teacher, $N^*/d$\n(mean and standard deviation)")
-    picture.legend(fontsize=7, loc="outside upper center", ncols=4)
+    legend_above(picture, ax.get_legend_handles_labels()[0], 4)
     return picture
+
+
+def size(values: np.ndarray) -> float:
+    """Root mean square."""
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def claims(data: "xarray.Dataset") -> list[Claim]:
@@ -138,9 +145,9 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     predicted = "tests/theory/test_recovery_theory.py::test_predicted_threshold_meets_certified_ones"
     found = [
         holds(
-            FIGURE.key, "for d <= 8 it takes n_c samples in the mean, within a sample (largest difference)", source="(13)",
-            printed=0.0, found=np.abs(mean - printed)[small].max(), tolerance=1 + 4 * float(error[small].max()),
-            error=float(error[small].max()), evidence="certified decisions",
+            FIGURE.key, "for d <= 8 it takes n_c samples in the mean, within a sample (root mean square difference)", source="(13)",
+            printed=0.0, found=size((mean - printed)[small]), tolerance=1.0, error=size(error[small]),
+            evidence="certified decisions",
         ),
         holds(
             FIGURE.key, "for m* >= d - 1 it takes d (d + 1)/2 samples, no fewer (largest difference)", source="section 3",
@@ -148,13 +155,13 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
             evidence="certified decisions",
         ),
         holds(
-            FIGURE.key, "gradient flow needs n_c samples in the mean, d = 4 and 8 (largest difference)", source="section 4",
-            printed=0.0, found=np.abs(flow - printed)[small & seen].max(), tolerance=1 + 4 * float(flow_error[small & seen].max()),
-            error=float(flow_error[small & seen].max()), evidence="flow to t = 10^6 and beyond, where undecided",
+            FIGURE.key, "gradient flow needs n_c samples in the mean, within a sample, d = 4 and 8 (root mean square difference)",
+            source="section 4", printed=0.0, found=size((flow - printed)[small & seen]), tolerance=1.0,
+            error=size(flow_error[small & seen]), evidence="flow to t = 10^6 and beyond, where undecided",
         ),
         beyond(
             FIGURE.key, "gradient flow finds the teacher where certificates say that it can (largest mean difference in samples)",
-            expected=0.0, found=np.abs(gap[seen]).max(), tolerance=1.0, evidence="certificates on the same data",
+            expected=0.0, found=np.abs(gap[seen]).max(), tolerance=0.25, evidence="certificates on the same data",
         ),
     ]  # fmt: skip
     for one, width in [(16, 4), (32, 4)]:

@@ -67,7 +67,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
             for name, line in [("training_loss", LINES[0]), ("population_loss", LINES[1])]:
                 ax.semilogy(images, log_mean(data[name].values[i, j])[:-1], color=colours[int(d)], linestyle=line)
         ax.set_title(f"$n = {n}$", fontsize=9, loc="center")
-        ax.set_xlabel("image")
+        ax.set_xlabel("image of the string")
         ax.set_ylim(1e-24, 1e3)
         letter(ax, "abcd"[j])
     axes[0].set_ylabel("loss")

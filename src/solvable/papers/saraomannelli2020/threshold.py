@@ -55,6 +55,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         left.plot(n / d, share, color=f"C{i}", linestyle=LINES[i], label=f"$d = {d}$")
         left.fill_between(n / d, low, high, color=f"C{i}", alpha=0.15, linewidth=0)
     left.axvline(2, color="0.4", linewidth=1.0, label="printed threshold")
+    left.fill_between([], [], [], color="0.4", alpha=0.15, linewidth=0, label="95 % confidence")
     left.set_xlabel("samples per dimension, $n/d$")
     left.set_ylabel("probability that the teacher is determined")
     left.legend(loc="lower right", fontsize=7)

@@ -13,7 +13,7 @@ from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.papers.worschech2024.settings import KEY, problem
-from solvable.plot.style import figure, letter
+from solvable.plot.style import figure, legend_above, letter
 
 if TYPE_CHECKING:
     import xarray
@@ -115,8 +115,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     axes[0].legend(fontsize=7)
     for ax, text in zip(axes, "abc", strict=True):
         letter(ax, text)
-    lines, labels = axes[1].get_legend_handles_labels()
-    picture.legend(lines, labels, loc="outside lower center", ncols=4, fontsize=7)
+    legend_above(picture, axes[1].get_legend_handles_labels()[0], 4)
     return picture
 
 

@@ -112,7 +112,7 @@ def _draw(data: "xarray.Dataset", shown: Shown) -> "Figure":
     for ax, text in zip(axes.flat, "abcd", strict=True):
         letter(ax, text)
     axes[0, 0].set_ylabel("$\\epsilon_g$")
-    axes[1, 0].set_ylabel("from the sum, %")
+    axes[1, 0].set_ylabel("difference from the sum, %")
     return picture
 
 

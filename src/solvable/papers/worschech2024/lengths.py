@@ -11,7 +11,7 @@ from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.papers.worschech2024 import committees
 from solvable.papers.worschech2024.committees import DROP, RATE, SCALE, SPECTRUM
 from solvable.papers.worschech2024.settings import KEY
-from solvable.plot.style import figure, letter
+from solvable.plot.style import figure, legend_above, letter
 
 if TYPE_CHECKING:
     import xarray
@@ -76,21 +76,20 @@ def draw(data: "xarray.Dataset") -> "Figure":
         label = f"$L = {int(data['distinct'][i])}$" if left else f"$M = {int(data['width'][i])}$"
         ax.plot(data["time"], 1e3 * data["risk"][i], color=colour, label=label)
         for name, line in LINES.items():
-            ax.axvline(float(data[name][i]), color=colour, linestyle=line, linewidth=0.9)
+            ax.axvline(float(data[name][i]), ymax=1 if left else 0.88, color=colour, linestyle=line, linewidth=0.9)
     for ax, text, high, box in zip(axes, "ab", (7000, 12_000), ((6.6, 7.3), (0, 10)), strict=True):
         ax.axvline(data.attrs["begin"], color="black", linewidth=0.9)
         ax.set(xlabel="$\\alpha$", xlim=(0, high), ylim=box)
         letter(ax, text)
     axes[0].legend(fontsize=7, loc="lower left", bbox_to_anchor=(0.1, 0.03))
-    box = axes[1].legend(fontsize=7, ncols=5, loc="upper right", columnspacing=0.8, handlelength=1.0, frameon=True)
-    box.get_frame().set(alpha=1.0, edgecolor="white")
+    axes[1].legend(fontsize=7, ncols=5, loc="upper right", columnspacing=0.8, handlelength=1.0)
     axes[0].set_ylabel("$10^3\\,\\epsilon_g$")
     lines = [
         Line2D([], [], color="black", linewidth=0.9, label="$\\alpha_0$"),
         Line2D([], [], color="0.4", linestyle="--", linewidth=0.9, label="end by (117)"),
         Line2D([], [], color="0.4", linestyle=":", linewidth=0.9, label=f"fall by {DROP:.0%}, by modes"),
     ]
-    picture.legend(handles=lines, loc="outside lower center", ncols=3, fontsize=7)
+    legend_above(picture, lines, 3)
     return picture
 
 

@@ -11,7 +11,7 @@ from solvable.papers.worschech2024 import committees
 from solvable.papers.worschech2024.committees import DROP, RATE, SCALE, Course
 from solvable.papers.worschech2024.plateau_claims import claims_eighteen, claims_four
 from solvable.papers.worschech2024.settings import KEY
-from solvable.plot.style import figure, letter
+from solvable.plot.style import figure, legend_above, letter
 
 if TYPE_CHECKING:
     import xarray
@@ -125,15 +125,17 @@ def _panel(ax: "Axes", data: "xarray.Dataset", name: str, order: int, box: tuple
     ax.set_xlim(0, times[-1])
 
 
-def _legend(picture: "Figure", *extra: Any) -> None:
+def _legend(picture: "Figure", printed: str, *extra: Any) -> None:
     from matplotlib.lines import Line2D
 
     lines = [
-        Line2D([], [], color="C3", linestyle="--", linewidth=1.0, label=extra[0]),
+        Line2D([], [], color="C0", linewidth=0.7, label="every $i$ and $n$"),
+        Line2D([], [], color="C1", linewidth=0.7, label="every $i$ and $j$"),
+        Line2D([], [], color="C3", linestyle="--", linewidth=1.0, label=printed),
         Line2D([], [], color="black", linestyle=":", linewidth=0.9, label="exact height"),
-        *extra[1:],
+        *extra,
     ]
-    picture.legend(handles=lines, loc="outside lower center", ncols=len(lines), fontsize=7)
+    legend_above(picture, lines, 4)
 
 
 def draw_four(data: "xarray.Dataset") -> "Figure":
@@ -143,25 +145,24 @@ def draw_four(data: "xarray.Dataset") -> "Figure":
     _panel(axes[0], data, "cross", 1, (0.18, 0.56, 0.26, 0.38))
     _panel(axes[1], data, "student", 1, (0.19, 0.56, 0.25, 0.38))
     ax, one, times = axes[2], data.isel(seed=0), data["time"].values
-    ax.plot(times, data["risk"], color="C2")
-    ax.axhline(float(one["height"]), color="black", linestyle=":", linewidth=1.0)
-    ax.axhline(float(one["printed_height"]), color="C3", linestyle="--", linewidth=1.0)
+    risk, height, printed = 1e3 * data["risk"].values, 1e3 * float(one["height"]), 1e3 * float(one["printed_height"])
+    ax.plot(times, risk, color="C2")
+    ax.axhline(height, color="black", linestyle=":", linewidth=1.0)
+    ax.axhline(printed, color="C3", linestyle="--", linewidth=1.0)
     ax.axvline(data.attrs["begin"], color="black", linewidth=0.9)
     ax.axvline(float(one["recipe"]), color="C3", linestyle="-.", linewidth=0.9)
     ax.axvline(float(one["predicted"]), color="C4", linestyle=(0, (1, 1)), linewidth=0.9)
-    low, high = sorted((float(one["printed_height"]), float(one["height"])))
-    ax.set_ylim(min(low, 0.97 * float(one["height"])) - 1e-4, high + 1e-4)
-    ax.set_xlim(0, 3700)
-    ax.set_xlabel("$\\alpha$")
-    ax.set_ylabel("$\\epsilon_g$")
+    ax.set(xlim=(0, 3700), ylim=(min(printed, 0.97 * height) - 0.1, max(printed, height) + 0.1))
+    ax.set(xlabel="$\\alpha$", ylabel="$10^3\\,\\epsilon_g$")
     window = (times >= 400) & (times <= 1600)
-    small = committees.inset(ax, (0.32, 0.5, 0.4, 0.34), times[window], data["risk"].values[window], color="C2")
-    small.axhline(float(one["height"]), color="black", linestyle=":", linewidth=0.9)
-    small.set_ylim(float(one["height"]) * 0.9997, float(one["height"]) * 1.001)
+    small = committees.inset(ax, (0.32, 0.5, 0.4, 0.34), times[window], risk[window], color="C2")
+    small.axhline(height, color="black", linestyle=":", linewidth=0.9)
+    small.set_ylim(height * 0.9997, height * 1.001)
     for ax, text in zip(axes, "abc", strict=True):
         letter(ax, text)
     _legend(
-        picture, "(13); (99) in c", Line2D([], [], color="black", linewidth=0.9, label="$\\alpha_0$"),
+        picture, "(13); (99) in c", Line2D([], [], color="C2", label="$\\epsilon_g$"),
+        Line2D([], [], color="black", linewidth=0.9, label="$\\alpha_0$"),
         Line2D([], [], color="C3", linestyle="-.", linewidth=0.9, label="$\\alpha_P$ by (12), (15)"),
         Line2D([], [], color="C4", linestyle=(0, (1, 1)), linewidth=0.9, label=f"fall by {DROP:.0%}, by modes"),
     )  # fmt: skip

@@ -15,7 +15,7 @@ from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.papers.worschech2024 import committees
 from solvable.papers.worschech2024.committees import DROP, SPECTRUM, TEST
 from solvable.papers.worschech2024.settings import KEY, problem
-from solvable.plot.style import figure, letter
+from solvable.plot.style import figure, legend_above, letter
 from solvable.problems import Problem
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         ax.legend(fontsize=7, ncols=2, loc="upper right")
     high = 1e3 * max(float(data[f"{axis}_flow"].sel({f"{axis}_time": 100}, method="nearest").max()) for axis in AXES)
     axes[0].set_xticks(np.arange(0, 20_001, 4000))
+    axes[1].set_xticks(np.arange(0, 80_001, 20_000))
     axes[0].set(ylim=(0, 1.1 * min(high, 11)), ylabel="$10^3\\,\\epsilon_g$", xlim=(0, float(data["width_time"][-1])))
     axes[1].set(ylim=(0, 1.1 * min(high, 11)), xlim=(0, float(data["count_time"][-1])))
     titles = f"$L = N = {data.attrs['wide']}$", f"$M = {data.attrs['M']}$, $N = {data.attrs['narrow']}$"
@@ -132,7 +133,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         letter(ax, text)
     lines = [Line2D([], [], color="0.3", linewidth=2.6, alpha=0.45, label="SGD, one initialisation"),
              Line2D([], [], color="0.3", linewidth=0.9, label="equations at small rates, same start")]  # fmt: skip
-    picture.legend(handles=lines, loc="outside lower center", ncols=2, fontsize=7)
+    legend_above(picture, lines, 2)
     return picture
 
 
