@@ -264,7 +264,7 @@ def test_ctrl_c_in_a_terminal(tmp_path):
     script = """if True:
         import contextlib, sys
         from solvable.cli.main import main
-        from solvable.results import running
+        from solvable.levels import running
         running.meter = lambda *_: contextlib.nullcontext(lambda done, total: done and print("going", flush=True))
         sys.exit(main(sys.argv[1:]))
     """
