@@ -91,7 +91,7 @@ def test_landscape(file, tmp_path, capsys) -> None:
     assert main(["landscape", str(EXAMPLES / "quadratic.toml"), "--output", "atlas.txt"]) == 2
     assert "must end in .png or .pdf or .svg" in capsys.readouterr().err
     assert main(["landscape", str(EXAMPLES / "power_law.toml")]) == 2
-    assert "landscape: student.activation" in capsys.readouterr().err
+    assert "student.activation: is 'erf'; the list of critical points" in capsys.readouterr().err
 
 
 def refuse(word: str) -> None:

@@ -17,13 +17,14 @@ its time 2 eta alpha / p. saraomannelli2020's flow is the small-rate limit; its 
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from solvable.problems.inputs import Inputs, PowerLaw
 from solvable.problems.model import InvalidProblem
 from solvable.problems.networks import Student, Teacher, Unit
 from solvable.problems.problem import Problem
+from solvable.problems.require import Domain, NotApplicable
 from solvable.problems.training import Schedule, Training
 
 
@@ -49,7 +50,7 @@ class Convention:
         return self._build(**symbols)
 
     def symbols(self, problem: Problem) -> dict[str, Any]:
-        """The paper's symbols for a problem; raises InvalidProblem, with the reasons, where the paper has none."""
+        """The paper's symbols for a problem; raises NotApplicable, with the reasons, where the paper has none."""
         self.require(problem)
         return self._read(problem)
 
@@ -58,7 +59,7 @@ class Convention:
             raise TypeError(f"{self.key}: must be given a Problem, not {type(problem).__name__}")
         misfits = self._misfits(problem)
         if misfits:
-            raise InvalidProblem([f"{misfit}; {self.key} has no symbols for it" for misfit in misfits])
+            raise NotApplicable(misfits)
 
     def risk(self, problem: Problem, risk: Any) -> Any:
         """Our risk of `problem` in the paper's normalisation."""
@@ -87,61 +88,15 @@ def _times(rate: float | Schedule, factor: float) -> float | Schedule:
     return factor * rate
 
 
-def _mean_readout(width: int, values: Any) -> bool:
-    return all(math.isclose(value, 1.0 / width, rel_tol=1e-12) for value in values)
-
-
-def _additive_misfits(problem: Problem, units: tuple[str, ...]) -> list[str]:
-    misfits = [
-        f"{name}.activation: is {network.activation!r}, not {' or '.join(map(repr, units))}"
-        for name, network in [("student", problem.student), ("teacher", problem.teacher)]
-        if network.activation not in units
-    ]
-    if not misfits and problem.student.activation != problem.teacher.activation:
-        misfits.append("student.activation: is not the teacher's")
-    if problem.teacher.target != "additive":
-        misfits.append("teacher.target: is not 'additive'")
-    if problem.training.loss != "squared":
-        misfits.append(f"training.loss: is {problem.training.loss!r}, not 'squared'")
-    return misfits
-
-
-def _quadratic_misfits(problem: Problem) -> list[str]:
-    student, teacher = problem.student, problem.teacher
-    misfits = []
-    misfits += _additive_misfits(problem, ("quadratic",))
-    if problem.inputs.blocks > 1 or problem.inputs.eigenvalues[0] != 1:
-        misfits.append("inputs.spectrum: is not isotropic")
-    if not _mean_readout(student.width, student.readout_values):
-        misfits.append("student.readout: is not 'mean'")
-    if not _mean_readout(teacher.width, teacher.readout_values):
-        misfits.append("teacher.readout: is not 'mean'")
-    if problem.training.batch != 1:
-        misfits.append(f"training.batch: is {problem.training.batch}, not 1")
-    if problem.training.weight_decay != 0:
-        misfits.append("training.weight_decay: is not 0")
-    return misfits
-
-
-def _one_pass_misfits(problem: Problem) -> list[str]:
-    samples = problem.training.samples
-    return [] if samples is None else [f"training.samples: is {samples}, a finite data set"]
-
-
-def _sarao_misfits(problem: Problem) -> list[str]:
-    misfits = _quadratic_misfits(problem)
-    if problem.student.norm != "free":
-        misfits.append("student.norm: is not 'free'")
-    if problem.training.train_readout:
-        misfits.append("training.train_readout: is true")
-    return misfits
+_QUADRATIC = Domain(units="quadratic", teachers="any", schedules=True)
 
 
 def _bocchi_misfits(problem: Problem) -> list[str]:
-    misfits = _sarao_misfits(problem) + _one_pass_misfits(problem)
-    if problem.training.label_noise != 0:
-        misfits.append("training.label_noise: is not 0")
-    return misfits
+    return _QUADRATIC.refusals(problem, "bocchi2026")
+
+
+def _sarao_misfits(problem: Problem) -> list[str]:
+    return replace(_QUADRATIC, label_noise=True, samples=True).refusals(problem, "saraomannelli2020")
 
 
 def _bocchi(p: int, p_star: int, eta: float | Schedule, N: int | None = None) -> Problem:
@@ -181,13 +136,11 @@ def _arnaboldi(
 
 
 def _arnaboldi_misfits(problem: Problem) -> list[str]:
-    misfits, training = _quadratic_misfits(problem) + _one_pass_misfits(problem), problem.training
-    if problem.teacher.width != 1:
-        misfits.append(f"teacher.width: is {problem.teacher.width}, not 1")
-    if training.train_readout:
-        own = _times(training.schedule, 1 / problem.student.width**2)
-        if training.readout_schedule != own:
-            misfits.append("training.readout_rate: is not learning_rate / width^2")
+    training = problem.training
+    domain = replace(_QUADRATIC, norm="any", label_noise=True, trained_readout=True, teacher_width=1)
+    misfits = domain.refusals(problem, "arnaboldi2023")
+    if training.train_readout and training.readout_schedule != _times(training.schedule, 1 / problem.student.width**2):
+        misfits.append("training.readout_rate: is another one; arnaboldi2023 is for learning_rate / width^2")
     return misfits
 
 
@@ -238,20 +191,13 @@ def _worschech(
 
 
 def _worschech_misfits(problem: Problem) -> list[str]:
-    student, teacher, training = problem.student, problem.teacher, problem.training
-    misfits = _one_pass_misfits(problem)
-    misfits += _additive_misfits(problem, ("linear", "erf", "relu"))
-    if not all(math.isclose(value, math.sqrt(teacher.width) / student.width) for value in student.readout_values):
-        misfits.append("student.readout: is not sqrt(teacher width) / width")
-    if not all(math.isclose(value, 1 / math.sqrt(teacher.width)) for value in teacher.readout_values):
-        misfits.append("teacher.readout: is not 'sqrt'")
-    if problem.inputs.spectrum is not None and not isinstance(problem.inputs.spectrum, PowerLaw):
-        misfits.append("inputs.spectrum: is not a power law")
-    for name, plain in [("label_noise", 0), ("weight_decay", 0), ("batch", 1), ("train_readout", False)]:
-        if getattr(training, name) != plain:
-            misfits.append(f"training.{name}: is {getattr(training, name)}, not {plain}")
-    if student.norm != "free":
-        misfits.append("student.norm: is not 'free'")
+    root, spectrum = math.sqrt(problem.teacher.width), problem.inputs.spectrum
+    misfits = Domain(
+        units=("linear", "erf", "relu"), teachers="any", isotropic=False, schedules=True,
+        student_readout=root / problem.student.width, teacher_readout=1 / root,
+    ).refusals(problem, "worschech2024")  # fmt: skip
+    if spectrum is not None and not isinstance(spectrum, PowerLaw):
+        misfits.append("inputs.spectrum: is not a power law; worschech2024 is for those")
     return misfits
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from solvable.overlaps import Overlaps, Weights
-from solvable.problems import Problem
+from solvable.problems import Domain, Problem
 from solvable.results.progress import Report, silent
 
 WATCHABLE = ("risk", "cross_overlap", "student_overlap", "norm", "readout", "training_loss")
@@ -111,8 +111,8 @@ class Level(Protocol):
         ...
 
     @property
-    def one_pass(self) -> bool:
-        """Whether it sees every sample once, so that there is no data set."""
+    def domain(self) -> Domain:
+        """The problems that it can follow; `run` refuses others, and settings that the domain does not know."""
         ...
 
     def settings(self) -> dict[str, Any]: ...

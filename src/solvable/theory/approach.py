@@ -2,6 +2,7 @@
 beyond which noise drives students away."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from solvable.dynamics.moments import field_covariance, moments
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
-from solvable.theory.committee import C, Committee, check_realizable, committee_of
+from solvable.theory.committee import COMMITTEE, C, Committee, check_realizable, committee_of
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times
 
 
@@ -22,6 +23,8 @@ def _slopes(T1: np.ndarray) -> np.ndarray:
 
 
 MOST_MODES = 4000
+# at any rate: what noise does counts
+AT_THE_TEACHER = replace(COMMITTEE, teachers="orthonormal", label_noise=False, batch=False)
 
 
 def _errors(problem: Problem, state: Overlaps) -> tuple[np.ndarray, np.ndarray]:
@@ -151,14 +154,14 @@ def _roots(T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def rate_limit(problem: Problem) -> Prediction:
     """Rate beyond which erf students, as many as orthonormal teachers with T1 = 1, do not stay at the teacher: 4.0558, 4.6137,
     4.8620, 4.9976, ... for widths 1, 2, 3, 4 in worschech2024's units, towards sqrt(3) pi; the spectrum does not matter."""
-    check_realizable(problem)
-    if problem.training.batch != 1 or problem.training.label_noise > 0:
-        raise NotApplicable("training: has a batch or label noise, with which this edge is another")
+    check_realizable(problem, AT_THE_TEACHER)
     M = problem.teacher.width
     a, b = problem.student.readout_values[0], problem.teacher.readout_values[0]
     mean = float(problem.inputs.fractions @ problem.inputs.eigenvalues)
-    if not problem.teacher.is_orthonormal or abs(mean - 1) > 1e-9:
-        raise NotApplicable("teacher.overlap: is not 'orthonormal' on inputs of mean variance one")
+    if abs(mean - 1) > 1e-9:
+        raise NotApplicable(
+            f"inputs.spectrum: has mean {mean:.6g}; this closed form is for inputs of mean variance one"
+        )
     own, other = C / math.sqrt(3), C / 2
     falls = 2 * np.array([[own, (M - 1) * other], [other, own + (M - 2) * other]])
     rises = C**2 * np.array(

@@ -84,13 +84,14 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
 }
 
 
-def available(problem: Problem) -> list[Available]:
-    """All predictions of this room, with whether each applies to `problem` and, if not, why."""
+def available(problem: Problem, *, why: bool = False) -> list[Available]:
+    """The predictions that apply to `problem`; with `why` also those that do not, each with its reason."""
     found = []
     for name, (call, check) in _PREDICTIONS.items():
         try:
             check(problem)
             found.append(Available(name, call, True, ""))
         except ValueError as reason:  # NotApplicable, or a schedule where a number is needed
-            found.append(Available(name, call, False, "; ".join(str(reason).splitlines())))
+            if why:
+                found.append(Available(name, call, False, "; ".join(str(reason).splitlines())))
     return found

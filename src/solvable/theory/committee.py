@@ -15,11 +15,15 @@ from scipy.optimize import brentq
 
 from solvable.dynamics.moments import field_covariance, moments
 from solvable.overlaps import Overlaps, check_start
-from solvable.problems import Problem
+from solvable.problems import Domain, Problem
 from solvable.theory.prediction import NotApplicable, Prediction
-from solvable.theory.requirements import require_plain
 
 C = 2 / math.pi
+# at small rates neither the noise of labels nor the batch matters: both act in second order
+COMMITTEE = Domain(
+    units="erf", teachers="any", student_readout="equal", teacher_readout="equal",
+    isotropic=False, label_noise=True, batch=True,
+)  # fmt: skip
 
 
 class SymmetricPlateau(NamedTuple):
@@ -47,15 +51,12 @@ class Committee(NamedTuple):
     T2: np.ndarray
 
 
-def check_committee(problem: Problem) -> None:
-    require_plain(problem, "erf")
-    for name, network in [("student", problem.student), ("teacher", problem.teacher)]:
-        if np.ptp(network.readout_values) > 1e-12 or network.readout_values[0] <= 0:
-            raise NotApplicable(f"{name}.readout: is not the same positive number for all units")
+def check_committee(problem: Problem, domain: Domain = COMMITTEE) -> None:
+    domain.require(problem)
 
 
-def check_realizable(problem: Problem) -> None:
-    check_committee(problem)
+def check_realizable(problem: Problem, domain: Domain = COMMITTEE) -> None:
+    check_committee(problem, domain)
     student, teacher = problem.student, problem.teacher
     if student.width != teacher.width or abs(student.readout_values[0] / teacher.readout_values[0] - 1) > 1e-12:
         raise NotApplicable("student: is not of the teacher's width and readout")

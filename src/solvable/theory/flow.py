@@ -4,38 +4,28 @@ Time and loss are saraomannelli2020's: t, and E = tr D^2 + (tr D)^2 / 2 with D =
 itself has a closed form; `Empirical` without `training.samples` follows it.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from solvable.dynamics.moments import field_covariance, moments
 from solvable.overlaps import Overlaps, check_start
-from solvable.problems import InvalidProblem, Problem, convention
+from solvable.problems import Domain, Problem
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times
-from solvable.theory.requirements import require_orthonormal
 
-PAPER = "saraomannelli2020"
+# on the population label noise adds a constant to the loss, and the rate only sets the clock
+FLOW = Domain(units="quadratic", teachers="any", label_noise=True, schedules="rates", finite_dim=True)
 COMMUTES = "students span all inputs equally at the start: A(0) is a multiple of the identity"
 
 
-def _sizes(problem: Problem) -> tuple[int, int]:
+def _spanning(problem: Problem, domain: Domain = FLOW) -> tuple[int, int]:
     """Dimension, and rank of the teacher."""
-    try:
-        convention(PAPER).require(problem)
-    except InvalidProblem as error:
-        raise NotApplicable(str(error)) from None
-    if problem.training.samples is not None:
-        raise NotApplicable(f"training.samples: is {problem.training.samples}, not the population; see `empirical`")
-    if problem.inputs.dim is None:
-        raise NotApplicable("inputs.dim: is infinite")
-    return problem.inputs.dim, min(problem.teacher.width, problem.inputs.dim)
-
-
-def _spanning(problem: Problem) -> tuple[int, int]:
-    d, r = _sizes(problem)
+    domain.require(problem)
+    d = problem.inputs.dim or 0
     if problem.student.width < d:
         raise NotApplicable(f"student.width: {problem.student.width} students do not span {d} inputs")
-    return d, r
+    return d, min(problem.teacher.width, d)
 
 
 def check_flow(problem: Problem) -> None:
@@ -82,8 +72,7 @@ def flow_rate(problem: Problem, start: Overlaps) -> Prediction:
 def flow_jump(problem: Problem) -> Prediction:
     """When the eigenvalues along an orthonormal teacher come up from the plateau: log(d) / (4 l), l = 1/m*.
     saraomannelli2020 has log(2 d) / (2 m* + 4)."""
-    d, r = _spanning(problem)
-    require_orthonormal(problem)
+    d, r = _spanning(problem, replace(FLOW, teachers="orthonormal"))
     if r == d:
         raise NotApplicable("teacher.width: is not below dim, so there is no plateau")
     caveats = () if d >= 100 * r else ("dim is not much larger than the teacher's width",)
@@ -110,7 +99,7 @@ def flow_bound(problem: Problem, start: Overlaps, time: Any) -> Prediction:
     size = np.trace(Q) / p - 2 * np.trace(T) / q + p / q**2 * np.trace(R.T @ inverse @ inverse @ R @ T)
     first = moments(field_covariance(problem, start), problem, start.readout).risk / (2 * problem.training.loss_factor)
     times = checked_times("time", time)
-    bound = first / (1 + 8 * first / size * times) if first > 0 else np.zeros_like(times)
+    bound = first / (1 + 8 * first / size * times) if size > 0 else np.zeros_like(times)
     if _commutes(problem, start):
         with np.errstate(divide="ignore"):
             bound = np.minimum(bound, _entropy(problem, start) / (4 * times))
@@ -122,9 +111,9 @@ def flow_approximation(problem: Problem, time: Any) -> Prediction:
     """saraomannelli2020's (27) for an orthonormal teacher, as printed: 1/4 [k / (1 + 2 (2 + k) t)]^2, k = d - m*. Read as the loss
     L = E/2 (as E it is twice as far off) it leaves out how the teacher's directions respond, and is too low: by 1.13 to
     2.0 at d = 8, m* = 1."""
-    d, r = _spanning(problem)
-    if not problem.teacher.is_orthonormal or r == d:
-        raise NotApplicable("teacher.overlap: is not 'orthonormal' with fewer units than inputs")
+    d, r = _spanning(problem, replace(FLOW, teachers="orthonormal"))
+    if r == d:
+        raise NotApplicable("teacher.width: is not below dim, so the end is exponential; see flow_rate")
     k = d - r
     value = 0.25 * (k / (1 + 2 * (2 + k) * checked_times("time", time))) ** 2
     return Prediction(

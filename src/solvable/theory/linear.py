@@ -10,15 +10,19 @@ f_b the shares of the dimensions and Delta the label noise. With d = sqrt(f) x t
 e (-2 diag(lambda) + e v v^T), v_b = lambda_b sqrt(f_b). worschech2024 solves K = M, in the eigenbasis of another matrix.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
 from solvable.overlaps import Overlaps, check_start
-from solvable.problems import Problem
+from solvable.problems import Domain, Problem
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times
-from solvable.theory.requirements import require_plain
+
+LINEAR = Domain(
+    units="linear", teachers="any", student_readout="any", teacher_readout="any", isotropic=False, label_noise=True
+)
 
 
 class Modes(NamedTuple):
@@ -31,7 +35,7 @@ class Modes(NamedTuple):
 
 def effective_rate(problem: Problem) -> float:
     """e = 2 c rate sum a^2; raises where units are not linear or something else is in the way."""
-    require_plain(problem, "linear", batch=1)
+    LINEAR.require(problem)
     squares = (np.array(problem.student.readout_values) ** 2).sum()
     return float(2 * problem.training.loss_factor * problem.training.schedule.rates[0] * squares)
 
@@ -41,10 +45,8 @@ def check_linear(problem: Problem) -> None:
 
 
 def check_finite(problem: Problem) -> int:
-    check_linear(problem)
-    if problem.inputs.dim is None:
-        raise NotApplicable("inputs.dim: is infinite")
-    return problem.inputs.dim
+    replace(LINEAR, finite_dim=True).require(problem)
+    return problem.inputs.dim or 0
 
 
 def squared_distances(problem: Problem, start: Overlaps) -> np.ndarray:

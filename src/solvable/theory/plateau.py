@@ -15,10 +15,9 @@ import numpy as np
 
 from solvable.numerics.random import child
 from solvable.overlaps import InvalidStart, Overlaps, Seed, check_start
-from solvable.problems import InvalidProblem, Problem, convention
+from solvable.problems import Problem, require
 from solvable.theory import sphere
 from solvable.theory.prediction import NotApplicable, Prediction
-from solvable.theory.requirements import require_orthonormal
 
 _SMALL = ("teacher orthonormal", "students orthogonal, of equal norm", "cross overlaps small")
 _START = (*_SMALL, "dim infinite")
@@ -47,14 +46,8 @@ def _on_sphere(problem: Problem) -> bool:
 
 
 def _constants(problem: Problem) -> _Constants:
-    try:
-        convention("bocchi2026").require(problem)
-    except InvalidProblem as error:
-        raise NotApplicable(str(error)) from None
-    require_orthonormal(problem)
-    rate, (p, q) = problem.training.learning_rate, (problem.student.width, problem.teacher.width)
-    if not isinstance(rate, float):
-        raise NotApplicable("training.learning_rate: is a schedule, not constant")
+    require(problem, units="quadratic", isotropic=True)
+    rate, (p, q) = problem.training.schedule.rates[0], (problem.student.width, problem.teacher.width)
     return _Constants(p, q, problem.training.loss_factor * rate / p, 1 + 2 / q, (p + 4) / (p + 2))
 
 

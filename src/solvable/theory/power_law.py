@@ -9,6 +9,7 @@ with the limits 1, L in worschech2024, (50); 0, L in (52), "only G1"; and 0, inf
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,17 +19,16 @@ from scipy.special import gamma, gammaincc, zeta
 from solvable.overlaps import Overlaps
 from solvable.problems import PowerLaw, Problem
 from solvable.theory.features import checked_features
-from solvable.theory.linear import check_finite, check_linear, effective_rate, squared_distances
+from solvable.theory.linear import LINEAR, check_finite, effective_rate, squared_distances
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times
 
 ASSUMPTIONS = ("dim infinite", "rate small", "start spread as the dimensions")
 
 
 def check_power_law(problem: Problem) -> PowerLaw:
-    check_linear(problem)
+    replace(LINEAR, power_law=True).require(problem)
     law = problem.inputs.spectrum
-    if not isinstance(law, PowerLaw) or law.beta <= 0:
-        raise NotApplicable("inputs.spectrum: is not a power law with positive beta")
+    assert isinstance(law, PowerLaw)
     return law
 
 

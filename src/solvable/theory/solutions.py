@@ -1,22 +1,23 @@
 """The zero-error solutions of quadratic networks: which one learning ends at, and how it gets there."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from solvable.overlaps import Overlaps, check_start, nearest_frame
-from solvable.problems import InvalidProblem, Problem, convention
+from solvable.problems import Domain, Problem
 from solvable.theory import approach, linear, sphere
 from solvable.theory.prediction import NotApplicable, Prediction
-from solvable.theory.requirements import require_orthonormal
+
+SOLUTIONS = Domain(units="quadratic", teachers="any", schedules="rates")
+STABILITY = replace(SOLUTIONS, teachers="orthonormal")
+APPROACH = Domain(units="quadratic")
 
 
-def _widths(problem: Problem) -> tuple[int, int]:
-    """(p, p*) of a problem that bocchi2026 describes, with at least as many students as teachers."""
-    try:
-        convention("bocchi2026").require(problem)
-    except InvalidProblem as error:
-        raise NotApplicable(str(error)) from None
+def _widths(problem: Problem, domain: Domain = SOLUTIONS) -> tuple[int, int]:
+    """(p, p*), with at least as many students as teachers."""
+    domain.require(problem)
     p, q = problem.student.width, problem.teacher.width
     if p < q:
         raise NotApplicable(f"student.width: {p} students cannot reproduce {q} teachers")
@@ -85,8 +86,7 @@ def rate_limit(problem: Problem) -> Prediction:
         return approach.rate_limit(problem)
     if isinstance(problem, Problem) and problem.student.norm == "sphere":
         return sphere.rate_limit(problem)
-    p, q = _widths(problem)
-    require_orthonormal(problem)
+    p, q = _widths(problem, STABILITY)
     return Prediction(
         p * q / (4 * (q + 2)) / problem.training.loss_factor,
         ("teacher orthonormal",),
@@ -114,8 +114,7 @@ def late_risk(problem: Problem, alpha: float | np.ndarray) -> Prediction:
 def late_rate(problem: Problem) -> Prediction:
     """Rate, per unit of alpha, at which the risk falls in the end with as many students as teachers: as exp(-rate alpha) with
     16 c eta/p^2 (1 - u), u = eta / rate_limit, by what students have outside the teachers' span."""
-    p, q = _widths(problem)
-    require_orthonormal(problem)
+    p, q = _widths(problem, APPROACH)
     if p > q:
         raise NotApplicable("student.width: exceeds the teacher's, so the end is algebraic; see late_risk")
     rate = _constant_rate(problem)
@@ -143,15 +142,11 @@ _LATE = (
 
 
 def _surplus(problem: Problem) -> tuple[int, int]:
-    p, q = _widths(problem)
-    require_orthonormal(problem)
+    p, q = _widths(problem, APPROACH)
     if p == q:
         raise NotApplicable("student.width: equals the teacher's, so the end is exponential; see late_rate")
     return p, q
 
 
 def _constant_rate(problem: Problem) -> float:
-    rate = problem.training.learning_rate
-    if not isinstance(rate, float):
-        raise NotApplicable("training.learning_rate: is a schedule, not constant")
-    return rate
+    return float(problem.training.schedule.rates[0])

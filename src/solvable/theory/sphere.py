@@ -8,17 +8,19 @@ b = 4 (1 - 6 gamma), which is solved in closed form.
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from solvable.overlaps import Overlaps, Seed, check_start
-from solvable.problems import InvalidProblem, Problem, convention
+from solvable.problems import Domain, Problem
 from solvable.theory.prediction import NotApplicable, Prediction
-from solvable.theory.requirements import require_orthonormal
 
 _SMALL = ("students orthogonal", "cross overlaps small")
 _QUENCHED = "arnaboldi2023, (46)"
+# a sampled teacher has norm one up to the order of 1/sqrt(dim), and is taken too
+SPHERE = Domain(units="quadratic", norm="sphere", label_noise=True, teacher_width=1)
 
 
 class Estimate(NamedTuple):
@@ -40,19 +42,11 @@ class _Constants(NamedTuple):
 
 
 def _constants(problem: Problem, *, trained: bool = False) -> _Constants:
-    try:
-        convention("arnaboldi2023").require(problem)
-    except InvalidProblem as error:
-        raise NotApplicable(str(error)) from None
-    if problem.student.norm != "sphere":
-        raise NotApplicable("student.norm: is not 'sphere'")
-    if problem.teacher.overlap != "sampled":  # whose norm is one up to the order of 1/sqrt(dim)
-        require_orthonormal(problem)
-    if problem.training.train_readout and not trained:
-        raise NotApplicable("training.train_readout: is true")
-    rate, p, noise = problem.training.learning_rate, problem.student.width, float(problem.training.label_noise)
-    if not isinstance(rate, float):
-        raise NotApplicable("training.learning_rate: is a schedule, not constant")
+    sampled = isinstance(problem, Problem) and problem.teacher.overlap == "sampled"
+    replace(SPHERE, teachers="any" if sampled else "orthonormal", trained_readout=trained).require(problem)
+    rate, p, noise = problem.training.schedule.rates[0], problem.student.width, float(problem.training.label_noise)
+    if problem.training.train_readout and not math.isclose(problem.training.readout_schedule.rates[0], rate / p**2):
+        raise NotApplicable("training.readout_rate: is another one; this closed form is for learning_rate / width^2")
     gamma = 2 * problem.training.loss_factor * rate
     omega = 4 * (1 - gamma / p * (1 + 1 / p + 4 / p**2 + noise / 2))
     return _Constants(p, gamma, noise, omega, 4 * (1 - 6 * gamma), gamma / p)
@@ -129,7 +123,7 @@ def noise_floor(problem: Problem) -> Prediction:
 
 def check_one_student(problem: Problem) -> None:
     if _constants(problem).p > 1:
-        raise NotApplicable("student.width: is not 1")
+        raise NotApplicable(f"student.width: is {problem.student.width}, not 1")
 
 
 def sphere_overlap(problem: Problem, start: Overlaps, alpha: float | np.ndarray) -> Prediction:

@@ -1,0 +1,230 @@
+"""One home of validity: whatever a later version adds to a problem, nothing that does not know it passes over it."""
+
+import dataclasses
+import inspect
+
+import numpy as np
+import pytest
+
+import solvable as sv
+from solvable.dynamics.closed_flow import flow_overlaps
+from solvable.dynamics.modes import flow_modes
+from solvable.problems import Domain, NotApplicable, require
+from solvable.problems.conventions import CONVENTIONS
+from solvable.problems.require import FREE, KNOWN, SPECTRA, unusual_settings
+
+
+class Momentum(sv.Training):
+    """A rule of a later version."""
+
+    momentum: float = 0.0
+
+
+class Masked(sv.Inputs):
+    mask: float | None = None
+
+
+def later(problem: sv.Problem) -> sv.Problem:
+    """The same problem, with a setting that nobody knows."""
+    fields = {name: getattr(problem.training, name) for name in sv.Training.model_fields}
+    return problem.replace(training=Momentum(**fields, momentum=0.9))
+
+
+PAPER = {key: sv.convention(key).problem for key in CONVENTIONS}
+PROBLEMS = [
+    PAPER["bocchi2026"](p=4, p_star=2, eta=0.05, N=8),
+    PAPER["bocchi2026"](p=2, p_star=2, eta=0.05, N=8),
+    PAPER["arnaboldi2023"](p=1, gamma=0.05, d=200),
+    PAPER["saraomannelli2020"](m=4, m_star=1, d=4, n=5),
+    PAPER["saraomannelli2020"](m=4, m_star=1, d=4),
+    PAPER["saraomannelli2020"](m=3, m_star=3, d=3),
+    PAPER["worschech2024"](K=2, M=2, eta=0.1),
+    PAPER["worschech2024"](K=2, M=2, eta=0.1, beta=1.0, L=2, N=40),
+    PAPER["worschech2024"](K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"),
+    PAPER["worschech2024"](K=2, M=2, eta=0.1).replace(training__label_noise=0.1),
+]
+
+
+def start_of(problem: sv.Problem) -> sv.Overlaps:
+    if problem.student.activation == "quadratic" and problem.student.width == problem.inputs.dim:
+        return sv.start(problem, seed=0, students="spanning")
+    if problem.student.norm == "sphere":
+        return sv.start(problem, seed=0)
+    return sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+
+
+def arguments_of(function, problem: sv.Problem) -> dict:
+    """A value for each parameter that has no default, by its name."""
+    dim, p, q = problem.inputs.dim or 6, problem.student.width, problem.teacher.width
+    random = np.random.default_rng(0)
+    made = {
+        "problem": lambda: problem,
+        "start": lambda: start_of(problem),
+        "state": lambda: near_the_plateau(problem),
+        "alpha": lambda: 1.0,
+        "time": lambda: 1.0,
+        "features": lambda: 3,
+        "basis": lambda: np.eye(dim),
+        "distance": lambda: 1.0,
+        "weights": lambda: sv.Weights(
+            on_the_sphere(random.standard_normal((p, dim))), random.standard_normal((q, dim))
+        ),
+        "direction": lambda: np.ones((p, dim)),
+        "trajectory": lambda: sv.run(problem, start_of(problem), sv.Macro(), until=0.1),
+    }
+    needed = [name for name, one in inspect.signature(function).parameters.items() if one.default is one.empty]
+    return {name: made[name]() for name in needed}
+
+
+def on_the_sphere(rows: np.ndarray) -> np.ndarray:
+    return rows * np.sqrt(rows.shape[1] / (rows**2).sum(axis=1, keepdims=True))
+
+
+def near_the_plateau(problem: sv.Problem) -> sv.Overlaps:
+    try:
+        rest = sv.theory.erf_plateau(problem, start_of(problem)).value.state
+    except ValueError:
+        return start_of(problem)
+    tilt = 1e-6 * np.array([1.0, -1.0])[None, :, None] * np.array([1.0, -1.0])
+    cross = rest.block_cross_overlap + tilt
+    student = rest.block_student_overlap + 1e-5 * np.eye(2)
+    return dataclasses.replace(rest, block_cross_overlap=cross, block_student_overlap=student)
+
+
+def about_a_problem(room) -> list:
+    """Public functions that are given a problem, or a trajectory with one."""
+    found = [getattr(room, name) for name in room.__all__]
+    named = [one for one in found if inspect.isfunction(inspect.unwrap(one)) and not inspect.isclass(one)]
+    return [one for one in named if {"problem", "trajectory"} & set(inspect.signature(one).parameters)]
+
+
+ROOMS = [sv.theory, sv.landscape]
+FUNCTIONS = [one for room in ROOMS for one in about_a_problem(room) if one is not sv.theory.available]
+FUNCTIONS += [flow_overlaps, flow_modes, sv.step_covariance, sv.empirical.recovery]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda one: one.__name__)
+def test_a_setting_of_a_later_version_is_refused(function) -> None:
+    """Each works on some problem, and refuses the same problem with one more setting, by name."""
+    worked = 0
+    for problem in PROBLEMS:
+        try:
+            arguments = arguments_of(function, problem)
+            function(**arguments)
+        except (ValueError, KeyError):
+            continue
+        worked += 1
+        if "trajectory" in arguments:
+            arguments["trajectory"] = dataclasses.replace(arguments["trajectory"], problem=later(problem))
+        else:
+            arguments["problem"] = later(problem)
+        with pytest.raises(NotApplicable, match=r"training\.momentum: is 0\.9; .* does not know this setting"):
+            function(**arguments)
+    assert worked > 0
+
+
+def test_no_prediction_is_available_for_it() -> None:
+    for problem in PROBLEMS:
+        assert sv.theory.available(problem)
+        assert not sv.theory.available(later(problem))
+
+
+@pytest.mark.parametrize("key", CONVENTIONS)
+def test_no_paper_has_symbols_for_it(key) -> None:
+    ours = [problem for problem in PROBLEMS if not CONVENTIONS[key]._misfits(problem)]
+    assert ours
+    for call in (
+        sv.convention(key).symbols,
+        lambda one: sv.convention(key).risk(one, 1.0),
+        lambda one: sv.Clock(one, key),
+    ):
+        call(ours[0])
+        with pytest.raises(NotApplicable, match=rf"training\.momentum: is 0\.9; {key} does not know"):
+            call(later(ours[0]))
+
+
+@pytest.mark.parametrize("level", [sv.Macro(), sv.Meso(), sv.Micro(), sv.Empirical()], ids=lambda one: one.name)
+def test_no_level_follows_it_until_it_says_so(level) -> None:
+    problem = PROBLEMS[4].replace(inputs__dim=64, student__width=64)
+    start = sv.start(problem, seed=0)
+    with pytest.raises(NotApplicable, match=rf"training\.momentum: is 0\.9; {type(level).__name__} does not know"):
+        sv.run(later(problem), start, level, until=0.1)
+
+
+def test_a_domain_may_name_it() -> None:
+    problem = later(PROBLEMS[0])
+    require(problem, units="quadratic", knows=("training.momentum",))
+    require(problem.replace(training=Momentum(learning_rate=0.1)), units="quadratic")  # at its default
+    masked = PROBLEMS[0].replace(inputs=Masked(mask=0.3))
+    assert list(unusual_settings(masked)) == [("inputs.mask", 0.3)]
+
+
+def test_the_known_settings_are_those_of_a_problem() -> None:
+    """No path of `KNOWN` is misspelt, and today every field has a word."""
+    problem = PROBLEMS[0]
+    fields = {
+        f"{part}.{name}" for part in type(problem).model_fields for name in type(getattr(problem, part)).model_fields
+    }
+    assert fields - {"inputs.spectrum"} == KNOWN - SPECTRA
+    spectra = {name for one in (sv.PowerLaw, sv.Spectrum) for name in one.model_fields}
+    assert {f"inputs.spectrum.{name}" for name in spectra} == SPECTRA
+    assert len(FREE) == 5
+
+
+STEPS = sv.Schedule(times=(0, 1), rates=(0.1, 0.2))
+GRAM = ((2.0, 0.0), (0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("changes", "allowing", "text"),
+    [
+        ({"student__activation": "erf"}, {"units": "any"}, "student.activation: is 'erf'; this is for 'quadratic' units"),
+        ({"teacher__target": "product"}, {"target": "any"}, "teacher.target: is 'product'; this is for additive targets"),
+        ({"teacher__overlap": "sampled"}, {"teachers": "any"},
+         "teacher.overlap: is 'sampled'; this is for 'orthonormal' teachers"),
+        ({"teacher__overlap": GRAM}, {"teachers": "given"},
+         "teacher.overlap: is another Gram matrix; this is for 'orthonormal' teachers"),
+        ({"student__readout": "unit"}, {"student_readout": "equal"},
+         "student.readout: is 'unit'; this is for readouts 1/width ('mean')"),
+        ({"teacher__readout": (1.0, 2.0)}, {"teacher_readout": "positive"},
+         "teacher.readout: is (1.0, 2.0); this is for readouts 1/width ('mean')"),
+        ({"student__norm": "sphere"}, {"norm": "sphere"}, "student.norm: is 'sphere'; this is for students of free norm"),
+        ({"inputs__spectrum": sv.PowerLaw(beta=1.0, distinct=4)}, {"isotropic": False},
+         "inputs.spectrum: has 4 eigenvalues; this is for isotropic inputs of variance one"),
+        ({"inputs__spectrum": sv.Spectrum(eigenvalues=(2.0,))}, {"isotropic": False},
+         "inputs.spectrum: has the eigenvalue 2; this is for isotropic inputs of variance one"),
+        ({"training__label_noise": 0.1}, {"label_noise": True},
+         "training.label_noise: is 0.1; this is for labels without noise"),
+        ({"training__weight_decay": 0.1}, {"decay": True}, "training.weight_decay: is 0.1; this is for weights without decay"),
+        ({"training__batch": 3}, {"batch": True}, "training.batch: is 3; this is for single samples"),
+        ({"training__loss": "log-cosh"}, {"loss": "any"}, "training.loss: is 'log-cosh'; this is for the squared loss"),
+        ({"training__train_readout": True}, {"trained_readout": True},
+         "training.train_readout: is True; this is for a fixed readout"),
+        ({"training__samples": 7}, {"samples": True},
+         "training.samples: is 7; this is for one pass over fresh samples, not a data set"),
+        ({"training__learning_rate": STEPS}, {"schedules": "rates"},
+         "training.learning_rate: is a schedule; this is for a constant one; problem.at(alpha) has that of one time"),
+        ({"training__label_noise": STEPS}, {"label_noise": True, "schedules": True},
+         "training.label_noise: is a schedule; this is for labels without noise"),
+    ],
+)  # fmt: skip
+def test_each_setting_has_its_word_and_its_text(changes, allowing, text) -> None:
+    problem = PAPER["bocchi2026"](p=4, p_star=2, eta=0.05).replace(**changes)
+    assert Domain(units="quadratic").refusals(problem, "this") == [text]
+    assert Domain(**{"units": "quadratic", **allowing}).refusals(problem) == []
+
+
+def test_what_a_domain_may_ask_for() -> None:
+    problem = PAPER["bocchi2026"](p=4, p_star=2, eta=0.05)
+    asked = Domain(finite_dim=True, power_law=True, norm="sphere", student_width=1, student_readout=0.5)
+    assert asked.refusals(problem, "this") == [
+        "student.readout: is 'mean'; this is for readouts 0.5",
+        "student.width: is 4, not 1; this is for 1",
+        "student.norm: is 'free'; this is for students of norm one ('sphere')",
+        "inputs.spectrum: is not a power law; this is for power laws with positive beta",
+        "inputs.dim: is infinite; this is for a finite one",
+    ]
+    moving = problem.replace(training__batch=sv.Schedule(times=(0, 1), rates=(1, 2)))
+    assert len(Domain(batch=True, schedules="rates").refusals(moving)) == 1
+    with pytest.raises(TypeError, match="must be a Problem, not str"):
+        require("problem.toml")
