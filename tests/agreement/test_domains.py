@@ -219,7 +219,7 @@ def test_what_a_domain_may_ask_for() -> None:
     asked = Domain(finite_dim=True, power_law=True, norm="sphere", student_width=1, student_readout=0.5)
     assert asked.refusals(problem, "this") == [
         "student.readout: is 'mean'; this is for readouts 0.5",
-        "student.width: is 4, not 1; this is for 1",
+        "student.width: is 4, not 1; this is for 1 student",
         "student.norm: is 'free'; this is for students of norm one ('sphere')",
         "inputs.spectrum: is not a power law; this is for power laws with positive beta",
         "inputs.dim: is infinite; this is for a finite one",

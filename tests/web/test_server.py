@@ -135,7 +135,9 @@ def test_a_seed_names_its_runs() -> None:
 
 def test_the_landscape_says_why_it_is_not_known(client: TestClient) -> None:
     facts, _ = unpack(client.post("/api/curve", json=PRESETS[3]["state"]).content)
-    assert "student.activation: is 'erf'; this landscape is for 'quadratic' units" in facts["landscape"]
+    assert (
+        "student.activation: is 'erf', as the teacher's; this landscape is for 'quadratic' units" in facts["landscape"]
+    )
     assert client.post("/api/curvature", json={"state": PRESETS[3]["state"], "at": 0}).status_code == 422
     for change, message in [
         ({"training": {"learning_rate": 0.1, "train_readout": True}}, "is for a fixed readout"),

@@ -32,9 +32,7 @@ def step_covariance(problem: Problem, state: Overlaps) -> np.ndarray:
     _check(problem)
     check_start(problem, state)
     p, q, training = problem.student.width, problem.teacher.width, problem.training
-    rate = training.learning_rate
-    if not isinstance(rate, float):
-        raise ValueError("step_covariance: training.learning_rate: is a schedule; give a constant one")
+    rate = training.schedule.rates[0]
     C, s = field_covariance(problem, state), np.concatenate([-state.readout, problem.teacher.readout_values])
     first, second, third, fourth = _averages(C, s, float(training.label_noise))
     f = 4 * training.loss_factor * state.readout

@@ -108,7 +108,7 @@ class Domain:
             ("teacher", teacher.width, self.teacher_width),
         ]:
             if wanted not in (None, width):
-                yield f"{name}.width", f"is {width}, not {wanted}", f"is for {wanted}"
+                yield f"{name}.width", f"is {width}, not {wanted}", f"is for {wanted} {name}{'s' * (wanted != 1)}"
         if self.norm not in (ANY, student.norm):
             what = "free norm" if self.norm == "free" else "norm one ('sphere')"
             yield "student.norm", f"is {student.norm!r}", f"is for students of {what}"
@@ -125,9 +125,11 @@ class Domain:
             return
         allowed = (self.units,) if isinstance(self.units, str) else self.units
         given = {name: getattr(problem, name).activation for name in ("student", "teacher")}
-        wrong = {name: unit for name, unit in given.items() if unit not in allowed}
-        for name, unit in wrong.items():
-            yield f"{name}.activation", f"is {_short(unit)}", f"is for {' or '.join(map(repr, allowed))} units"
+        wrong = {name: f"is {_short(unit)}" for name, unit in given.items() if unit not in allowed}
+        if len(wrong) == 2 and given["student"] == given["teacher"]:
+            wrong = {"student": f"{wrong['student']}, as the teacher's"}
+        for name, text in wrong.items():
+            yield f"{name}.activation", text, f"is for {' or '.join(map(repr, allowed))} units"
         if not wrong and given["student"] != given["teacher"]:
             yield (
                 "student.activation",
