@@ -61,7 +61,7 @@ def test_minimisers_with_fewer_students(p, q) -> None:
 def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
     by_name = {one.name: one for one in sv.theory.available(quadratic, why=True)}
     assert {name for name, one in by_name.items() if not one.applies} == {
-        "late_rate",  # there are more students than teachers, and they are not on the sphere
+        *("late_rate", "optimal_late_rate"),  # there are more students than teachers, and they are not on the sphere
         *("sphere_overlap", "annealed_escape_time", "quenched_escape_time", "noisy_escape_time"),
         *("zero_escape_time", "fewest_steps", "noise_floor"),
         *(
@@ -99,7 +99,11 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
     erf = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1)
     applies = {one.name for one in sv.theory.available(erf)}
     plateaus = {"erf_plateau", "uniform_plateau", "rowwise_plateau", "uniform_escape_time", "overlap_escape_time"}
-    assert applies == {"rate_limit", "plateau_drop", "first_order_risk", "erf_late_risk"} | plateaus
+    assert (
+        applies
+        == {"rate_limit", "late_rate", "optimal_late_rate", "plateau_drop", "first_order_risk", "erf_late_risk"}
+        | plateaus
+    )
     fast = {one.name: one for one in sv.theory.available(quadratic.replace(training__learning_rate=2.0), why=True)}
     assert not fast["late_risk"].applies
     assert fast["rate_limit"].applies

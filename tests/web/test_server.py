@@ -156,10 +156,10 @@ def test_theory_comes_with_its_caveats_or_with_the_reason_why_not(client: TestCl
     (rate,) = (one for one in facts["theory"] if one["source"] == "theory.optimal_rate")
     assert "learning stalls" in rate["caveats"][0]
     assert facts["theory_refusal"] is None
-    noisy = STATE | {"training": {"learning_rate": 0.1, "label_noise": 0.3}}
-    facts, _ = unpack(client.post("/api/curve", json=noisy).content)
+    decaying = STATE | {"training": {"learning_rate": 0.1, "weight_decay": 0.3}}
+    facts, _ = unpack(client.post("/api/curve", json=decaying).content)
     assert facts["theory"] == []
-    assert "training.label_noise: is 0.3; this closed form is for labels without noise" in facts["theory_refusal"]
+    assert "training.weight_decay: is 0.3; this closed form is for weights without decay" in facts["theory_refusal"]
 
 
 def test_what_is_taken_away_is_the_same_run(client: TestClient, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

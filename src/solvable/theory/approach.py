@@ -16,7 +16,7 @@ from solvable.theory.committee import COMMITTEE, C, Committee, check_realizable,
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times
 
 
-def _slopes(T1: np.ndarray) -> np.ndarray:
+def slopes(T1: np.ndarray) -> np.ndarray:
     """h_ij = <g'(y_i) g'(y_j)> over teachers."""
     t = 1 + np.diag(T1)
     return C / np.sqrt(np.outer(t, t) - T1**2)
@@ -56,7 +56,7 @@ def first_order_risk(problem: Problem, state: Overlaps) -> Prediction:
     check_realizable(problem)
     committee_of(problem, state)
     D = np.tensordot(problem.inputs.eigenvalues, _alike(_errors(problem, state)[0]), axes=1)
-    value = _size(problem) * float((_slopes(np.eye(len(D))) * D).sum())
+    value = _size(problem) * float((slopes(np.eye(len(D))) * D).sum())
     return Prediction(value, ("near the teacher", "typical teacher"), "worschech2024, (121)")
 
 
@@ -77,9 +77,9 @@ def erf_late_risk(problem: Problem, state: Overlaps, alpha: Any, *, printed: boo
     D, rho = _errors(problem, state)
     times = np.atleast_1d(checked_times("alpha", alpha))
     if printed:
-        found = _outside(one, _slopes(np.eye(one.M)), values, _alike(D), times)
+        found = _outside(one, slopes(np.eye(one.M)), values, _alike(D), times)
     else:
-        h, (root, inverse) = _slopes(one.T1), _roots(T)
+        h, (root, inverse) = slopes(one.T1), _roots(T)
         inside = rho @ inverse  # delta within the span, in an orthonormal frame of each block
         found = _outside(one, h, values, D - inside @ inside.transpose(0, 2, 1), times)
         found = found + _within(one, h, values, root, inside, times)
@@ -92,8 +92,8 @@ def _far(problem: Problem, state: Overlaps) -> tuple[str, ...]:
     """A caveat where the second order does not describe the state."""
     D, rho = _errors(problem, state)
     values, T1 = problem.inputs.eigenvalues, committee_of(problem, state).T1
-    h, known = _slopes(T1), np.tensordot(values, rho, axes=1).ravel()
-    second = _size(problem) * float((h * np.tensordot(values, D, axes=1)).sum() - known @ _response(T1, h) @ known)
+    h, known = slopes(T1), np.tensordot(values, rho, axes=1).ravel()
+    second = _size(problem) * float((h * np.tensordot(values, D, axes=1)).sum() - known @ response(T1, h) @ known)
     now = moments(field_covariance(problem, state), problem, state.readout).risk
     apart = abs(second / now - 1) if now > 0 else 0.0
     return () if apart < 0.1 else (f"the state is not near the teacher: there the second order is off by {apart:.0%}",)
@@ -118,13 +118,13 @@ def _within(
     for b in range(L):
         A[b, :, b] = values[b] * np.kron(h, np.eye(M))
     P = np.concatenate([values[b] * np.kron(np.eye(M), root[b]) for b in range(L)], axis=1)  # rho from all blocks
-    matrix = A.reshape(L * M * M, -1) - P.T @ _response(one.T1, h) @ P
+    matrix = A.reshape(L * M * M, -1) - P.T @ response(one.T1, h) @ P
     modes, vectors = np.linalg.eigh(matrix)
     begin = vectors.T @ inside.ravel()
     return (modes * begin**2 * np.exp(-2 * one.speed * np.multiply.outer(times, modes))).sum(axis=1)
 
 
-def _response(T1: np.ndarray, h: np.ndarray) -> np.ndarray:
+def response(T1: np.ndarray, h: np.ndarray) -> np.ndarray:
     """(M^2, M^2) the quadratic form q(rho) = sum_ij h_ij [rho_ii, rho_ij] (1 + T1_ij)^-1 [rho_ji, rho_jj]^T, and for i = j
     2 h_ii rho_ii^2 / (1 + 2 T1_ii): what is known of u given the fields that the slopes tilt."""
     M, t = len(T1), np.diag(T1)

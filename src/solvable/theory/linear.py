@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import Domain, Problem
@@ -125,6 +125,40 @@ def linear_mean_risk(problem: Problem, start: Overlaps, alpha: Any) -> Predictio
         ("Gaussian inputs", "times rounded to whole steps"),
         "second moments of one step",
     )
+
+
+def noise_floor(problem: Problem) -> Prediction:
+    """c Delta u/(1 - u), u = e m/2 with the inputs' mean variance m: at rest d_b = e f_b (sum lambda d + Delta)/2."""
+    u = 0.5 * effective_rate(problem) * float(problem.inputs.fractions @ problem.inputs.eigenvalues)
+    if u >= 1:
+        raise NotApplicable("training.learning_rate: is so large that noise grows without bound; see rate_limit")
+    value = problem.training.loss_factor * float(problem.training.label_noise) * u / (1 - u)
+    return Prediction(value, ("late times", "dim infinite"), "rest of the modes")
+
+
+def late_rate(problem: Problem) -> Prediction:
+    """The slowest of `linear_modes` that inputs see."""
+    slowest = _slowest(problem, effective_rate(problem))
+    if slowest <= 0:
+        raise NotApplicable("training.learning_rate: is not below the limit; the risk does not vanish")
+    return Prediction(slowest, ("late times", "dim infinite"), "slowest of the modes")
+
+
+def _slowest(problem: Problem, e: float) -> float:
+    values, shares = problem.inputs.eigenvalues, problem.inputs.fractions
+    seen = values > 0
+    v = values[seen] * np.sqrt(shares[seen])
+    return -e * float(np.linalg.eigvalsh(-2 * np.diag(values[seen]) + e * np.outer(v, v))[-1])
+
+
+def optimal_late_rate(problem: Problem) -> Prediction:
+    """Rate at which the slowest mode is fastest; half of `rate_limit` on isotropic inputs."""
+    e, mean = effective_rate(problem), float(problem.inputs.fractions @ problem.inputs.eigenvalues)
+    best = minimize_scalar(
+        lambda u: -_slowest(problem, 2 * u / mean), bounds=(0, 1), method="bounded", options={"xatol": 1e-9}
+    )
+    rate = float(problem.training.schedule.rates[0])
+    return Prediction(2 * float(best.x) / mean * rate / e, ("late times", "dim infinite"), "slowest of the modes")
 
 
 def rate_limit(problem: Problem) -> Prediction:

@@ -7,7 +7,7 @@ import numpy as np
 
 from solvable.overlaps import Overlaps, check_start, nearest_frame
 from solvable.problems import Domain, Problem
-from solvable.theory import approach, linear, sphere
+from solvable.theory import approach, at_the_teacher, linear, sphere
 from solvable.theory.prediction import NotApplicable, Prediction
 
 SOLUTIONS = Domain(units="quadratic", teachers="any", schedules="rates")
@@ -113,7 +113,12 @@ def late_risk(problem: Problem, alpha: float | np.ndarray) -> Prediction:
 
 def late_rate(problem: Problem) -> Prediction:
     """Rate, per unit of alpha, at which the risk falls in the end with as many students as teachers: as exp(-rate alpha) with
-    16 c eta/p^2 (1 - u), u = eta / rate_limit, by what students have outside the teachers' span."""
+    16 c eta/p^2 (1 - u), u = eta / rate_limit, by what students have outside the teachers' span. For erf students of orthonormal
+    teachers the slowest eigenvalue of the linearised equations (`theory/at_the_teacher.py`), for linear ones the slowest mode."""
+    if isinstance(problem, Problem) and problem.student.activation == "linear":
+        return linear.late_rate(problem)
+    if isinstance(problem, Problem) and problem.student.activation == "erf":
+        return at_the_teacher.late_rate(problem)
     p, q = _widths(problem, APPROACH)
     if p > q:
         raise NotApplicable("student.width: exceeds the teacher's, so the end is algebraic; see late_risk")
@@ -124,6 +129,30 @@ def late_rate(problem: Problem) -> Prediction:
             f"training.learning_rate: {rate} is not below the limit {rate / u:.6g}; the risk does not vanish"
         )
     return Prediction(16 * problem.training.loss_factor * rate / p**2 * (1 - u), _LATE, "slowest modes at the solution")
+
+
+def optimal_late_rate(problem: Problem) -> Prediction:
+    """Learning rate at which the risk falls fastest in the end (`late_rate`), with as many students as teachers: half of
+    `rate_limit` for quadratic units; for erf and linear units the maximum of a smallest eigenvalue."""
+    if isinstance(problem, Problem) and problem.student.activation == "linear":
+        return linear.optimal_late_rate(problem)
+    if isinstance(problem, Problem) and problem.student.activation == "erf":
+        return at_the_teacher.optimal_late_rate(problem)
+    p, q = _widths(problem, STABILITY)
+    if p > q:
+        raise NotApplicable("student.width: exceeds the teacher's, so the end is algebraic; see late_risk")
+    return Prediction(rate_limit(problem).value / 2, _LATE, "slowest modes at the solution")
+
+
+def noise_floor(problem: Problem) -> Prediction:
+    """4 c^2 rate Delta / (p (1 - u)), u = rate / rate_limit, for quadratic units: errors outside the teachers' span at rest."""
+    p, _ = _widths(problem, replace(APPROACH, label_noise=True))
+    c, rate = problem.training.loss_factor, _constant_rate(problem)
+    u = rate / rate_limit(problem.replace(training__label_noise=0.0)).value
+    if u >= 1:
+        raise NotApplicable("training.learning_rate: is so large that noise grows without bound; see rate_limit")
+    value = 4 * c**2 * rate * float(problem.training.label_noise) / (p * (1 - u))
+    return Prediction(value, ("late times", "dim infinite", "label noise small"), "balance of label noise and slope")
 
 
 def late_distance(problem: Problem, alpha: float | np.ndarray) -> Prediction:
