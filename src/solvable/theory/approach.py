@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from solvable.dynamics.moments import field_covariance, moments
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
+from solvable.theory.clocks import alpha_of
 from solvable.theory.committee import COMMITTEE, C, Committee, check_realizable, committee_of
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times
 
@@ -60,7 +61,9 @@ def first_order_risk(problem: Problem, state: Overlaps) -> Prediction:
     return Prediction(value, ("near the teacher", "typical teacher"), "worschech2024, (121)")
 
 
-def erf_late_risk(problem: Problem, state: Overlaps, alpha: Any, *, printed: bool = False) -> Prediction:
+def erf_late_risk(
+    problem: Problem, state: Overlaps, alpha: Any, *, printed: bool = False, clock: str = "alpha"
+) -> Prediction:
     """Risk at times `alpha` after a `state` near the teacher, with as many students, exact to second order in the errors delta of
     the weights. The error of the output is sum_i g'(y_i) u_i, u_i the field of delta_i, so with h_ij = <g'_i g'_j> the risk is
 
@@ -75,7 +78,7 @@ def erf_late_risk(problem: Problem, state: Overlaps, alpha: Any, *, printed: boo
     one = committee_of(problem, state)
     values, T = problem.inputs.eigenvalues, state.block_teacher_overlap
     D, rho = _errors(problem, state)
-    times = np.atleast_1d(checked_times("alpha", alpha))
+    times = np.atleast_1d(checked_times("alpha", alpha_of(problem, alpha, clock)))
     if printed:
         found = _outside(one, slopes(np.eye(one.M)), values, _alike(D), times)
     else:

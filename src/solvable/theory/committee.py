@@ -16,6 +16,7 @@ from scipy.optimize import brentq
 from solvable.dynamics.moments import field_covariance, moments
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import Domain, Problem
+from solvable.theory.clocks import rates_in, times_in
 from solvable.theory.prediction import NotApplicable, Prediction
 
 C = 2 / math.pi
@@ -90,7 +91,7 @@ def committee_of(problem: Problem, start: Overlaps) -> Committee:
     return Committee(problem.student.width, problem.teacher.width, a / b, speed, T1, T2)
 
 
-def erf_plateau(problem: Problem, start: Overlaps) -> Prediction:
+def erf_plateau(problem: Problem, start: Overlaps, *, clock: str = "alpha") -> Prediction:
     """The symmetric plateau for the teacher of `start`: J_i = sum_n a_n B_n for all i, with the escape rates from it
     (worschech2024, 13 to 15, for a teacher as it is)."""
     one = committee_of(problem, start)
@@ -102,11 +103,12 @@ def erf_plateau(problem: Problem, start: Overlaps) -> Prediction:
     state = Overlaps(student, cross, T, start.readout)
     rates, modes = _escape(one, a, R, Q)
     risk = moments(field_covariance(problem, state), problem, state.readout).risk
-    return Prediction(
+    found = Prediction(
         SymmetricPlateau(state, risk, Q, R, a, rates, modes),
         ("rate small", "all students equal"),
         "worschech2024, (13) to (15), corrected and for any teacher",
     )
+    return rates_in(found, problem, clock, "rates")
 
 
 def _coefficients(one: Committee) -> np.ndarray:
@@ -141,7 +143,7 @@ def _escape(one: Committee, a: np.ndarray, R: np.ndarray, Q: float) -> tuple[np.
     return rates.real[order], modes.real[:, order]
 
 
-def plateau_drop(problem: Problem, state: Overlaps, drop: float = 0.02) -> Prediction:
+def plateau_drop(problem: Problem, state: Overlaps, drop: float = 0.02, *, clock: str = "alpha") -> Prediction:
     """How long after a `state` on the plateau the risk has fallen by the fraction `drop` of the plateau's: differences between the
     students in that state, mode by mode, each growing at its own rate (not in worschech2024)."""
     if not 0 < drop < 1:
@@ -176,4 +178,5 @@ def plateau_drop(problem: Problem, state: Overlaps, drop: float = 0.02) -> Predi
     while excess(end) < 0:
         end *= 2
     value = float(brentq(excess, 0.0, end, xtol=1e-10 * end))
-    return Prediction(value, ("rate small", "students nearly equal"), "linearised escape, mode by mode")
+    found_time = Prediction(value, ("rate small", "students nearly equal"), "linearised escape, mode by mode")
+    return times_in(found_time, problem, clock)

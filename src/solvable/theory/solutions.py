@@ -8,6 +8,7 @@ import numpy as np
 from solvable.overlaps import Overlaps, check_start, nearest_frame
 from solvable.problems import Domain, Problem
 from solvable.theory import approach, at_the_teacher, linear, sphere
+from solvable.theory.clocks import alpha_of, rates_in
 from solvable.theory.prediction import NotApplicable, Prediction
 
 SOLUTIONS = Domain(units="quadratic", teachers="any", schedules="rates")
@@ -94,7 +95,7 @@ def rate_limit(problem: Problem) -> Prediction:
     )
 
 
-def late_risk(problem: Problem, alpha: float | np.ndarray) -> Prediction:
+def late_risk(problem: Problem, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
     """Risk long after the escape, with more students than teachers: algebraic, A / t^2 with t = c rate alpha and
 
         A = (p - p*) p^2 (p* + 2) / (128 (p + 2)) x [1 + p*/(p* + 2) u/(1 - u)],   u = rate / rate_limit
@@ -108,17 +109,18 @@ def late_risk(problem: Problem, alpha: float | np.ndarray) -> Prediction:
             f"training.learning_rate: {rate} is not below the limit {rate / u:.6g}; the risk does not vanish"
         )
     amplitude = (p - q) * p**2 * (q + 2) / (128 * (p + 2)) * (1 + q / (q + 2) * u / (1 - u))
-    return Prediction(c * amplitude / (c * rate * np.asarray(alpha)) ** 2, _LATE, "slowest modes at the solution")
+    t = c * rate * np.asarray(alpha_of(problem, alpha, clock))
+    return Prediction(c * amplitude / t**2, _LATE, "slowest modes at the solution")
 
 
-def late_rate(problem: Problem) -> Prediction:
+def late_rate(problem: Problem, *, clock: str = "alpha") -> Prediction:
     """Rate, per unit of alpha, at which the risk falls in the end with as many students as teachers: as exp(-rate alpha) with
     16 c eta/p^2 (1 - u), u = eta / rate_limit, by what students have outside the teachers' span. For erf students of orthonormal
     teachers the slowest eigenvalue of the linearised equations (`theory/at_the_teacher.py`), for linear ones the slowest mode."""
     if isinstance(problem, Problem) and problem.student.activation == "linear":
-        return linear.late_rate(problem)
+        return rates_in(linear.late_rate(problem), problem, clock)
     if isinstance(problem, Problem) and problem.student.activation == "erf":
-        return at_the_teacher.late_rate(problem)
+        return rates_in(at_the_teacher.late_rate(problem), problem, clock)
     p, q = _widths(problem, APPROACH)
     if p > q:
         raise NotApplicable("student.width: exceeds the teacher's, so the end is algebraic; see late_risk")
@@ -128,7 +130,8 @@ def late_rate(problem: Problem) -> Prediction:
         raise NotApplicable(
             f"training.learning_rate: {rate} is not below the limit {rate / u:.6g}; the risk does not vanish"
         )
-    return Prediction(16 * problem.training.loss_factor * rate / p**2 * (1 - u), _LATE, "slowest modes at the solution")
+    value = 16 * problem.training.loss_factor * rate / p**2 * (1 - u)
+    return rates_in(Prediction(value, _LATE, "slowest modes at the solution"), problem, clock)
 
 
 def optimal_late_rate(problem: Problem) -> Prediction:
@@ -155,10 +158,10 @@ def noise_floor(problem: Problem) -> Prediction:
     return Prediction(value, ("late times", "dim infinite", "label noise small"), "balance of label noise and slope")
 
 
-def late_distance(problem: Problem, alpha: float | np.ndarray) -> Prediction:
+def late_distance(problem: Problem, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
     """Frobenius distance of the cross overlap from where it ends: sqrt(p) p p* (p - p*) / (32 (p + 2)) / t, t = c rate alpha."""
     p, q = _surplus(problem)
-    t = problem.training.loss_factor * _constant_rate(problem) * np.asarray(alpha)
+    t = problem.training.loss_factor * _constant_rate(problem) * np.asarray(alpha_of(problem, alpha, clock))
     return Prediction(math.sqrt(p) * p * q * (p - q) / (32 * (p + 2)) / t, _LATE, "slowest modes at the solution")
 
 
