@@ -132,7 +132,7 @@ GRAM = ((2.0, 0.0), (0.0, 1.0))
         ({"training__train_readout": True}, {"trained_readout": True},
          "training.train_readout: is True; this is for a fixed readout"),
         ({"training__samples": 7}, {"samples": True},
-         "training.samples: is 7; this is for one pass over fresh samples, not a data set"),
+         "training.samples: is 7; this is for fresh samples, not a data set"),
         ({"training__learning_rate": STEPS}, {"schedules": "rates"},
          "training.learning_rate: is a schedule; this is for a constant one; problem.at(alpha) has that of one time"),
         ({"training__label_noise": STEPS}, {"label_noise": True, "schedules": True},

@@ -157,7 +157,7 @@ class Domain:
             ("weight_decay", self.decay, 0, "weights without decay"),
             ("batch", self.batch, 1, "single samples"),
             ("train_readout", self.trained_readout, False, "a fixed readout"),
-            ("samples", self.samples, None, "one pass over fresh samples, not a data set"),
+            ("samples", self.samples, None, "fresh samples, not a data set"),
             ("loss", self.loss == ANY, "squared", "the squared loss"),
         ]:
             value = getattr(training, name)
