@@ -86,8 +86,11 @@ def test_a_domain_may_name_it() -> None:
     problem = later(PROBLEMS[0])
     require(problem, units="quadratic", knows=("training.momentum",))
     require(problem.replace(training=Momentum(learning_rate=0.1)), units="quadratic")  # at its default
-    masked = PROBLEMS[0].replace(inputs=Masked(mask=0.3))
-    assert list(unusual_settings(masked)) == [("inputs.mask", 0.3)]
+    steps = sv.Schedule(times=(0, 1), rates=(1.0, 2.0))
+    moving = Masked(mask=0.3, spectrum=sv.Spectrum(eigenvalues=(steps,)))
+    masked = problem.replace(inputs=moving, training__learning_rate=steps)
+    for one in (masked, masked.at(2.0)):  # what one time has is not fewer settings
+        assert list(unusual_settings(one)) == [("inputs.mask", 0.3), ("training.momentum", 0.9)]
 
 
 def test_the_known_settings_are_those_of_a_problem() -> None:
