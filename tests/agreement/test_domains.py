@@ -10,7 +10,7 @@ from solvable.dynamics.closed_flow import flow_overlaps
 from solvable.dynamics.modes import flow_modes
 from solvable.problems import Domain, NotApplicable, require
 from solvable.problems.conventions import CONVENTIONS
-from solvable.problems.require import FREE, KNOWN, SPECTRA, unusual_settings
+from solvable.problems.domain import FREE, KNOWN, SPECTRA, unusual_settings
 
 
 class Momentum(sv.Training):

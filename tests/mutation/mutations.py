@@ -746,7 +746,7 @@ THEORY = (
     ),
     Mutation(
         "unknown-settings-pass",
-        "problems/require.py",
+        "problems/domain.py",
         "elif default is PydanticUndefined or value != default:",
         "elif default is PydanticUndefined:",
         ("agreement/test_domains.py::test_a_domain_may_name_it",),

@@ -2,11 +2,11 @@
 
 from solvable.problems.conventions import Convention, convention
 from solvable.problems.data import Data
+from solvable.problems.domain import EVERYTHING, ONE_PASS, Domain, NotApplicable, require
 from solvable.problems.inputs import Inputs, PowerLaw, Spectrum
 from solvable.problems.model import InvalidProblem
 from solvable.problems.networks import Hermite, Student, Target, Teacher
 from solvable.problems.problem import Problem
-from solvable.problems.require import EVERYTHING, ONE_PASS, Domain, NotApplicable, require
 from solvable.problems.training import Schedule, Training
 
 __all__ = [

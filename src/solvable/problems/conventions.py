@@ -20,11 +20,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from solvable.problems.domain import Domain, NotApplicable
 from solvable.problems.inputs import Inputs, PowerLaw
 from solvable.problems.model import InvalidProblem
 from solvable.problems.networks import Student, Teacher, Unit
 from solvable.problems.problem import Problem
-from solvable.problems.require import Domain, NotApplicable
 from solvable.problems.training import Schedule, Training
 
 

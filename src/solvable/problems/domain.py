@@ -194,7 +194,7 @@ def require(problem: Any, who: str = CLOSED_FORM, **words: Any) -> None:
     >>> require(problem, units="quadratic")
     Traceback (most recent call last):
     ...
-    solvable.problems.require.NotApplicable: training.batch: is 5; this closed form is for single samples
+    solvable.problems.domain.NotApplicable: training.batch: is 5; this closed form is for single samples
     """
     Domain(**words).require(problem, who)
 
