@@ -87,6 +87,15 @@ def parser() -> argparse.ArgumentParser:
     landscape.add_argument("--output", metavar="FILE.png", help="draw them, with their spectra (.png, .pdf or .svg)")
     landscape.add_argument("--json", action="store_true", help="print them as JSON")
 
+    theory = command(
+        "theory",
+        "list the closed-form predictions that apply to a problem",
+        "They are functions of solvable.theory; `start` is a start, `state` one near a plateau or the teacher, `alpha` times.",
+    )
+    theory.add_argument("file", help="problem.toml or problem.json")
+    theory.add_argument("--all", action="store_true", help="also those that do not apply, by the reason why")
+    theory.add_argument("--json", action="store_true", help="print them as JSON")
+
     spectrum = command(
         "spectrum",
         "read the power law of data and forecast learning on them",

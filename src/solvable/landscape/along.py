@@ -15,7 +15,7 @@ from solvable.landscape.critical import (
     shift,
     teacher_directions,
 )
-from solvable.landscape.quadratic import gradient, hessian, require, sphere_hessian
+from solvable.landscape.quadratic import LANDSCAPE, WHO, gradient, hessian, sphere_hessian
 from solvable.overlaps import Overlaps, Weights, check_start, gram_factor
 from solvable.problems import Problem
 from solvable.results import Trajectory
@@ -71,7 +71,7 @@ def nearest(problem: Problem, state: Overlaps, count: int | None = None) -> list
     one of its kind, nearest first; all of them, or so many. In risk another one may be nearer."""
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
         raise ValueError(f"count: {count!r} given, must be a whole number, at least 1")
-    require(problem)
+    LANDSCAPE.require(problem, WHO)
     check_start(problem, state)
     kappa, directions = teacher_directions(problem, state.teacher_overlap)
     points = critical_points(problem.replace(teacher__overlap=state.teacher_overlap.tolist()))
@@ -84,7 +84,7 @@ def nearest(problem: Problem, state: Overlaps, count: int | None = None) -> list
 def _problem_and_run(who: str, trajectory: Trajectory, run: int | None) -> tuple[Problem, int]:
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"landscape: the first argument must be a Trajectory, not {type(trajectory).__name__}")
-    require(trajectory.problem)
+    LANDSCAPE.require(trajectory.problem, WHO)
     return trajectory.problem, trajectory._run_number(who, run)
 
 
@@ -137,7 +137,7 @@ def curvature(problem: Problem, state: Overlaps) -> Curvature:
     """All eigenvalues of the Hessian at any weights with these overlaps, at any dim. A direction v outside the span of all units
     bends the risk by the p x p matrix 8 c a_k a_j Q_kj - 4 c a_k tau delta_kj, whatever v is; along the sphere less
     u_k . grad_k delta_kj."""
-    require(problem)
+    LANDSCAPE.require(problem, WHO)
     check_start(problem, state)
     units = state.stacked.shape[1]
     span = units if problem.inputs.dim is None else min(units, problem.inputs.dim)

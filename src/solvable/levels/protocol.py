@@ -3,6 +3,7 @@
 from typing import Any, Protocol
 
 from solvable.levels.plan import Lane, Plan
+from solvable.problems import Domain
 
 
 class Level(Protocol):
@@ -18,8 +19,8 @@ class Level(Protocol):
         ...
 
     @property
-    def one_pass(self) -> bool:
-        """Whether it sees every sample once, so that there is no data set."""
+    def domain(self) -> Domain:
+        """The problems that it can follow; `run` refuses others, and settings that the domain does not know."""
         ...
 
     def settings(self) -> dict[str, Any]: ...

@@ -22,7 +22,7 @@ from solvable.numerics.ending import Ending
 from solvable.numerics.interpreting import interpreted, prepare
 from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
 from solvable.overlaps import integrated
-from solvable.problems import Problem
+from solvable.problems import ONE_PASS, Problem
 from solvable.results import Blocks, Threshold, Trajectory
 from solvable.results.building import Curves, Ends, build
 
@@ -79,7 +79,7 @@ class Macro:
 
     name = "macro"
     clock = counts = "alpha"  # what progress is told in
-    one_pass = True
+    domain = ONE_PASS
 
     def __post_init__(self) -> None:
         for field, low, high in [("rtol", 1e-14, 1e-2), ("atol", 0.0, 1e-2)]:

@@ -17,7 +17,7 @@ from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import embed
-from solvable.problems import Data, Schedule
+from solvable.problems import ONE_PASS, Data, Schedule
 from solvable.results import Trajectory
 
 FORMS = ("auto", "reduced", "full")
@@ -47,7 +47,7 @@ class Micro:
 
     name = "micro"
     clock = "alpha"
-    one_pass = True
+    domain = ONE_PASS
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, threads=1, seed=0)

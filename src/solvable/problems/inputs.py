@@ -130,7 +130,8 @@ class Inputs(Model):
             return self
         values = tuple(value_at(one, time) for one in self.spectrum.eigenvalues)
         spectrum = Spectrum.model_construct(eigenvalues=values, weights=self.spectrum.weights, kind="spectrum")
-        return Inputs.model_construct(dim=self.dim, spectrum=spectrum)
+        kept = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_construct(**kept | {"spectrum": spectrum})
 
     @cached_property
     def fractions(self) -> np.ndarray:

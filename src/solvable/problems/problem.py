@@ -70,7 +70,8 @@ class Problem(Model):
         inputs, training = self.inputs.at(alpha), self.training.at(alpha)
         if inputs is self.inputs and training is self.training:
             return self
-        return Problem.model_construct(teacher=self.teacher, student=self.student, inputs=inputs, training=training)
+        kept = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_construct(**kept | {"inputs": inputs, "training": training})
 
     def own_functions(self) -> dict[str, OwnFunction]:
         """The functions of one's own in it, by their places."""

@@ -185,7 +185,7 @@ class Training(Model):
             return self
         found = {name: value_at(getattr(self, name), time) for name in SCHEDULED}
         kept = {name: getattr(self, name) for name in type(self).model_fields}
-        return Training.model_construct(**kept | found | {"batch": max(1, round(found["batch"]))})
+        return type(self).model_construct(**kept | found | {"batch": max(1, round(found["batch"]))})
 
     @cached_property
     def schedule(self) -> Schedule:

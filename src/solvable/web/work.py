@@ -181,13 +181,10 @@ def theory(asked: View) -> tuple[list[dict[str, Any]], str | None]:
 
 def landscape_refusal(problem: Problem) -> str | None:
     """Why the Hessian is not known, if it is not."""
-    from solvable.landscape.quadratic import require
+    from solvable.landscape.quadratic import LANDSCAPE, WHO
 
-    try:
-        require(problem)
-    except ValueError as error:
-        return str(error)
-    return None
+    refusals = LANDSCAPE.refusals(problem, WHO)
+    return refusals[0] if refusals else None
 
 
 def curvature(asked: View, at: Any) -> dict[str, Any]:
