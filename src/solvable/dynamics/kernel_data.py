@@ -71,7 +71,6 @@ PROCESS = record(
 FRAME = record(rank=int, freedom=int, C=int, L=int, B=int, draws=int, sums=int, root=float)
 BLOCK = record(eigenvalue=float, slope=float, fraction=float)
 CASE = record(probability=float, slope=float)
-SCHEDULED = ("rate", "readout_rate", "decay", "batch", "label_noise")  # each with a slope
 
 DATA = (
     from_dtype(PROBLEM)[::1], from_dtype(BLOCK)[:, ::1], from_dtype(CASE)[:, ::1],
