@@ -21,13 +21,13 @@ from numba import float64, from_dtype, int64, void
 from solvable.gaussian.pairs import KINDS
 from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
+from solvable.overlaps.watching import WATCHABLE
 from solvable.problems import Problem
 
 UNKNOWN = -1  # a unit without closed form: compiled code must not ask for its kind
 RISK, WATCHED = 0, 1  # what `observe` sees: the risk, and whatever a threshold is for
 SEEN = 2
-# what a threshold may be for, by its number in PROBLEM.watched
-WATCHABLE = ("risk", "cross_overlap", "student_overlap", "norm", "readout")
+NUMBERS = {name: number for number, name in enumerate(WATCHABLE)}  # in PROBLEM.watched
 NOTHING = -1
 # planes of `work`: covariance of the fields, signed readouts (a row), scratch, drift D, noise S, drift of overlaps, overlaps
 FIELDS, SIGNS, SCRATCH, DRIFT, NOISE, GAIN, OVERLAPS = range(7)
@@ -98,7 +98,7 @@ class Packed(NamedTuple):
     def watching(self, quantity: str, entry: tuple[int, int] | None = None) -> "Packed":
         """The same, with this quantity for a threshold: one entry of it, or the largest absolute one."""
         problems = self.problems.copy()
-        problems["watched"] = WATCHABLE.index(quantity)
+        problems["watched"] = NUMBERS[quantity]
         problems["watched_row"], problems["watched_column"] = (-1, -1) if entry is None else entry
         return self._replace(problems=problems)
 

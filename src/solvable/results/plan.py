@@ -8,11 +8,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from solvable.overlaps import Overlaps, Weights
+from solvable.overlaps.watching import WATCHABLE
 from solvable.problems import Problem
 from solvable.results.progress import Report, silent
 
-WATCHABLE = ("risk", "cross_overlap", "student_overlap", "norm", "readout", "training_loss")
-INDICES = {"cross_overlap": 2, "student_overlap": 2, "norm": 1, "readout": 1}  # of an entry
+QUANTITIES = WATCHABLE | {"training_loss": 0}  # how many numbers say which entry
 FUNCTION = "function"  # the quantity that a function of the user's own gives
 
 
@@ -59,8 +59,8 @@ def when(
     takes tenths of seconds in place of a millisecond.
     """
     function = quantity if callable(quantity) else None
-    if function is None and quantity not in WATCHABLE:
-        raise ValueError(f"when: {quantity!r} given, must be one of {', '.join(WATCHABLE)}, or a function of overlaps")
+    if function is None and quantity not in tuple(QUANTITIES):
+        raise ValueError(f"when: {quantity!r} given, must be one of {', '.join(QUANTITIES)}, or a function of overlaps")
     if (below is None) == (above is None):
         raise ValueError("when: give either below or above")
     level = float(below if below is not None else above)  # type: ignore[arg-type]
@@ -68,8 +68,8 @@ def when(
         place = None if entry is None else tuple(index(i) for i in np.atleast_1d(np.asarray(entry)).tolist())
     except TypeError:
         raise ValueError(f"when: entry {entry!r} given, must be whole numbers from 0 on") from None
-    if place is not None and (len(place) != INDICES.get(str(quantity), 0) or min(place) < 0):
-        count = INDICES.get(str(quantity), 0)
+    count = QUANTITIES.get(str(quantity), 0)
+    if place is not None and (len(place) != count or min(place, default=-1) < 0):
         raise ValueError(
             f"when: entry {entry!r} given, {quantity!r} takes {count or 'no'} number{'s' * (count > 1)} from 0 on"
         )
