@@ -5,7 +5,7 @@ import pytest
 
 import solvable as sv
 from seeds import seed
-from solvable.problems.training import course
+from solvable.problems.training import segments_of
 
 TIMES = (0.0, 0.7, 1.5)
 STEPS = {
@@ -162,5 +162,5 @@ def test_files_hold_schedules(tmp_path) -> None:
 
 
 def test_courses_of_numbers() -> None:
-    assert course(2.0).tolist() == [[0.0, 2.0, 0.0]]
-    assert course(sv.Schedule(times=(0, 2), values=(1, 3), shape="linear")).tolist() == [[0, 1, 1], [2, 3, 0]]
+    assert segments_of(2.0).tolist() == [[0.0, 2.0, 0.0]]
+    assert segments_of(sv.Schedule(times=(0, 2), values=(1, 3), shape="linear")).tolist() == [[0, 1, 1], [2, 3, 0]]

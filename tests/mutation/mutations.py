@@ -245,8 +245,8 @@ DYNAMICS = (
     Mutation(
         "label-noise-not-rooted",
         "micro/process.py",
-        "np.sqrt(course.label_noise + course.label_noise_slope * passed)",
-        "course.label_noise + course.label_noise_slope * passed",
+        "np.sqrt(segment.label_noise + segment.label_noise_slope * passed)",
+        "segment.label_noise + segment.label_noise_slope * passed",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[blocks]",),
     ),
     Mutation(
@@ -447,8 +447,8 @@ SIMULATIONS = (
     Mutation(
         "micro-rate-over-another-dim",
         "micro/process.py",
-        "(course.rate + course.rate_slope * passed) / form.dim",
-        "(course.rate + course.rate_slope * passed) / (form.dim - 1.0)",
+        "(segment.rate + segment.rate_slope * passed) / form.dim",
+        "(segment.rate + segment.rate_slope * passed) / (form.dim - 1.0)",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[plain]",),
     ),
     Mutation(

@@ -89,7 +89,7 @@ class Packed(NamedTuple):
 
     @property
     def breaks(self) -> np.ndarray:
-        """Times at which a schedule changes its course."""
+        """Times at which a schedule changes its slope or jumps."""
         return self.problems["begin"][1:].copy()
 
     def data(self, work: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -106,16 +106,16 @@ class Packed(NamedTuple):
 def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     """`noise=False` drops the order rate^2: the limit of small rates."""
     inputs, T = problem.inputs, start.block_teacher_overlap
-    courses = problem.training.courses
+    scheduled = problem.training.segments
     begins = np.zeros(1)
-    for course in (*courses.values(), *(inputs.courses if inputs.is_scheduled else ())):
-        if len(course) > 1:
-            begins = np.union1d(begins, course[:, 0])
+    for rows in (*scheduled.values(), *(inputs.segments if inputs.is_scheduled else ())):
+        if len(rows) > 1:
+            begins = np.union1d(begins, rows[:, 0])
     blocks = np.zeros((begins.size, inputs.blocks), dtype=BLOCK)
     blocks["fraction"] = inputs.fractions
     if inputs.is_scheduled:
-        for b, course in enumerate(inputs.courses):
-            blocks["eigenvalue"][:, b], blocks["slope"][:, b] = _within(course, begins)
+        for b, rows in enumerate(inputs.segments):
+            blocks["eigenvalue"][:, b], blocks["slope"][:, b] = _within(rows, begins)
     else:
         blocks["eigenvalue"] = inputs.eigenvalues
     fields = np.stack([np.tensordot(blocks[name], T, axes=1) for name in ("eigenvalue", "slope")], axis=1)
@@ -129,8 +129,8 @@ def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     problems = np.array([tuple(known.get(name, 0) for name in PROBLEM.names or ())] * begins.size, dtype=PROBLEM)
     problems["begin"], problems["sloped"] = begins, (blocks["slope"] != 0).any(axis=1)
     problems["teacher_fields"] += fields[0].size * np.arange(begins.size)
-    for name, course in courses.items():
-        problems[name], problems[name + "_slope"] = _within(course, begins)
+    for name, rows in scheduled.items():
+        problems[name], problems[name + "_slope"] = _within(rows, begins)
         problems["sloped"] |= problems[name + "_slope"] != 0
     cases = np.array([[(1.0, 0.0)]] * begins.size, dtype=CASE)
     numbers = np.concatenate([values.ravel() for values in sections.values()])
@@ -156,11 +156,11 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _within(course: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _within(rows: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Value and slope of a schedule at the begin of each segment."""
-    if len(course) == 1:
-        return course[0, 1] + course[0, 2] * (begins - course[0, 0]), course[0, 2]
-    begin, value, slope = course[np.searchsorted(course[:, 0], begins, side="right") - 1].T
+    if len(rows) == 1:
+        return rows[0, 1] + rows[0, 2] * (begins - rows[0, 0]), rows[0, 2]
+    begin, value, slope = rows[np.searchsorted(rows[:, 0], begins, side="right") - 1].T
     return value + slope * (begins - begin), slope
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from solvable.problems.model import Array, Model, Plain
-from solvable.problems.training import Schedule, course, value_at
+from solvable.problems.training import Schedule, segments_of, value_at
 
 Dim = Annotated[int, Plain, Field(gt=0, le=10**15)]
 SMALLEST = 1e-150  # eigenvalue but zero
@@ -120,9 +120,9 @@ class Inputs(Model):
         )
 
     @cached_property
-    def courses(self) -> list[np.ndarray]:
+    def segments(self) -> list[np.ndarray]:
         """Of each eigenvalue: begin, value and slope of each segment."""
-        return [course(one) for one in (self.spectrum.eigenvalues if self.is_scheduled else self.eigenvalues)]  # type: ignore[union-attr]
+        return [segments_of(one) for one in (self.spectrum.eigenvalues if self.is_scheduled else self.eigenvalues)]  # type: ignore[union-attr]
 
     def at(self, time: float) -> "Inputs":
         """The same with the eigenvalues of one time (steps/dim) in the place of schedules."""

@@ -106,13 +106,13 @@ def as_schedule(rate: float | Schedule) -> Schedule:
     return Schedule.model_construct(times=(0.0,), rates=(rate,), shape="steps")
 
 
-def course(number: float | Schedule) -> np.ndarray:
+def segments_of(number: float | Schedule) -> np.ndarray:
     """(segments, 3): begin, value there and slope of a number that may be a schedule."""
     return number.segments if isinstance(number, Schedule) else np.array([[0.0, number, 0.0]])
 
 
 def whole(segments: np.ndarray) -> np.ndarray:
-    """The same course in steps between whole numbers, the nearest at each time: batches, at every level."""
+    """The same in steps between whole numbers, the nearest at each time: batches, at every level."""
     rows = []
     for i, (begin, value, slope) in enumerate(segments):
         rows.append((begin, np.rint(value), 0.0))
@@ -169,14 +169,14 @@ class Training(Model):
         return self
 
     @cached_property
-    def courses(self) -> dict[str, np.ndarray]:
+    def segments(self) -> dict[str, np.ndarray]:
         """What changes in time, by the names that compiled code has for it: begin, value and slope of each segment."""
         return {
             "rate": self.schedule.segments,
             "readout_rate": self.readout_schedule.segments,
-            "decay": course(self.weight_decay),
-            "batch": whole(course(self.batch)),
-            "label_noise": course(self.label_noise),
+            "decay": segments_of(self.weight_decay),
+            "batch": whole(segments_of(self.batch)),
+            "label_noise": segments_of(self.label_noise),
         }
 
     def at(self, time: float) -> "Training":
