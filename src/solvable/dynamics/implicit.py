@@ -19,12 +19,10 @@ from solvable.dynamics.linearised import (
     unknowns,
 )
 from solvable.numerics.compiled import compiled
-from solvable.numerics.rosenbrock import GAMMA, STAGES, A, C
+from solvable.numerics.rosenbrock import GAMMA, SLOPES, STAGES, TIMES, A, C
 from solvable.numerics.small_matrices import eigenvectors, eliminate, substitute
 
 ORDER = 4
-TIMES = np.array([0.0, 0.386, 0.21, 0.63, 1.0, 1.0])  # of the stages, in steps
-SLOPES = np.array([0.25, -0.1043, 0.1035, -0.0362, 0.0, 0.0])  # weights of the slope in time
 NUDGE = 1e-5  # of the largest variance: differences for how D and S depend on C
 MOMENT = 1e-3  # of a step: differences in time
 BASE, STAGE, CHANGES = 0, 1, 2  # generators: of the first state, of a stage, of each entry of C
