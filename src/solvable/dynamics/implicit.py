@@ -20,7 +20,7 @@ from solvable.dynamics.linearised import (
 )
 from solvable.numerics.compiled import compiled
 from solvable.numerics.rosenbrock import GAMMA, SLOPES, STAGES, TIMES, A, C
-from solvable.numerics.small_matrices import eigenvectors, eliminate, substitute
+from solvable.numerics.small_matrices import diagonalise, eliminate, substitute
 
 ORDER = 4
 NUDGE = 1e-5  # of the largest variance: differences for how D and S depend on C
@@ -234,7 +234,7 @@ def advance(segment, t, h, y, out, problems, blocks, cases, numbers, work):
     data = problems, blocks, cases, numbers, work
     problem = problems[segment]
     p, n, count = problem.students, problem.rows, unknowns(problem)
-    X, D, gens = np.empty((p, p)), np.empty((p, p)), np.empty((CHANGES + count, p, n + p + 1))
+    X, back, gens = np.empty((p, p)), np.empty((p, p)), np.empty((CHANGES + count, p, n + p + 1))
     matrix, found = np.empty((count + 1, count)), np.empty(count)
     u = np.empty((STAGES + 2, y.size))
     z, in_time = u[STAGES], u[STAGES + 1]
@@ -243,8 +243,11 @@ def advance(segment, t, h, y, out, problems, blocks, cases, numbers, work):
     closed_moments(problem, t, work, work[SIGNS, 1])
     for i in range(p):
         for j in range(p):
-            D[i, j] = work[DRIFT, i, j]
-    eigenvectors(D, X)
+            X[i, j] = work[DRIFT, i, j]
+    diagonalise(X, back)
+    for i in range(p):
+        for j in range(p):
+            X[i, j] = back[j, i]
     generator(problem, t, X, work, gens[BASE])
     differentiate(problem, t, X, gens, work)
     turn_all(problem, X, y, z, work)
@@ -265,7 +268,4 @@ def advance(segment, t, h, y, out, problems, blocks, cases, numbers, work):
         solve(segment, t, GAMMA * h, z, u[stage], gens, matrix, found, data)
     for i in range(y.size):
         z[i] = out[i] + u[STAGES - 1, i]
-    for i in range(p):
-        for j in range(p):
-            D[i, j] = X[j, i]
-    turn_all(problem, D, z, out, work)
+    turn_all(problem, back, z, out, work)
