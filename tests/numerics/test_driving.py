@@ -141,6 +141,16 @@ def test_thresholds_are_found_within_a_step(method) -> None:
     assert last[0] == pytest.approx(7.0, rel=1e-13)
 
 
+@pytest.mark.parametrize("method", ["tsit5", "dormand_prince", "doubling"])  # which follow small components
+def test_a_step_that_is_taken_again_begins_at_its_own_scalars(method) -> None:
+    """The first scalar falls from 1e-6 through 1e-7 in one step, which is taken again for the sake of interpolation. Below 1e-7 the
+    state counts as vanished and would be at rest: the run must see that it is not there yet."""
+    told = {"rtol": 1e-4, "floor": 1e-7, "watch": (0, FALLS, 1e-7)}
+    _, last, report = follow(method, LOGISTIC, [1e-6, 1.0], [10.0], rates=[-1.0], **told)
+    assert report.ending == Ending.STOPPED
+    assert last[0] == pytest.approx(1e-7, rel=1e-13)
+
+
 @EACH
 def test_a_threshold_true_at_the_start_stops_there(method) -> None:
     states, last, report = follow(method, DECAY, [1.0], [0, 1, 2], watch=(0, FALLS, 2.0))

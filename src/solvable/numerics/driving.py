@@ -308,6 +308,7 @@ def step(attempt, interpolate, pace, system, control, report, course, memory, da
         report.ending = Ending.DIVERGED
     elif crossed(control, seen) and report.wanted == 0:
         report.step, report.wanted = h, 1  # once more, with an error that counts interpolation
+        system[0](report.segment, report.time, memory[Y], seen, *data)
     elif crossed(control, seen):
         stop(interpolate, system, control, report, h, course, memory, data, before)
     else:
