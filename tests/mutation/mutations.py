@@ -290,9 +290,16 @@ NUMERICS = (
     Mutation(
         "threshold-on-a-straight-line",
         "numerics/driving.py",
-        "        interpolate(system, control, report, h, theta, memory, state, data)\n",
-        "        for i in range(state.size):\n            state[i] = memory[Y, i] + theta * (memory[TRIAL, i] - memory[Y, i])\n",
+        "    interpolate(system, control, report, h, theta, memory, state, data)\n",
+        "    for i in range(state.size):\n        state[i] = memory[Y, i] + theta * (memory[TRIAL, i] - memory[Y, i])\n",
         ("numerics/test_driving.py::test_thresholds_are_found_within_a_step",),
+    ),
+    Mutation(
+        "thresholds-at-the-ends-of-steps-alone",
+        "numerics/driving.py",
+        "    if control.watched >= 0 and not passes and not pace[5]:\n",
+        "    if control.watched >= 9 and not passes and not pace[5]:\n",
+        ("numerics/test_driving.py::test_a_threshold_that_is_passed_and_left_within_a_step",),
     ),
     Mutation(
         "interpolation-of-order-8-unchecked",

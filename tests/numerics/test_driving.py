@@ -151,6 +151,24 @@ def test_a_step_that_is_taken_again_begins_at_its_own_scalars(method) -> None:
     assert last[0] == pytest.approx(1e-7, rel=1e-13)
 
 
+@EXPLICIT
+@pytest.mark.parametrize("level", [-0.9, -1.0, -1.019])
+def test_a_threshold_that_is_passed_and_left_within_a_step(method, level) -> None:
+    """A pendulum that turns at -1.02: steps are longer than it stays below the levels. Their first crossing is found wherever the
+    steps happen to end."""
+    from scipy.integrate import solve_ivp
+
+    right, falls = lambda t, y: [y[1], -np.sin(y[0])], lambda t, y: y[0] - level
+    falls.direction, falls.terminal = -1, True
+    for angle in np.linspace(0, 0.9, 10):
+        first = [angle, np.sqrt(2 * (np.cos(angle) - np.cos(1.02)))]
+        exact = solve_ivp(right, (0, 10), first, rtol=1e-10, atol=1e-12, max_step=0.02, events=falls).t[-1]
+        _, last, report = follow(method, PENDULUM, first, [20.0], rtol=1e-6, watch=(0, FALLS, level))
+        assert report.ending == Ending.STOPPED
+        assert last[0] == pytest.approx(level, rel=1e-12)
+        assert report.time == pytest.approx(exact, abs=1e-3)
+
+
 @EACH
 def test_a_threshold_true_at_the_start_stops_there(method) -> None:
     states, last, report = follow(method, DECAY, [1.0], [0, 1, 2], watch=(0, FALLS, 2.0))

@@ -54,8 +54,8 @@ def when(
     Quantities: "risk"; "cross_overlap", "student_overlap" (of different students), "norm" (a student's overlap with itself) and
     "readout" for their largest absolute entry, or for one `entry` as it is, `when("cross_overlap", entry=(0, 1), above=0.5)`,
     `when("norm", entry=0, below=0.1)`; and "training_loss" where there is a data set. For Macro also any function of the overlaps
-    that returns a number, `when(lambda o: o.readout.sum(), above=0.9)`. It is asked at every step, and a few times more to find the
-    threshold, with overlaps that are possible up to the tolerance; the steps themselves are then plain Python, so that a curve
+    that returns a number, `when(lambda o: o.readout.sum(), above=0.9)`. It is asked four times a step, and a few times more to find
+    the threshold, with overlaps that are possible up to the tolerance; the steps themselves are then plain Python, so that a curve
     takes tenths of seconds in place of a millisecond.
     """
     function = quantity if callable(quantity) else None
