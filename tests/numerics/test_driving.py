@@ -8,7 +8,7 @@ import pytest
 from toys import CLIFF, DECAY, EXPLOSION, LOGISTIC, METHODS, PENDULUM, STIFF, follow
 
 from solvable.numerics import chebyshev, dormand_prince, rosenbrock, tsit5
-from solvable.numerics.driving import FALLS, REPORT, RISES, SLOPE, TRIAL, Y, control
+from solvable.numerics.control import FALLS, REPORT, RISES, SLOPE, TRIAL, Y, control
 from solvable.numerics.ending import Ending
 from solvable.numerics.interpreting import interpreted
 

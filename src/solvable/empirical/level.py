@@ -11,7 +11,7 @@ from solvable.dynamics.closed_flow import flow_factor
 from solvable.dynamics.moments import field_covariance, moments
 from solvable.empirical.kernels import POPULATION, TRAINING
 from solvable.empirical.sample import Followed, Sample, room
-from solvable.numerics.driving import FALLS, RISES
+from solvable.numerics.control import FALLS, RISES
 from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread

@@ -11,7 +11,8 @@ from solvable.dynamics.kernel_data import DATA, SYSTEM_FUNCTION
 from solvable.dynamics.rows import advance_rows, observe_rows, tolerate_rows
 from solvable.numerics import dormand_prince, doubling, tsit5
 from solvable.numerics.compiled import compiled
-from solvable.numerics.driving import CONTROL_TYPE, REPORT_TYPE, drive
+from solvable.numerics.control import CONTROL_TYPE, REPORT_TYPE
+from solvable.numerics.driving import drive
 from solvable.numerics.kernel_types import Function
 
 # what a run is told, how it goes, (times, breaks, outputs), memory, data

@@ -15,7 +15,7 @@ from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.rows import columns, pack_rows
 from solvable.dynamics.system import system
 from solvable.macro.integrators import integrator
-from solvable.numerics.driving import FALLS, REPORT, RISES, control, outputs_for
+from solvable.numerics.control import FALLS, REPORT, RISES, control, outputs_for
 from solvable.numerics.ending import Ending
 from solvable.numerics.interpreting import interpreted, prepare
 from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
