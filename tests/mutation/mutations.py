@@ -295,6 +295,13 @@ NUMERICS = (
         ("numerics/test_driving.py::test_thresholds_are_found_within_a_step",),
     ),
     Mutation(
+        "schedules-not-shifted",
+        "problems/training.py",
+        "(at - time, rate)",
+        "(at, rate)",
+        ("agreement/test_schedules.py::test_a_run_that_goes_on_later_equals_one_without_a_break",),
+    ),
+    Mutation(
         "thresholds-at-the-ends-of-steps-alone",
         "numerics/driving.py",
         "    if control.watched >= 0 and not passes and not pace[5]:\n",
