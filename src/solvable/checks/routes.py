@@ -19,6 +19,8 @@ def routes_agree(
     """Risks from the explicit integrator (the reference, at rtol 1e-11) and from every other route that applies: the
     exponential and the implicit integrator, the closed form of gradient flow (small rates), the mode reduction. In units of
     `tolerance` times the first risk. A route that does not apply is left out; `values` tells which are there."""
+    if problem.inputs.is_scheduled:
+        raise ValueError("routes_agree: an eigenvalue is a schedule, which the explicit integrator alone can follow")
     times = np.linspace(0.0, until, 51)
     reference = run(problem, start, Macro(rtol=1e-11, method="explicit", small_rate=small_rate), times=times).risk[0]
     found = {}

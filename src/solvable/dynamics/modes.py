@@ -33,7 +33,7 @@ from solvable.dynamics.closed_flow import (
     start_weights,
 )
 from solvable.overlaps import InvalidStart, Overlaps
-from solvable.problems import Problem
+from solvable.problems import InvalidProblem, Problem, Schedule
 
 BOUND = 1e8  # overlaps beyond this have diverged
 
@@ -54,8 +54,11 @@ class Modes:
 
 def reduce_to_modes(problem: Problem, start: Overlaps) -> Modes:
     """The modes of a start; ValueError names what does not commute, is not orthonormal, or has no modes at all."""
-    free = {"training__batch": 1, "training__weight_decay": 0.0, "training__label_noise": 0.0}
-    require_quadratic(problem.replace(**free), start)
+    free = {"batch": 1, "weight_decay": 0.0, "label_noise": 0.0}
+    for name in free:
+        if isinstance(getattr(problem.training, name), Schedule):
+            raise InvalidProblem([f"training.{name}: is a schedule, must be a constant number for modes"])
+    require_quadratic(problem.replace(**{f"training__{name}": value for name, value in free.items()}), start)
     Q, R, T = start.student_overlap, start.cross_overlap, start.teacher_overlap
     deviation = np.abs(T - np.eye(len(T))).max()
     if deviation > 1e-9:
