@@ -170,14 +170,14 @@ DYNAMICS = (
         "dynamics/linearised.py",
         "to_students[i, j, k] += direct * pull * z[k * n + j] + fed * total",
         "to_students[i, j, k] += direct * pull * z[k * n + j]",
-        ("numerics/test_exponential.py::test_fitted_orders",),
+        ("numerics/test_implicit.py::test_fitted_orders",),
     ),
     Mutation(
         "implicit-slope-in-time",
         "dynamics/implicit.py",
         "out[i] = h / (2.0 * MOMENT) * (out[i] - spare[i])",
         "out[i] = h / MOMENT * (out[i] - spare[i])",
-        ("numerics/test_exponential.py::test_fitted_orders",),
+        ("numerics/test_implicit.py::test_fitted_orders",),
     ),
     Mutation(
         "noise-linear-in-the-loss",
@@ -222,18 +222,11 @@ DYNAMICS = (
         ("dynamics/test_covariance.py::test_covariance_against_cubature[2-1]",),
     ),
     Mutation(
-        "exponential-phi",
-        "dynamics/exponential.py",
+        "rows-phi",
+        "dynamics/rows.py",
         "return grown / x if x != 0.0 else 1.0",
         "return 1.0 + grown if x != 0.0 else 1.0",
-        ("numerics/test_exponential.py::test_fitted_orders",),
-    ),
-    Mutation(
-        "exponential-cancels",
-        "dynamics/exponential.py",
-        "if abs(total) < 1e-3 * (abs(x) + abs(y)):",
-        "if abs(total) < 1e-30 * (abs(x) + abs(y)):",
-        ("numerics/test_exponential.py::test_phi_near_cancellation",),
+        ("macro/test_macro.py::test_weights_in_place_of_overlaps",),
     ),
     Mutation(
         "rows-pulled-whatever-the-eigenvalue",

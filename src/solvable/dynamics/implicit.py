@@ -6,8 +6,7 @@ eigenbasis of D at the beginning of the step. Free norms only.
 import numpy as np
 
 from solvable.dynamics.equations import closed_moments, fields, readout_rate_at, set_teachers
-from solvable.dynamics.exponential import ADVANCE
-from solvable.dynamics.kernel_data import DRIFT, FIELDS, GAIN, NOISE, OVERLAPS, SIGNS
+from solvable.dynamics.kernel_data import ADVANCE, DRIFT, FIELDS, GAIN, NOISE, OVERLAPS, SIGNS, TOLERATE
 from solvable.dynamics.linearised import (
     answer,
     block_rates,
@@ -269,3 +268,20 @@ def advance(segment, t, h, y, out, problems, blocks, cases, numbers, work):
     for i in range(y.size):
         z[i] = out[i] + u[STAGES - 1, i]
     turn_all(problem, back, z, out, work)
+
+
+@compiled(TOLERATE)
+def tolerate(y, rtol, atol, allowed, problems, blocks, cases, numbers, work):
+    """Error that each overlap may have: what matters is lambda_b Omega^b, its share of the field covariance, compared with
+    the largest share that any block has in the same entry. Small entries keep their relative accuracy, blocks that do
+    not matter are not followed in vain."""
+    problem = problems[0]
+    size = problem.moving * problem.rows
+    for i in range(size):
+        most = 0.0
+        for b in range(problem.blocks):
+            most = max(most, blocks[0, b].eigenvalue * abs(y[b * size + i]))
+        for b in range(problem.blocks):
+            allowed[b * size + i] = (atol + rtol * most) / max(blocks[0, b].eigenvalue, 1e-300)
+    for k in range(problem.blocks * size, y.size):
+        allowed[k] = atol + rtol * abs(y[k])

@@ -78,6 +78,8 @@ DATA = (
 )  # fmt: skip
 SYSTEM = void(int64, float64, float64[::1], float64[::1], *DATA)  # (segment, time, y, what is written, *data)
 SYSTEM_FUNCTION = Function(SYSTEM)
+ADVANCE = void(int64, float64, float64, float64[::1], float64[::1], *DATA)  # (segment, t, h, y, y after h, *data)
+TOLERATE = void(float64[::1], float64, float64, float64[::1], *DATA)  # (y, rtol, atol, allowed errors, *data)
 
 
 class Packed(NamedTuple):

@@ -25,7 +25,7 @@ from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
 from solvable.results.sampling import check_whole
 from solvable.results.sizes import check_outputs
 
-METHODS = ("auto", "explicit", "implicit", "exponential", "weights", "closed")
+METHODS = ("auto", "explicit", "implicit", "weights", "closed")
 SHARPER = 30.0  # tolerance of implicit steps: on a plateau their errors grow by more than those of explicit ones
 REPETITIONS = 2  # with other nodes, where averages need nodes
 SPREAD = 1.5  # errors that are reported, over how far a run and its repetitions are apart: 19 of 20 true ones are below
@@ -56,9 +56,8 @@ class Macro:
     makes of it: there errors grow as the differences between students do). `small_rate`
     drops the order rate^2, which leaves gradient flow. `method` is "explicit" (order 5, or 8 where rtol is
     small: up to 1e-8, or 1e-9 with several eigenvalues), "implicit" (order 5, for
-    spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "exponential"
-    (order 3, for the same; it keeps all overlaps possible at any tolerance), "weights" (the
-    same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
+    spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "weights" (order 3,
+    for the same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
     (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of explicit, implicit and weights is
     estimated to need the least work. Where moments have no closed form and need more than two fields, they are averages over
     `nodes` points drawn by `node_seed`; the run is then repeated twice with other points, and `risk_error` and `overlap_error`
@@ -70,7 +69,7 @@ class Macro:
     atol: float = 1e-14
     small_rate: bool = False
     max_steps: int = 1_000_000
-    method: Literal["auto", "explicit", "implicit", "exponential", "weights", "closed"] = "auto"
+    method: Literal["auto", "explicit", "implicit", "weights", "closed"] = "auto"
     nodes: int = NODES
     node_seed: int = 0
     threads: int | None = None
@@ -255,18 +254,16 @@ class Macro:
         if self.method == "weights":
             for misfit in _misfits_of_rows(self, problem):
                 raise ValueError(f"method: 'weights' given, but {misfit}")
-        if self.method in ("implicit", "exponential"):
+        if self.method == "implicit":
             for lane in lanes:
                 if lane.problem.student.norm == "sphere":
                     raise ValueError(
-                        f"method: {self.method!r} given, but student.norm is 'sphere'; must be 'explicit' or 'auto'"
+                        "method: 'implicit' given, but student.norm is 'sphere'; must be 'explicit' or 'auto'"
                     )
                 if lane.problem.inputs.is_scheduled:
-                    raise ValueError(f"method: {self.method!r} given, but an eigenvalue is a schedule; must be 'auto'")
+                    raise ValueError("method: 'implicit' given, but an eigenvalue is a schedule; must be 'auto'")
                 if not is_closed(lane.problem):
-                    raise ValueError(
-                        f"method: {self.method!r} given, but the moments have no closed form; must be 'auto'"
-                    )
+                    raise ValueError("method: 'implicit' given, but the moments have no closed form; must be 'auto'")
 
 
 @contextmanager
