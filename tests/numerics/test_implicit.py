@@ -113,15 +113,18 @@ def test_a_thousand_eigenvalues() -> None:
 
 
 def test_it_is_chosen_where_it_pays() -> None:
-    def chosen(problem, until, **options):
+    def chosen(problem, until, outputs=1, **options):
         start = sv.start(problem, seed=0, scale=0.1)
-        return sv.Macro(**options)._method(Lane(problem, start), Plan(np.array([until])))
+        return sv.Macro(**options)._method(Lane(problem, start), Plan(np.linspace(until / outputs, until, outputs)))
 
     assert chosen(scaling(1), 1e6) == "explicit"
     assert chosen(scaling(16), 100.0) == "explicit"
     assert chosen(scaling(1024), 1e5) == "implicit"
     assert chosen(scaling(16, K=8, M=8), 1000.0) == "explicit"
     assert chosen(scaling(1024), 1e5, method="explicit") == "explicit"
+    assert chosen(scaling(256), 1000.0, outputs=201) == "implicit"
+    assert chosen(scaling(256), 1000.0, outputs=1001) == "explicit"  # implicit steps land on outputs
+    assert chosen(scaling(256, activation="linear"), 1000.0, outputs=201, rtol=1e-11) == "implicit"
     sphere = scaling(1024).replace(student__norm="sphere")
     start = sv.start(sphere, seed=0)
     assert sv.Macro()._method(Lane(sphere, start), Plan(np.array([1e5]))) == "explicit"
