@@ -15,7 +15,7 @@ from solvable.levels import Lane, Plan
 from solvable.levels.jobs import Control, run_jobs
 from solvable.levels.limits import check_outputs, check_whole
 from solvable.levels.seeds import lane_seed, seed_settings
-from solvable.numerics.driving import FALLS, RISES
+from solvable.numerics.control import FALLS, RISES
 from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread

@@ -6,7 +6,7 @@ from operator import index
 import numpy as np
 
 from solvable.overlaps import Overlaps
-from solvable.results.threshold import FUNCTION, INDICES, WATCHABLE, Threshold
+from solvable.results.threshold import FUNCTION, QUANTITIES, Threshold
 
 
 def when(
@@ -22,13 +22,13 @@ def when(
     Quantities: "risk"; "cross_overlap", "student_overlap" (of different students), "norm" (a student's overlap with itself) and
     "readout" for their largest absolute entry, or for one `entry` as it is, `when("cross_overlap", entry=(0, 1), above=0.5)`,
     `when("norm", entry=0, below=0.1)`; and "training_loss" where there is a data set. For Macro also any function of the overlaps
-    that returns a number, `when(lambda o: o.readout.sum(), above=0.9)`. It is asked at every step, and a few times more to find the
-    threshold, with overlaps that are possible up to the tolerance; the steps themselves are then plain Python, so that a curve
+    that returns a number, `when(lambda o: o.readout.sum(), above=0.9)`. It is asked four times a step, and a few times more to find
+    the threshold, with overlaps that are possible up to the tolerance; the steps themselves are then plain Python, so that a curve
     takes tenths of seconds in place of a millisecond.
     """
     function = quantity if callable(quantity) else None
-    if function is None and quantity not in WATCHABLE:
-        raise ValueError(f"when: {quantity!r} given, must be one of {', '.join(WATCHABLE)}, or a function of overlaps")
+    if function is None and quantity not in tuple(QUANTITIES):
+        raise ValueError(f"when: {quantity!r} given, must be one of {', '.join(QUANTITIES)}, or a function of overlaps")
     if (below is None) == (above is None):
         raise ValueError("when: give either below or above")
     level = float(below if below is not None else above)  # type: ignore[arg-type]
@@ -36,8 +36,8 @@ def when(
         place = None if entry is None else tuple(index(i) for i in np.atleast_1d(np.asarray(entry)).tolist())
     except TypeError:
         raise ValueError(f"when: entry {entry!r} given, must be whole numbers from 0 on") from None
-    if place is not None and (len(place) != INDICES.get(str(quantity), 0) or min(place) < 0):
-        count = INDICES.get(str(quantity), 0)
+    count = QUANTITIES.get(str(quantity), 0)
+    if place is not None and (len(place) != count or min(place, default=-1) < 0):
         raise ValueError(
             f"when: entry {entry!r} given, {quantity!r} takes {count or 'no'} number{'s' * (count > 1)} from 0 on"
         )

@@ -105,7 +105,7 @@ class Micro:
             raise ValueError(f"inputs.dim: {dim} given, but the data have rows of {data.dim}; say inputs=data.inputs")
         if data.rows is None and (self.runs > 1 or len(lanes) > 1):
             raise ValueError("runs: an iterator gives its rows once, so there can be one run from one start only")
-        noisy = lanes[0].problem.training.courses["label_noise"][:, 1].max() > 0
+        noisy = lanes[0].problem.training.segments["label_noise"][:, 1].max() > 0
         if self.runs > 1 and data.order == "given" and not noisy:
             raise ValueError(
                 f"runs: {self.runs} given, but all would see the same rows; say Data(..., order='shuffled' or 'drawn')"

@@ -171,7 +171,8 @@ class Trajectory:
         )  # fmt: skip
 
     def last(self, run: int | None = None) -> Overlaps:
-        """The state in which the run ended; of several runs say which, or see `states`."""
+        """The state in which the run ended; of several runs say which, or see `states`. A run from there begins at time 0: if the
+        problem has schedules, `problem.later(alpha)` has them go on."""
         run = self._run_number("last", run, "; `states()` gives those of all")
         if not np.isfinite(self.end_blocks.student[run]).all():
             raise ValueError(f"last: run {run} has no finite last state ({self.ending[run].text})")
