@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from solvable.macro.choice import chosen
 from solvable.results import Lane, Plan
 
 
@@ -413,10 +414,10 @@ def test_weights_are_chosen_where_they_are_cheaper() -> None:
     problem = sv.convention("worschech2024").problem(K=8, M=8, eta=0.1, beta=1.0, L=64, N=64)
     start, level = sv.start(problem, seed=0, scale=0.01), sv.Macro(small_rate=True, rtol=1e-4)
     lane, plan = Lane(problem, start), Plan(np.array([1000.0]))
-    assert level._method(lane, plan) == "weights"
-    assert sv.Macro(rtol=1e-4)._method(lane, plan) != "weights"  # noise moves weights at random
+    assert chosen(level, lane, plan) == "weights"
+    assert chosen(sv.Macro(rtol=1e-4), lane, plan) != "weights"  # noise moves weights at random
     few = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=4, N=400)
-    assert level._method(Lane(few, sv.start(few, seed=0)), plan) == "explicit"
+    assert chosen(level, Lane(few, sv.start(few, seed=0)), plan) == "explicit"
 
 
 def test_weights_refused() -> None:

@@ -7,6 +7,7 @@ import solvable as sv
 from solvable.dynamics import exponential, implicit
 from solvable.dynamics.exponential import phi_of_sum
 from solvable.dynamics.kernel_data import pack, workspace
+from solvable.macro.choice import chosen
 from solvable.macro.integrators import ORDERS
 from solvable.numerics import doubling
 from solvable.numerics.interpreting import interpreted
@@ -103,7 +104,7 @@ def test_a_thousand_eigenvalues() -> None:
     start = sv.start(problem, seed=0, scale=0.01)
     times = np.linspace(0, 1000, 21)
     level = sv.Macro(rtol=1e-8)
-    assert level._method(Lane(problem, start), Plan(times)) == "implicit"
+    assert chosen(level, Lane(problem, start), Plan(times)) == "implicit"
     run = sv.run(problem, start, level, times=times)
     early = times[times <= 50]
     tight = sv.run(problem, start, sv.Macro(rtol=1e-10, method="explicit"), times=early)
@@ -117,18 +118,18 @@ def test_a_thousand_eigenvalues() -> None:
 
 
 def test_it_is_chosen_where_it_pays() -> None:
-    def chosen(problem, until, **options):
+    def found(problem, until, **options):
         start = sv.start(problem, seed=0, scale=0.1)
-        return sv.Macro(**options)._method(Lane(problem, start), Plan(np.array([until])))
+        return chosen(sv.Macro(**options), Lane(problem, start), Plan(np.array([until])))
 
-    assert chosen(scaling(1), 1e6) == "explicit"
-    assert chosen(scaling(16), 100.0) == "explicit"
-    assert chosen(scaling(1024), 1e5) == "implicit"
-    assert chosen(scaling(16, K=8, M=8), 1000.0) == "explicit"
-    assert chosen(scaling(1024), 1e5, method="explicit") == "explicit"
+    assert found(scaling(1), 1e6) == "explicit"
+    assert found(scaling(16), 100.0) == "explicit"
+    assert found(scaling(1024), 1e5) == "implicit"
+    assert found(scaling(16, K=8, M=8), 1000.0) == "explicit"
+    assert found(scaling(1024), 1e5, method="explicit") == "explicit"
     sphere = scaling(1024).replace(student__norm="sphere")
     start = sv.start(sphere, seed=0)
-    assert sv.Macro()._method(Lane(sphere, start), Plan(np.array([1e5]))) == "explicit"
+    assert chosen(sv.Macro(), Lane(sphere, start), Plan(np.array([1e5]))) == "explicit"
     for method in ("exponential", "implicit"):
         with pytest.raises(ValueError, match=rf"method: '{method}' given, but student.norm is 'sphere'"):
             sv.run(sphere, start, sv.Macro(method=method), until=1)
