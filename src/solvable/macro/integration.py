@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from solvable.dynamics.system import system
 from solvable.macro.choice import SHARPER, chosen
 from solvable.macro.integrators import integrator
 from solvable.macro.outputs import Solved, last_rows, overlaps, overlaps_of_rows
-from solvable.numerics.driving import FALLS, RISES, control, outputs_for
+from solvable.numerics.driving import FALLS, PAUSED, RISES, control, outputs_for
 from solvable.numerics.ending import Ending
 from solvable.numerics.interpreting import interpreted
 from solvable.numerics.threads import one_blas_thread
@@ -27,7 +28,29 @@ if TYPE_CHECKING:
 
 REPETITIONS = 2  # with other nodes, where averages need nodes
 SPREAD = 1.5  # errors that are reported, over how far a run and its repetitions are apart: 19 of 20 true ones are below
+SLICE = 256  # steps at once of what is small:
+FEW, MANY = 16, 10**5  # so few students and teachers, and not more outputs
 BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
+
+
+def is_small(level: "Macro", lanes: list[Lane], plan: Plan) -> bool:
+    """Whether this thread may compute, a slice after the other: there is one lane, the machine code is at hand, and a slice takes
+    less than a tenth of a second, so that Ctrl-C is heard. Another thread would take longer to wake than many a run takes."""
+    problem = lanes[0].problem
+    if (
+        len(lanes) > 1
+        or level.method not in ("auto", "explicit")
+        or problem.inputs.blocks > 1
+        or not is_closed(problem)
+    ):
+        return False
+    entry, functions, _ = integrator("explicit", level.rtol, 1)
+    return (
+        problem.student.width + problem.teacher.width <= FEW
+        and plan.times.size <= MANY
+        and (plan.stop is None or plan.stop.function is None)
+        and all(kernel.overloads for kernel in (entry, *functions))
+    )
 
 
 @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
@@ -86,7 +109,12 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
         one_blas_thread() if method == "weights" else nullcontext(),
     ):
         course, memory = (plan.times, packed.breaks, outputs), np.empty((rows, packed.state.size))
-        (entry if compiled else interpreted(entry))(*functions, told, report, course, memory, data)
+        follow = partial(entry if compiled else interpreted(entry), *functions, told, report, course, memory, data)
+        follow()
+        while report.ending == PAUSED:  # here Ctrl-C is heard
+            plan.report(report.time, plan.times[-1])
+            report.pause += SLICE
+            follow()
     states, last, exact = outputs[:-1, SEEN:], outputs[-1, SEEN:], np.zeros(plan.times.size)
     risks = outputs[:-1, RISK], exact, exact, float(first[RISK])
     if block is None:
@@ -151,6 +179,6 @@ def _floor(lane: Lane, first: np.ndarray) -> float:
 
 
 def _size(lane: Lane) -> float:
-    """The largest overlap at the start, at least one."""
-    parts = lane.start.block_student_overlap, lane.start.block_cross_overlap, lane.start.block_teacher_overlap
-    return max(1.0, *(float(np.abs(part).sum(axis=0).max()) for part in parts))
+    """The largest overlap at the start, which is one of a unit with itself; at least one."""
+    parts = lane.start.block_student_overlap, lane.start.block_teacher_overlap
+    return max(1.0, *(float(part.sum(axis=0).max()) for part in parts))

@@ -10,7 +10,7 @@ from solvable.dynamics.kernel_data import pack
 from solvable.dynamics.moments import NODES
 from solvable.dynamics.system import system
 from solvable.macro.choice import METHODS, check_method, chosen
-from solvable.macro.integration import REPETITIONS, solve_lane
+from solvable.macro.integration import REPETITIONS, SLICE, is_small, solve_lane
 from solvable.macro.integrators import integrator
 from solvable.macro.outputs import labelled
 from solvable.numerics.driving import REPORT
@@ -77,17 +77,21 @@ class Macro:
                 f"stop: a function given, but method {self.method!r} has no overlaps for it; use 'explicit'"
             )
         reports = np.zeros((len(lanes), 1 + REPETITIONS), REPORT)  # of a run and its repetitions with other nodes
-        workers = pool(min(len(lanes), self.threads or cores()))
         if self.seconds is not None and self.method != "closed":
             self._prepare(lanes, plan)
         with bell(lambda: _interrupt(reports), self.seconds):
-            solved = gather(
-                (
-                    workers.submit(solve_lane, self, *each)
-                    for each in zip(lanes, [plan] * len(lanes), reports, strict=True)
-                ),
-                lambda: plan.report(float(reports["time"][:, 0].sum()), len(lanes) * float(plan.times[-1])),
-            )
+            if is_small(self, lanes, plan):
+                reports["pause"] = SLICE
+                solved = [solve_lane(self, lanes[0], plan, reports[0])]
+            else:
+                workers = pool(min(len(lanes), self.threads or cores()))
+                solved = gather(
+                    (
+                        workers.submit(solve_lane, self, *each)
+                        for each in zip(lanes, [plan] * len(lanes), reports, strict=True)
+                    ),
+                    lambda: plan.report(float(reports["time"][:, 0].sum()), len(lanes) * float(plan.times[-1])),
+                )
         return labelled(self, lanes, plan, solved, reports[:, 0])
 
     def _prepare(self, lanes: list[Lane], plan: Plan) -> None:

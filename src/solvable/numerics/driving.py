@@ -28,7 +28,7 @@ from solvable.numerics.kernel_types import apart
 from solvable.numerics.vectors import copy
 
 RISES, FALLS = 1, -1
-GOING = -1  # no ending yet
+GOING, PAUSED = -1, -2  # no ending yet; the next call goes on
 GROWN = 1e-7  # of the bound: what cannot go on has diverged if it has grown beyond this, and stalled if not
 Y, TRIAL, SPARE, SLOPE, OWN = 0, 1, 2, 3, 4  # rows of memory; a method's own begin at the last
 
@@ -59,6 +59,7 @@ REPORT = np.dtype(
             ("accepted", np.int64),
             ("rejected", np.int64),
             ("interrupt", np.int64),  # another thread asks to stop
+            ("pause", np.int64),  # steps, attempted ones too, after which to return (0: at the end)
             ("segment", np.int64),
             ("saved", np.int64),  # outputs
             ("fresh", np.int64),  # the state is the first of its segment
@@ -177,13 +178,15 @@ def begin(system, control, report, course, memory, data):
 
 @compiled()
 def ends(control, report, course, memory):
-    """Whether the run is over before another step: interrupted, at rest, or out of steps."""
+    """Whether the run is over before another step: interrupted, at rest, or out of steps; or pauses."""
     times, breaks, outputs = course
     y = memory[Y]
     seen = outputs[times.size, : outputs.shape[1] - y.size]
     span = report.end - control.begin
     if report.interrupt != 0:
         report.ending = Ending.INTERRUPTED
+    elif report.pause > 0 and report.accepted + report.rejected >= report.pause:
+        report.ending = PAUSED
     elif (
         control.rests != 0
         and report.segment == breaks.size
@@ -327,12 +330,16 @@ def drive(arrive, attempt, interpolate, pace, system, control, report, course, m
     components, so that many small ones do not dilute a bad one. The run ends when a scalar crosses its threshold, when the state
     passes its bound or the first scalar is NaN (diverged), when a whole run from here would move nothing beyond the tolerance
     (converged: the outputs that are left repeat the state), after so many steps, when steps become too short, or when another
-    thread sets `report.interrupt`. `report.time` is the present.
+    thread sets `report.interrupt`. `report.time` is the present. Where it pauses, another call with the same arguments goes on as
+    if there had been no pause.
     """
     outputs = course[2]
-    begin(system, control, report, course, memory, data)
-    if report.ending == GOING:
-        arrive(system, control, report, memory, data)
+    if report.ending == PAUSED:
+        report.ending = GOING
+    else:
+        begin(system, control, report, course, memory, data)
+        if report.ending == GOING:
+            arrive(system, control, report, memory, data)
     while report.ending == GOING and not ends(control, report, course, memory):
         if step(attempt, interpolate, pace, system, control, report, course, memory, data):
             arrive(system, control, report, memory, data)
