@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -82,7 +83,7 @@ class Overlaps:
             ]
         )
 
-    @property
+    @cached_property
     def hash(self) -> str:
         digest = hashlib.sha256()
         for name in self.__dataclass_fields__:
