@@ -480,6 +480,27 @@ SIMULATIONS = (
         ("micro/test_micro.py::test_big_batches_of_full_weights_are_batches",),
     ),
     Mutation(
+        "reach-twice-as-far",
+        "micro/reach.py",
+        "return min(PART * deviation, gap / (",
+        "return min(PART * deviation, 2.0 * gap / (",
+        ("micro/test_reach.py::test_steepest_steps_come_close_to_the_level",),
+    ),
+    Mutation(
+        "reach-of-student-overlaps",
+        "micro/reach.py",
+        "return math.sqrt(longest + gap) - math.sqrt(longest)",
+        "return 2.0 * (math.sqrt(longest + gap) - math.sqrt(longest))",
+        ("micro/test_reach.py::test_no_step_within_reach_changes_overlaps_by_more[student_overlap]",),
+    ),
+    Mutation(
+        "anchors-left-behind",
+        "micro/process.py",
+        "part += (state[i] - anchors[i]) ** 2",
+        "part += 0.01 * (state[i] - anchors[i]) ** 2",
+        ("micro/test_reach.py::test_runs_stop_at_the_first_look_past_the_level[linear-risk-1]",),
+    ),
+    Mutation(
         "micro-threshold-seldom-looked-at",
         "micro/reduced.py",
         "LOOK = 16, 1000",

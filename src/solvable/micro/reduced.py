@@ -12,6 +12,7 @@ from solvable.dynamics.kernel_data import SEEN
 from solvable.dynamics.own import in_python, own_amplitudes
 from solvable.dynamics.system import is_coarse
 from solvable.micro import process
+from solvable.micro.reach import steepness
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
 from solvable.results import Ending, Lane
@@ -78,7 +79,8 @@ class Group:
         self.eyes = [known[id(lane)] for lane in self.lanes]
         first = self.eyes[0]
         numbers = np.stack([eye.packed.numbers for eye in self.eyes])
-        self.sight = *first.packed.data(first.scratch)[:3], numbers, first.scratch
+        anchors, steep = np.zeros_like(self.process[-2]), steepness(self.lanes[0].problem)
+        self.sight = *first.packed.data(first.scratch)[:3], numbers, first.scratch, anchors, steep
         self.fates = np.zeros(count, dtype=process.RUN)
         self.ends = np.stack([eye.packed.state for eye in self.eyes])
         self.fates["level"], self.fates["bound"] = zip(*((eye.level, eye.bound) for eye in self.eyes), strict=True)
