@@ -30,7 +30,7 @@ REPETITIONS = 2  # with other nodes, where averages need nodes
 SPREAD = 1.5  # errors that are reported, over how far a run and its repetitions are apart: 19 of 20 true ones are below
 SLICE = 256  # steps at once of what is small:
 FEW, MANY = 16, 10**5  # so few students and teachers, and not more outputs
-BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
+BOUND = 1e8  # overlaps beyond this multiple of the first, or of one, have diverged
 
 
 def is_small(level: "Macro", lanes: list[Lane], plan: Plan) -> bool:
@@ -101,7 +101,7 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
         functions[0](0, 0.0, packed.state, first, *data)
     told = control(
         rtol=rtol / SHARPER if method == "implicit" else rtol, atol=level.atol, max_steps=level.max_steps,
-        bound=BOUND * _size(lane), floor=_floor(lane, first), watch=_threshold(plan.stop, first),
+        bound=BOUND * max(1.0, lane.start.longest), floor=_floor(lane, first), watch=_threshold(plan.stop, first),
     )  # fmt: skip
     outputs = outputs_for(plan.times, packed.state, SEEN)
     with (
@@ -176,9 +176,3 @@ def _floor(lane: Lane, first: np.ndarray) -> float:
     training = lane.problem.training
     still = not (training.label_noise or training.weight_decay)
     return 1e-14 * min(float(first[RISK]), training.loss_factor) if still else -np.inf
-
-
-def _size(lane: Lane) -> float:
-    """The largest overlap at the start, which is one of a unit with itself; at least one."""
-    parts = lane.start.block_student_overlap, lane.start.block_teacher_overlap
-    return max(1.0, *(float(part.sum(axis=0).max()) for part in parts))

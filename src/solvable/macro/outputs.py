@@ -1,6 +1,5 @@
 """What is kept of a run: states as overlaps, and the overlaps of all lanes as one trajectory."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -40,21 +39,21 @@ def labelled(level: "Macro", lanes: list[Lane], plan: Plan, solved: list[Solved]
     """What the lanes came to, as one trajectory."""
     problem = lanes[0].problem
     kept = [one.blocks for one in solved if one.blocks is not None]
-    blocks = Blocks(_stacked(one.student for one in kept), _stacked(one.cross for one in kept)) if kept else None
-    end_student, end_cross, end_readout = unpack(problem, _stacked(one.last for one in solved))
+    blocks = Blocks(_stacked([one.student for one in kept]), _stacked([one.cross for one in kept])) if kept else None
+    end_student, end_cross, end_readout = unpack(problem, _stacked([one.last for one in solved]))
     return Trajectory(
         problem=problem,
         level=level.name,
         settings=level.settings() | ({"interpreted": True} if any(one.interpreted for one in solved) else {}),
         alpha=plan.times,
-        risk=_stacked(one.risk for one in solved),
-        risk_error=_stacked(one.risk_error for one in solved),
-        overlap_error=_stacked(one.overlap_error for one in solved),
+        risk=_stacked([one.risk for one in solved]),
+        risk_error=_stacked([one.risk_error for one in solved]),
+        overlap_error=_stacked([one.overlap_error for one in solved]),
         start_risk=np.array([one.start_risk for one in solved]),
-        student_overlap=_stacked(one.student for one in solved),
-        cross_overlap=_stacked(one.cross for one in solved),
-        readout=_stacked(one.readout for one in solved),
-        block_teacher_overlap=_stacked(lane.start.block_teacher_overlap for lane in lanes),
+        student_overlap=_stacked([one.student for one in solved]),
+        cross_overlap=_stacked([one.cross for one in solved]),
+        readout=_stacked([one.readout for one in solved]),
+        block_teacher_overlap=_stacked([lane.start.block_teacher_overlap for lane in lanes]),
         end_blocks=Blocks(end_student, end_cross),
         end_readout=end_readout,
         start_hash=np.array([lane.start.hash for lane in lanes], dtype=object),
@@ -66,9 +65,8 @@ def labelled(level: "Macro", lanes: list[Lane], plan: Plan, solved: list[Solved]
     )
 
 
-def _stacked(arrays: Iterable[np.ndarray]) -> np.ndarray:
+def _stacked(runs: list[np.ndarray]) -> np.ndarray:
     """(run, ...); of a single run without a copy, which is most of the time that labels take."""
-    runs = list(arrays)
     return runs[0][None] if len(runs) == 1 else np.stack(runs)
 
 
