@@ -8,6 +8,10 @@ import pytest
 
 import solvable as sv
 from solvable.levels import Lane, Plan
+from solvable.macro import integration
+from solvable.macro import level as level_module
+from solvable.macro.choice import chosen
+from solvable.macro.integrators import integrator
 
 
 def test_known_plateau_and_half_risk(quadratic: sv.Problem) -> None:
@@ -413,10 +417,10 @@ def test_weights_are_chosen_where_they_are_cheaper() -> None:
     problem = sv.convention("worschech2024").problem(K=8, M=8, eta=0.1, beta=1.0, L=64, N=64)
     start, level = sv.start(problem, seed=0, scale=0.01), sv.Macro(small_rate=True, rtol=1e-4)
     lane, plan = Lane(problem, start), Plan(np.array([1000.0]))
-    assert level._method(lane, plan) == "weights"
-    assert sv.Macro(rtol=1e-4)._method(lane, plan) != "weights"  # noise moves weights at random
+    assert chosen(level, lane, plan) == "weights"
+    assert chosen(sv.Macro(rtol=1e-4), lane, plan) != "weights"  # noise moves weights at random
     few = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=4, N=400)
-    assert level._method(Lane(few, sv.start(few, seed=0)), plan) == "explicit"
+    assert chosen(level, Lane(few, sv.start(few, seed=0)), plan) == "explicit"
 
 
 def test_weights_refused() -> None:
@@ -472,3 +476,42 @@ def test_progress_is_told_in_alpha(quadratic: sv.Problem) -> None:
     assert len(done) >= 2
     assert done == sorted(done)
     assert 0 < done[-1] <= told[-1][1] == 6000.0
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+@pytest.mark.parametrize("stop", [None, sv.when("risk", below=0.3, relative=True)], ids=["whole", "to a threshold"])
+def test_small_runs_in_slices_are_the_same_to_the_bit(rtol: float, stop, monkeypatch: pytest.MonkeyPatch) -> None:
+    rate = sv.Schedule(times=(0.0, 5.0), rates=(0.1, 0.05))
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2), student=sv.Student(width=3), training=sv.Training(learning_rate=rate)
+    )
+    start = sv.start(problem, seed=0, students="orthogonal", cross=0.1)
+    level, plan = sv.Macro(rtol=rtol), Plan(np.linspace(0, 100, 31), stop)
+    for kernel in (*integrator("explicit", rtol, 1).system, integrator("explicit", rtol, 1).entry):
+        kernel.settle()
+    assert integration.is_small(level, [Lane(problem, start)], plan)
+    monkeypatch.setattr(integration, "SLICE", 3)
+    monkeypatch.setattr(level_module, "SLICE", 3)
+    told: list[float] = []
+    sliced = level.solve([Lane(problem, start)], replace(plan, report=lambda done, total: told.append(done)))
+    monkeypatch.setattr(level_module, "is_small", lambda *_: False)
+    whole = level.solve([Lane(problem, start)], plan)
+    assert len(told) > 5
+    assert told == sorted(told)
+    for name in ("risk", "cross_overlap", "student_overlap", "end_alpha", "nfev", "endings"):
+        assert np.array_equal(getattr(sliced, name), getattr(whole, name), equal_nan=True), name
+
+
+def test_what_is_not_small_computes_in_another_thread() -> None:
+    problem = sv.convention("bocchi2026").problem(p=3, p_star=3, eta=0.01)
+    one, plan = Lane(problem, sv.start(problem, seed=0, students="orthogonal", cross=0.1)), Plan(np.array([1.0]))
+    many = replace(plan, times=np.arange(integration.MANY + 1.0))
+    wide = problem.replace(student__width=integration.FEW - 2)
+    spectrum = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=4, N=400)
+    own = replace(plan, stop=sv.when(lambda o: o.readout.sum(), above=0.9))
+    assert not integration.is_small(sv.Macro(), [one, one], plan)
+    assert not integration.is_small(sv.Macro(method="exponential"), [one], plan)
+    assert not integration.is_small(sv.Macro(), [one], many)
+    assert not integration.is_small(sv.Macro(), [one], own)
+    for other in (wide, spectrum, problem.replace(student__activation="relu")):
+        assert not integration.is_small(sv.Macro(), [replace(one, problem=other)], plan)

@@ -28,6 +28,10 @@ CASES = {
     "data": "data = sv.Data(np.random.default_rng(0).standard_normal((50, 4000)))\ndata.measured\n" + READY + "data.eigenvalues",
     "macro": QUADRATIC.format(dim=1000, training={}) + READY
     + "sv.run(problem, start, sv.Macro(rtol=1e-13, atol=0.0, max_steps=10**9), until=1e9)",
+    "macro in slices": QUADRATIC.format(dim=1000, training={}) + "sv.run(problem, start, sv.Macro(rtol=1e-13), until=1)\n" + READY
+    + "sv.run(problem, start, sv.Macro(rtol=1e-13, atol=0.0, max_steps=10**9), until=1e9)",
+    "macro again and again": QUADRATIC.format(dim=1000, training={}) + READY
+    + "while True: sv.run(problem, start, sv.Macro(), until=1)",
     "macro of great widths": "p = sv.convention('worschech2024').problem(K=90, M=90, eta=0.1)\n"
     "s = sv.start(p, student_overlap=np.eye(90))\n" + READY + "sv.run(p, s, sv.Macro(), until=1e9)",
     "closed form": QUADRATIC.format(dim=1000, training={}).replace("width=3", "width=300") + READY

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -72,6 +73,12 @@ class Overlaps:
     def teacher_overlap(self) -> np.ndarray:
         return self.block_teacher_overlap.sum(axis=0)
 
+    @cached_property
+    def longest(self) -> float:
+        """The largest overlap of a unit with itself; no other overlap is larger."""
+        parts = self.block_student_overlap, self.block_teacher_overlap
+        return max(float(part.sum(axis=0).max()) for part in parts)
+
     @property
     def stacked(self) -> np.ndarray:
         """(blocks, n, n) overlaps of all units, students first."""
@@ -82,7 +89,7 @@ class Overlaps:
             ]
         )
 
-    @property
+    @cached_property
     def hash(self) -> str:
         digest = hashlib.sha256()
         for name in self.__dataclass_fields__:
