@@ -510,7 +510,7 @@ def test_what_is_not_small_computes_in_another_thread() -> None:
     spectrum = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=4, N=400)
     own = replace(plan, stop=sv.when(lambda o: o.readout.sum(), above=0.9))
     assert not integration.is_small(sv.Macro(), [one, one], plan)
-    assert not integration.is_small(sv.Macro(method="exponential"), [one], plan)
+    assert not integration.is_small(sv.Macro(method="implicit"), [one], plan)
     assert not integration.is_small(sv.Macro(), [one], many)
     assert not integration.is_small(sv.Macro(), [one], own)
     for other in (wide, spectrum, problem.replace(student__activation="relu")):

@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from solvable.dynamics.python_kernels import in_python
 
 import solvable as sv
 from seeds import seed
 from solvable.dynamics.equations import total
+from solvable.dynamics.python_kernels import in_python
 from solvable.gaussian.units import TABULATED
 from solvable.micro.reach import of_overlaps, of_risk, steepness
 
