@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from solvable import checks, empirical, landscape, plot, sweeps, theory
     from solvable.dynamics.covariance import step_covariance
-    from solvable.dynamics.moments import Moments, field_covariance, moments
+    from solvable.dynamics.gaussian_moments import Moments, field_covariance, moments
     from solvable.empirical import Empirical
     from solvable.gaussian.units import Activation
     from solvable.levels import run, run_batch, when
@@ -50,7 +50,7 @@ _HOMES = {
     ),
     "solvable.overlaps": ("InvalidStart", "Overlaps", "Weights", "measure", "start"),
     "solvable.dynamics.covariance": ("step_covariance",),
-    "solvable.dynamics.moments": ("Moments", "field_covariance", "moments"),
+    "solvable.dynamics.gaussian_moments": ("Moments", "field_covariance", "moments"),
     "solvable.results": ("Clock", "Ending", "Trajectory"),
     "solvable.levels": ("run", "run_batch", "when"),
     "solvable.empirical": ("Empirical",),

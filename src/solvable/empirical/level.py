@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from solvable.dynamics.moments import field_covariance, moments
+from solvable.dynamics.gaussian_moments import field_covariance, moments
 from solvable.dynamics.quadratic_flow import flow_factor
 from solvable.empirical.kernels import POPULATION, TRAINING
 from solvable.empirical.sample import Followed, Sample, room

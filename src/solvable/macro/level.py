@@ -9,9 +9,9 @@ import numpy as np
 
 from solvable.dynamics.exactness import is_closed, is_exact, rule_for
 from solvable.dynamics.functions import is_additive
+from solvable.dynamics.gaussian_moments import NODES, field_covariance, moments
 from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack
-from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.quadratic_flow import flow_overlaps
 from solvable.dynamics.weight_equations import columns, pack_rows
 from solvable.levels import Lane, Plan

@@ -231,7 +231,7 @@ def distance(trajectory: Trajectory, target: Overlaps, of: str) -> np.ndarray:
 
 def end_risk(trajectory: Trajectory) -> np.ndarray:
     """(run,) the risk in the last state: of the last output where the run ended there, else computed."""
-    from solvable.dynamics.moments import moments
+    from solvable.dynamics.gaussian_moments import moments
 
     t = trajectory
     risks = np.where(t.end_alpha == t.alpha[-1], t.risk[:, -1], np.nan)
