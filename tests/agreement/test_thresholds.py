@@ -48,7 +48,7 @@ def test_a_run_ends_where_the_quantity_passes(level, quantity, entry) -> None:
     aim = 0.5 * (first + value(ahead, quantity, entry))
     bound = {"above": aim} if aim > first else {"below": aim}
     run = sv.run(problem, START, LEVELS[level], until=30, stop=sv.when(quantity, entry=entry, **bound))
-    assert run.ending == [sv.Ending.STOPPED]
+    assert run.ending == [sv.results.Ending.STOPPED]
     assert 0 < run.end_time[0] < 30
     found = value(run.last(), quantity, entry)
     exact = level in ("macro", "weights", "implicit", "meso")

@@ -40,7 +40,7 @@ def test_all_routes_agree(quadratic: sv.Problem) -> None:
 
 
 def test_no_second_route_is_told() -> None:
-    problem = sv.convention("arnaboldi2023").problem(p=2, gamma=0.1, d=100)
+    problem = sv.problems.convention("arnaboldi2023").problem(p=2, gamma=0.1, d=100)
     with pytest.raises(ValueError, match="no second route applies"):
         sv.checks.routes_agree(problem, sv.start(problem, seed=0), until=1)
 
