@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from solvable.dynamics.covariance import step_covariance
     from solvable.dynamics.gaussian_moments import Moments, field_covariance, moments
+    from solvable.dynamics.motion import Derivative, derivative
 
 # Raise it when a change moves results by more than rounding: sweeps then compute anew what they have stored.
 VERSION = 3
@@ -16,10 +17,11 @@ VERSION = 3
 _HOMES = {
     "covariance": ("step_covariance",),
     "gaussian_moments": ("Moments", "field_covariance", "moments"),
+    "motion": ("Derivative", "derivative"),
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = ["Moments", "field_covariance", "moments", "step_covariance"]
+__all__ = ["Derivative", "Moments", "derivative", "field_covariance", "moments", "step_covariance"]
 
 
 if not TYPE_CHECKING:
