@@ -32,18 +32,6 @@ class Mean(NamedTuple):
     left_out: int
 
 
-class MeanTime(NamedTuple):
-    """Mean over the `runs` runs that passed the threshold, with a confidence interval. NaN where `never` is not zero: so many came
-    to the end before, and those that passed are no fair sample. `left_out` more diverged or were interrupted."""
-
-    mean: float
-    low: float
-    high: float
-    runs: int
-    never: int
-    left_out: int
-
-
 class Blocks(NamedTuple):
     """Overlaps per block, (run, time, block, ...) along a trajectory or (run, block, ...) at its end."""
 
@@ -265,23 +253,10 @@ class Trajectory:
 
     def mean_exit_time(
         self, below: float | None = None, *, relative: bool = True, confidence: float = 0.95
-    ) -> MeanTime:
+    ) -> observables.MeanTime:
         """Mean of `exit_time` over the runs, with its confidence interval by Student's distribution (NaN for fewer than two)."""
-        from scipy.stats import t
-
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence: {confidence} given, must be between 0 and 1")
         self._check_alike("mean_exit_time")
-        times, ended = self.exit_time(below, relative=relative), self.endings
-        passed = np.isfinite(times)
-        broken = ~passed & np.isin(
-            ended, (Ending.DIVERGED, Ending.INTERRUPTED, Ending.STEP_LIMIT, Ending.STALLED, Ending.LEAP)
-        )
-        n, never = int(passed.sum()), int((~passed & ~broken).sum())
-        fair = n > 0 and never == 0
-        mean = float(times[passed].mean()) if fair else np.nan
-        half = float(t.ppf(0.5 + 0.5 * confidence, n - 1) * standard_error(times[passed])) if n > 1 else np.nan
-        return MeanTime(mean, mean - half, mean + half, n, never, int(broken.sum()))
+        return observables.mean_time(self.exit_time(below, relative=relative), self.endings, confidence)
 
     def plateaus(self, run: int | None = None, *, flatness: float = 0.2) -> list[observables.FlatSpan]:
         """Where the risk waits, as `observables.plateaus` has it; what is below the accuracy of the equations does not count."""
