@@ -1,5 +1,6 @@
 """What every level returns: learning curves of one or many runs, labelled, with how each ended."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 from solvable.numerics.statistics import standard_error
 from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
-from solvable.results import loading, logs, observables, storage, summary
+from solvable.results import loading, logs, observables, other_risk, storage, summary
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
 from solvable.results.threshold import Threshold
@@ -55,6 +56,9 @@ class Trajectory:
 
     `alpha` counts steps/dim; `time` is the same in the unit of `clock`. Where a run did not come to a time its values
     are NaN. `labels` tell the runs of a batch apart. `data` is the labelled dataset.
+
+    A trajectory is a sequence of its runs: `len(batch)`, `batch[3]` and `for run in batch` give trajectories of one run. A state
+    (`Overlaps`) always belongs to one run: `batch.last(3)`, `batch.at(time, 3)`; `batch.states()` is a list of those of all runs.
     """
 
     problem: Problem
@@ -174,6 +178,28 @@ class Trajectory:
     def states(self, time: float | None = None) -> list[Overlaps]:
         """Of every run the state at an output time, or without one that in which it ended: starts for `run_batch`."""
         return [self.last(run) if time is None else self.at(time, run) for run in range(len(self.risk))]
+
+    def __len__(self) -> int:
+        """How many runs there are."""
+        return len(self.risk)
+
+    def __getitem__(self, run: int | slice) -> Self:
+        """One run by its number, as a trajectory of its own: batch[3].last() is batch.last(3)."""
+        try:
+            return self.select(run=np.arange(len(self))[run])
+        except IndexError:
+            raise IndexError(f"trajectory: run {run} given, must be from 0 to {len(self) - 1}") from None
+
+    def __iter__(self) -> Iterator[Self]:
+        """One run after the other."""
+        return (self[run] for run in range(len(self)))
+
+    def risk_on(self, other: Problem) -> "xarray.DataArray":
+        """(run, time) the risk of another problem for the students of this run, as they are at each output: their weights and
+        readouts are the run's; labels, units and eigenvalues the other problem's. It must have the same widths and teachers, and
+        the same blocks of inputs (the run needs `keep_blocks=True` then) or only one. The coordinate `risk_error` is the error from
+        averages over nodes, zero where all are exact."""
+        return other_risk.risk_on(self, other)
 
     def _run_number(self, who: str, run: int | None, hint: str = "") -> int:
         """The number `run`, where None is the only run there is: `who` raises ValueError if there are several."""
