@@ -31,6 +31,32 @@ def crossing_time(times: np.ndarray, values: np.ndarray, level: float) -> float:
     return float(times[i - 1] + share * (times[i] - times[i - 1]))
 
 
+class Mean(NamedTuple):
+    """Mean and standard error over `runs` runs; `left_out` more diverged or were interrupted and do not enter."""
+
+    mean: np.ndarray
+    standard_error: np.ndarray
+    runs: int
+    left_out: int
+
+
+def mean(values: np.ndarray, risk: np.ndarray, endings: np.ndarray) -> Mean:
+    """Of `values` (run, time, ...) where `risk` (run, time) tells which times were reached; see `Trajectory.mean`."""
+    kept = endings != Ending.DIVERGED
+    if (endings[kept] != Ending.INTERRUPTED).any():
+        # If at least one run finished, a run that ended earlier was stopped by the user: leave it out of averages.
+        kept &= endings != Ending.INTERRUPTED
+    values = values[kept]
+    reached = np.isfinite(risk[kept]).all(axis=0) & kept.any()
+    count = int(kept.sum())
+    mean, error = np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
+    if reached.any():
+        mean[reached] = values[:, reached].mean(axis=0)
+        if count > 1:
+            error[reached] = standard_error(values[:, reached], axis=0)
+    return Mean(mean, error, count, len(kept) - count)
+
+
 class MeanTime(NamedTuple):
     """Mean over the `runs` runs that passed the threshold, with a confidence interval. NaN where `never` is not zero: so many came
     to the end before, and those that passed are no fair sample. `left_out` more diverged or were interrupted."""

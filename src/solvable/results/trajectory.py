@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from solvable.numerics.statistics import standard_error
 from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
 from solvable.results import loading, logs, observables, other_risk, storage, summary
@@ -22,15 +21,6 @@ if TYPE_CHECKING:
 
 
 AVERAGED = ("risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss")
-
-
-class Mean(NamedTuple):
-    """Mean and standard error over `runs` runs; `left_out` more diverged or were interrupted and do not enter."""
-
-    mean: np.ndarray
-    standard_error: np.ndarray
-    runs: int
-    left_out: int
 
 
 class Blocks(NamedTuple):
@@ -236,7 +226,7 @@ class Trajectory:
             labels={name: values[chosen] for name, values in self.labels.items()}, **arrays,
         )  # fmt: skip
 
-    def mean(self, name: str = "risk") -> Mean:
+    def mean(self, name: str = "risk") -> observables.Mean:
         """Average of an array over the runs that did not diverge (nor were interrupted, if some were not), at the times that
         all of them reached (else NaN: the runs still going when others have stopped are no fair sample). Runs at several
         rates are not averaged."""
@@ -244,20 +234,7 @@ class Trajectory:
             have = [one for one in AVERAGED if getattr(self, one) is not None]
             raise ValueError(f"mean: {name!r} given, must be one of {', '.join(have)}")
         self._check_alike("mean")
-        kept = self.endings != Ending.DIVERGED
-        if (
-            self.endings[kept] != Ending.INTERRUPTED
-        ).any():  # some came to the end: the others end at random, not by what they did
-            kept &= self.endings != Ending.INTERRUPTED
-        values = getattr(self, name)[kept]
-        reached = np.isfinite(self.risk[kept]).all(axis=0) & kept.any()
-        count = int(kept.sum())
-        mean, error = np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
-        if reached.any():
-            mean[reached] = values[:, reached].mean(axis=0)
-            if count > 1:
-                error[reached] = standard_error(values[:, reached], axis=0)
-        return Mean(mean, error, count, len(kept) - count)
+        return observables.mean(getattr(self, name), self.risk, self.endings)
 
     def _check_alike(self, who: str) -> None:
         for label, values in self.labels.items():
