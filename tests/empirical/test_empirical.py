@@ -103,6 +103,59 @@ def test_weights_follow_plain_gradient_descent() -> None:
     assert np.abs(run.student_overlap[0, 0] - W @ W.T).max() < 2e-4
     assert np.abs(run.cross_overlap[0, 0] - W @ teacher.T).max() < 2e-4
     assert np.abs(run.last().student_overlap - W @ W.T).max() < 2e-4
+    assert np.abs(run.weights[0, 0] - 2 * W).max() < 2e-4
+    assert (run.teacher_weights[0] == weights.teacher).all()
+
+
+@pytest.mark.parametrize("width", [3, 7])
+def test_weights_have_the_form_and_the_overlaps_and_go_on(width: int) -> None:
+    problem = PAPER.problem(m=width, m_star=2, d=4, n=9)
+    level = sv.Empirical(runs=2, seed=5, rtol=1e-9)
+    run = sv.run(problem, sv.start(problem, seed=1), level, times=[0.0, 0.5, 2.0])
+    W, B = run.weights, run.teacher_weights
+    assert W.shape == (2, 3, width, 4)
+    assert run.data["weights"].dims == ("run", "time", "student", "input")
+    assert W.swapaxes(2, 3) @ W / (4 * width) == pytest.approx(run.matrix, abs=1e-12)
+    assert B.swapaxes(1, 2) @ B / (4 * 2) == pytest.approx(run.teacher_matrix, abs=1e-12)
+    assert W @ W.swapaxes(2, 3) / 4 == pytest.approx(run.student_overlap, abs=1e-12)
+    assert W @ B[:, None].swapaxes(2, 3) / 4 == pytest.approx(run.cross_overlap, abs=1e-12)
+    rows = np.random.default_rng(2).standard_normal((9, 4))
+    seen = sv.Empirical(data=sv.Data(rows, prepare=False), rtol=1e-9)
+    whole = sv.run(problem, sv.overlaps.Weights(W[0, 0], B[0]), seen, times=[0.5, 2.0])
+    rest = sv.run(problem, sv.overlaps.Weights(whole.weights[0, 0], B[0]), seen, times=[1.5])
+    assert rest.weights[0, -1] == pytest.approx(whole.weights[0, -1], abs=1e-5)
+
+
+def test_points_of_the_landscape_have_a_layout_and_students() -> None:
+    random = np.random.default_rng(4)
+    rows, teacher = random.standard_normal((6, 3)), random.standard_normal((2, 3))
+    hills = sv.empirical.TrainingLandscape(rows, teacher)
+    A = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.2], [0.1, -0.2, 0.0]])
+    point = hills.point(A)
+    assert hills.entries.tolist() == [[0, 0], [0, 1], [0, 2], [1, 1], [1, 2], [2, 2]]
+    for number, (i, j) in zip(point, hills.entries, strict=True):
+        assert number == pytest.approx(A[i, j] * (1 if i == j else 2**0.5), abs=1e-15)
+    assert np.linalg.norm(point) == pytest.approx(np.linalg.norm(A))
+    assert hills.matrix(point) == pytest.approx(A, abs=1e-15)
+    assert hills.matrix(hills.solution) == pytest.approx(teacher.T @ teacher / 2)
+    factors = random.standard_normal((5, 2, 3))
+    points = hills.point(factors.swapaxes(1, 2) @ factors)  # of rank two
+    for width in (2, 3, 7):
+        W = hills.weights(points, width)
+        assert W.shape == (5, width, 3)
+        outputs = ((rows @ W.swapaxes(1, 2) / 3**0.5) ** 2).mean(axis=2)
+        assert outputs == pytest.approx(np.einsum("si,pij,sj->ps", rows, hills.matrix(points), rows))
+    assert hills.weights(hills.identity) @ hills.weights(hills.identity).T == pytest.approx(9 * np.eye(3))
+    for call, text in [
+        (lambda: hills.weights(points, 1), "^width: 1 given, but a form of rank 2 needs as many students$"),
+        (lambda: hills.weights(points, 0), "^width: 0 given, must be a whole number, at least 1$"),
+        (lambda: hills.weights(-hills.identity), "^points: no students have a form with the eigenvalue -1$"),
+        (lambda: hills.matrix(np.ones(5)), r"^points: shape \(5,\) given, must end in 6 for 3 inputs$"),
+        (lambda: hills.point(np.ones((2, 2))), r"^matrices: shape \(2, 2\) given, must end in \(3, 3\)$"),
+        (lambda: hills.point(np.triu(np.ones((3, 3)))), "^matrices: must be symmetric$"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            call()
 
 
 def _orthonormal(random: np.random.Generator, units: int, dim: int) -> np.ndarray:
@@ -248,7 +301,7 @@ def test_stop_save_and_select(tmp_path) -> None:
     )
     run.save(tmp_path / "run.nc")
     back = sv.Trajectory.load(tmp_path / "run.nc")
-    for name in ("training_loss", "matrix", "teacher_matrix", "population_loss"):
+    for name in ("training_loss", "matrix", "teacher_matrix", "weights", "teacher_weights", "population_loss"):
         assert np.array_equal(getattr(back, name), getattr(run, name), equal_nan=True)
     assert run.select(run=[1]).matrix.shape == (1, 201, 4, 4)
     assert run.mean("training_loss").runs == 3

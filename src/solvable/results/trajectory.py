@@ -41,8 +41,9 @@ class Trajectory:
     time) that of the overlaps and readouts, the largest over all their entries; infinite where it is not known. `start_risk`
     (run,) is the risk at time zero, also where the outputs begin later; `start_hash` (run,) tells which start it was.
 
-    Runs on a finite data set have `training_loss` (run, time), and the students and the teachers as quadratic forms on the inputs:
-    `matrix` (run, time, dim, dim) and `teacher_matrix` (run, dim, dim); elsewhere these are None.
+    Runs on a finite data set have `training_loss` (run, time), the units in the coordinates of its rows, `weights` (run, time, p,
+    dim) and `teacher_weights` (run, p*, dim), and both as quadratic forms on the inputs, `matrix` (run, time, dim, dim) = weights^T
+    weights / (p dim) and `teacher_matrix` (run, dim, dim); elsewhere these are None.
 
     `alpha` counts steps/dim; `time` is the same in the unit of `clock`. Where a run did not come to a time its values
     are NaN. `labels` tell the runs of a batch apart. `data` is the labelled dataset.
@@ -73,6 +74,8 @@ class Trajectory:
     training_loss: np.ndarray | None = None
     matrix: np.ndarray | None = None
     teacher_matrix: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    teacher_weights: np.ndarray | None = None
     stop: Threshold | None = None
     unit: str = "alpha"
     labels: dict[str, np.ndarray] = field(default_factory=dict)
