@@ -120,7 +120,9 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
 def versions() -> dict[str, str]:
     from importlib.metadata import version
 
-    return {name: version(name) for name in ("solvable", "numpy", "numba")}
+    from solvable import __version__
+
+    return {"solvable": __version__, **{name: version(name) for name in ("numpy", "numba")}}
 
 
 def write(dataset: xarray.Dataset, path: str | Path) -> None:
