@@ -4,8 +4,11 @@ import doctest
 import re
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+import solvable as sv
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,6 +54,32 @@ def test_tutorials_run(page, tmp_path, monkeypatch, capsys) -> None:
         exec(compile(cell, page.name, "exec"), scope)
     pyplot.close("all")
     assert capsys.readouterr().out
+
+
+def test_names_in_documents_and_benchmarks_exist() -> None:
+    """Also where the gate does not run them: tutorials, clusters, benchmarks."""
+    pages = [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("benchmarks/*.py"),
+        *ROOT.glob("examples/**/*.py"),
+    ]
+    names = {
+        (page.name, found[0])
+        for page in pages
+        if page.name != "CHANGELOG.md"
+        for found in re.finditer(r"\bsv\.[A-Za-z]\w*(?:\.\w+)?", page.read_text(encoding="utf-8"))
+    }
+    assert len(names) > 100
+    assert sorted(one for one in names if not _exists(one[1])) == []
+    assert not _exists("sv.convention")
+    assert not _exists("sv.theory.nothing")
+
+
+def _exists(name: str) -> bool:
+    _, first, *rest = name.split(".")
+    found = getattr(sv, first, None) if first in sv.__all__ else None
+    return found is not None and (not isinstance(found, ModuleType) or not rest or hasattr(found, rest[0]))
 
 
 def test_theory_names_functions_that_exist(monkeypatch) -> None:

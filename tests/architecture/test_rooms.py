@@ -118,6 +118,7 @@ def loaded_after(statement: str) -> set[str]:
 def test_importing_the_library_loads_nothing_heavy() -> None:
     heavy = {"numpy", "scipy", "numba", "xarray", "matplotlib", "pydantic", "pandas", "rich"}
     assert not heavy & loaded_after("import solvable")
+    assert not heavy & loaded_after("import solvable as sv; sv.dynamics.VERSION; dir(sv.dynamics)")
     assert not {"xarray", "matplotlib", "pandas"} & loaded_after("import solvable as sv; sv.run; sv.Macro")
 
 
