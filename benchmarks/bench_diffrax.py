@@ -51,7 +51,7 @@ def theirs(start, solver, rtol):
 
 def main() -> None:
     jax.config.update("jax_enable_x64", True)
-    problem = sv.convention("bocchi2026").problem(p=P, p_star=Q, eta=RATE)
+    problem = sv.problems.convention("bocchi2026").problem(p=P, p_star=Q, eta=RATE)
     start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
     truth = scipy_run(problem, start, END, rtol=1e-13, atol=1e-15).y[P * P :].T.reshape(-1, P, Q)
     calls = {}

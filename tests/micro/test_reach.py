@@ -15,7 +15,7 @@ from solvable.micro.reach import of_overlaps, of_risk, steepness
 WIGGLE = sv.Activation("wiggle", lambda z: z + 0.5 * np.sin(2 * z), lambda z: 1 + np.cos(2 * z))
 UNITS = {
     "linear": "linear", "quadratic": "quadratic", "erf": "erf", "relu": "relu", "tanh": "tanh",
-    "hermite": sv.Hermite(coefficients=(0.1, 1.0, 0.5, 0.3)), "own": WIGGLE,
+    "hermite": sv.problems.Hermite(coefficients=(0.1, 1.0, 0.5, 0.3)), "own": WIGGLE,
 }  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def test_runs_stop_at_the_first_look_past_the_level(unit, quantity, blocks):
     stopped = sv.run(problem, start, level, times=[320 * 6], clock="steps", stop=sv.when(quantity, **falls))
     for run in range(6):
         past = values[run] <= limit if last < first else values[run] >= limit
-        assert past.any() == (stopped.ending[run] is sv.Ending.STOPPED)
+        assert past.any() == (stopped.ending[run] is sv.results.Ending.STOPPED)
         if past.any():
             assert stopped.end_time[run] == 16 * np.argmax(past)
 
@@ -73,7 +73,7 @@ def test_no_step_within_reach_passes_the_level(unit, width):
 
         def root(W, teachers=teachers):
             z = np.vstack([W, teachers])
-            return np.sqrt(sv.moments(z @ z.T, problem).risk)
+            return np.sqrt(sv.dynamics.moments(z @ z.T, problem).risk)
 
         slope = np.array([[(root(students + h) - root(students - h)) / 2e-6 for h in row] for row in _steps(students)])
         here = root(students)
@@ -97,7 +97,9 @@ def test_steepest_steps_come_close_to_the_level():
     """Where fields are small and aligned the bound is nearly what happens: it is not merely small."""
     problem = problem_of("erf", 1, 1)
     student, teacher = 0.01, 0.03
-    here, there = (sv.moments(np.outer([w, teacher], [w, teacher]), problem).risk for w in (student, student + 0.0005))
+    here, there = (
+        sv.dynamics.moments(np.outer([w, teacher], [w, teacher]), problem).risk for w in (student, student + 0.0005)
+    )
     form = SimpleNamespace(students=1, unit=-1, loss_factor=0.5)
     covariance = np.array([[student**2]])
     found = of_risk.py_func(form, steepness(problem), here, there, np.ones(1), covariance)

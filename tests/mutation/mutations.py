@@ -713,6 +713,48 @@ DESCRIPTIONS = (
         '("" if',
         ("papers/test_parameters.py::test_the_commit_is_of_these_sources",),
     ),
+    Mutation(
+        "derivative-without-schedules",
+        "dynamics/motion.py",
+        "now = problem.at(alpha)",
+        "now = problem.at(0.0)",
+        ("dynamics/test_motion.py::test_it_is_the_slope_of_a_run[schedule]",),
+    ),
+    Mutation(
+        "block-gram-without-shares-of-the-dimensions",
+        "overlaps/grams.py",
+        "weights = fractions * np.exp(",
+        "weights = np.exp(",
+        ("overlaps/test_grams.py::test_the_mean_eigenvalue_gives_shares_of_the_dimensions",),
+    ),
+    Mutation(
+        "block-gram-beyond-the-spectrum",
+        "overlaps/grams.py",
+        "or ratios[-1] > high * (1 + ROUNDING)",
+        "",
+        ("overlaps/test_grams.py::test_sums_that_no_units_have_are_refused_in_one_line",),
+    ),
+    Mutation(
+        "other-risk-of-other-teachers",
+        "results/other_risk.py",
+        "        check_start(free, integrated(*first))  # refuses other teachers\n",
+        "",
+        ("results/test_other_risk.py::test_rows_that_do_not_fit_are_refused_in_one_line",),
+    ),
+    Mutation(
+        "other-risk-at-the-start",
+        "results/other_risk.py",
+        "risks(other, states, t.alpha[reached], NODES)",
+        "risks(other, states, 0 * t.alpha[reached], NODES)",
+        ("results/test_other_risk.py::test_schedules_of_eigenvalues_count_from_the_same_time",),
+    ),
+    Mutation(
+        "weights-of-another-length",
+        "empirical/level.py",
+        "np.sqrt(weights.student.size) * P @ found.factors",
+        "np.sqrt(weights.student.shape[1]) * P @ found.factors",
+        ("empirical/test_empirical.py::test_weights_have_the_form_and_the_overlaps_and_go_on",),
+    ),
 )
 
 THEORY = (

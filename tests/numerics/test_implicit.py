@@ -14,7 +14,7 @@ from solvable.numerics.interpreting import interpreted
 
 
 def scaling(L, K=2, M=2, **options) -> sv.Problem:
-    return sv.convention("worschech2024").problem(
+    return sv.problems.convention("worschech2024").problem(
         K=K, M=M, eta=options.pop("eta", 0.1), beta=float(L > 1), L=L, N=1024, **options
     )
 
@@ -91,7 +91,7 @@ def test_thresholds_and_divergence() -> None:
     assert ends[1] == pytest.approx(ends[0], rel=1e-4)
     wild = scaling(4, activation="linear").replace(training__learning_rate=3.0)
     run = sv.run(wild, sv.start(wild, seed=0), sv.Macro(method="implicit"), until=1000)
-    assert run.ending == [sv.Ending.DIVERGED]
+    assert run.ending == [sv.results.Ending.DIVERGED]
 
 
 def test_a_thousand_eigenvalues() -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from solvable.dynamics.moments import field_covariance, moments
+from solvable.dynamics.gaussian_moments import field_covariance, moments
 from solvable.dynamics.quadratic_flow import flow_factor
 from solvable.empirical.kernels import POPULATION, TRAINING
 from solvable.empirical.sample import Followed, Sample, room
@@ -43,8 +43,10 @@ class Empirical:
     Time is saraomannelli2020's: `until` and `times` count t, with dA/dt = G A + A G for the students' quadratic form A (output
     x^T A x) and G = mean (label - output) x x^T; a step of gradient descent at rate r on the mean squared error, by weights whose
     fields are w.x/sqrt(dim), takes 4 r / (width dim). A run carries `training_loss` (half the mean squared error over the samples,
-    E_n), `population_loss` (the same over all Gaussian inputs, E) and `matrix`, the form A. `at` and `last` give overlaps as
-    everywhere, but a run from them is a new experiment, on other data or in other directions: to go on, ask for more `times`.
+    E_n), `population_loss` (the same over all Gaussian inputs, E), `weights` (run, time, p, dim), one student per row in the
+    coordinates of the data, `teacher_weights` (run, p*, dim), and `matrix` (run, time, dim, dim), the form A = weights^T weights
+    / (p dim), with dimensions student, teacher, input and input_ in `data`. `at` and `last` give overlaps as everywhere, but a run
+    from them is a new experiment, on other data or in other directions: to go on, ask for more `times`.
 
     `method` is "stabilised" (explicit, of order 2, costs samples x width x dim per evaluation and nothing else), "implicit" (of
     order 4, factors a matrix of min(samples, width x dim) at every step) or "auto": implicit up to 300. `rtol` bounds the error
@@ -184,18 +186,19 @@ class _Kept:
         self.lanes, self.plan, self.each = lanes, plan, each
         runs, times, p, q = len(lanes) * each, plan.times.size, problem.student.width, problem.teacher.width
         dim = problem.inputs.dim or 0
-        numbers = runs * times * (p * (p + q) + dim**2)
+        numbers = runs * times * (p * (p + q + dim) + dim**2)
         if numbers > MOST_NUMBERS:
             raise ValueError(
                 f"times: {runs} runs with {times} outputs take {numbers:.3g} numbers, must be at most {MOST_NUMBERS:.0e}; "
                 f"ask for fewer times or runs"
             )
-        check_outputs(lanes, plan, each, beside=dim**2, copies=2)
+        check_outputs(lanes, plan, each, beside=dim * (dim + p), copies=2)
         self.training, self.population = np.full((2, runs, times), np.nan)
         self.student = np.full((runs, times, p, p), np.nan)
         self.cross = np.full((runs, times, p, q), np.nan)
         self.matrix = np.full((runs, times, dim, dim), np.nan)
         self.teacher = np.full((runs, dim, dim), np.nan)
+        self.weights, self.teacher_weights = np.full((runs, times, p, dim), np.nan), np.full((runs, q, dim), np.nan)
         self.end_student = np.repeat([lane.start.block_student_overlap for lane in lanes], each, axis=0)
         self.end_cross = np.repeat([lane.start.block_cross_overlap for lane in lanes], each, axis=0)
         self.start_risk = np.repeat([_first_risk(lane) for lane in lanes], each)
@@ -212,7 +215,10 @@ class _Kept:
         ends = Ends(Blocks(self.end_student, self.end_cross), readout, self.endings, self.end_alpha, self.nfev)
         starts = [lane.start for lane in lanes]
         built = build(problem, level.name, level.settings(), starts, self.start_risk, curves, ends, stop=plan.stop)
-        return replace(built, training_loss=self.training, matrix=self.matrix, teacher_matrix=self.teacher)
+        return replace(
+            built, training_loss=self.training, matrix=self.matrix, teacher_matrix=self.teacher, weights=self.weights,
+            teacher_weights=self.teacher_weights,
+        )  # fmt: skip
 
 
 class _Flow:
@@ -276,6 +282,8 @@ class _Flow:
         kept.student[i], kept.cross[i] = _overlaps(P, found.factors, weights)
         kept.matrix[i] = found.factors.transpose(0, 2, 1) @ found.factors
         kept.teacher[i] = sample.teacher
+        kept.weights[i] = np.sqrt(weights.student.size) * P @ found.factors
+        kept.teacher_weights[i] = weights.teacher
         kept.end_student[i, 0], kept.end_cross[i, 0] = _overlaps(P, found.last, weights)
         kept.endings[i], kept.nfev[i] = found.ending, found.evaluations
         kept.end_alpha[i] = kept.plan.times[-1] if found.ending == Ending.FINISHED else clock.to_alpha(found.end)

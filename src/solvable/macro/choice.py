@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable.dynamics.exactness import is_closed, rule_for
-from solvable.dynamics.moments import field_covariance, moments
+from solvable.dynamics.gaussian_moments import field_covariance, moments
 from solvable.dynamics.weight_equations import columns
 from solvable.levels import Lane, Plan
 from solvable.macro.integrators import FINER

@@ -6,9 +6,9 @@ from typing import Any, Literal
 import numpy as np
 
 from solvable.dynamics.exactness import is_closed
+from solvable.dynamics.gaussian_moments import NODES
 from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import pack
-from solvable.dynamics.moments import NODES
 from solvable.levels import Lane, Plan
 from solvable.levels.limits import check_outputs, check_whole
 from solvable.macro.choice import METHODS, check_method, chosen

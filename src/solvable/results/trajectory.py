@@ -1,5 +1,6 @@
 """What every level returns: learning curves of one or many runs, labelled, with how each ended."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -7,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from solvable.numerics.statistics import standard_error
 from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
-from solvable.results import loading, logs, observables, storage, summary
+from solvable.results import loading, logs, observables, other_risk, storage, summary
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
 from solvable.results.threshold import Threshold
@@ -21,27 +21,6 @@ if TYPE_CHECKING:
 
 
 AVERAGED = ("risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss")
-
-
-class Mean(NamedTuple):
-    """Mean and standard error over `runs` runs; `left_out` more diverged or were interrupted and do not enter."""
-
-    mean: np.ndarray
-    standard_error: np.ndarray
-    runs: int
-    left_out: int
-
-
-class MeanTime(NamedTuple):
-    """Mean over the `runs` runs that passed the threshold, with a confidence interval. NaN where `never` is not zero: so many came
-    to the end before, and those that passed are no fair sample. `left_out` more diverged or were interrupted."""
-
-    mean: float
-    low: float
-    high: float
-    runs: int
-    never: int
-    left_out: int
 
 
 class Blocks(NamedTuple):
@@ -62,11 +41,15 @@ class Trajectory:
     time) that of the overlaps and readouts, the largest over all their entries; infinite where it is not known. `start_risk`
     (run,) is the risk at time zero, also where the outputs begin later; `start_hash` (run,) tells which start it was.
 
-    Runs on a finite data set have `training_loss` (run, time), and the students and the teachers as quadratic forms on the inputs:
-    `matrix` (run, time, dim, dim) and `teacher_matrix` (run, dim, dim); elsewhere these are None.
+    Runs on a finite data set have `training_loss` (run, time), the units in the coordinates of its rows, `weights` (run, time, p,
+    dim) and `teacher_weights` (run, p*, dim), and both as quadratic forms on the inputs, `matrix` (run, time, dim, dim) = weights^T
+    weights / (p dim) and `teacher_matrix` (run, dim, dim); elsewhere these are None.
 
     `alpha` counts steps/dim; `time` is the same in the unit of `clock`. Where a run did not come to a time its values
     are NaN. `labels` tell the runs of a batch apart. `data` is the labelled dataset.
+
+    A trajectory is a sequence of its runs: `len(batch)`, `batch[3]` and `for run in batch` give trajectories of one run. A state
+    (`Overlaps`) always belongs to one run: `batch.last(3)`, `batch.at(time, 3)`; `batch.states()` is a list of those of all runs.
     """
 
     problem: Problem
@@ -91,6 +74,8 @@ class Trajectory:
     training_loss: np.ndarray | None = None
     matrix: np.ndarray | None = None
     teacher_matrix: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    teacher_weights: np.ndarray | None = None
     stop: Threshold | None = None
     unit: str = "alpha"
     labels: dict[str, np.ndarray] = field(default_factory=dict)
@@ -188,6 +173,28 @@ class Trajectory:
         """Of every run the state at an output time, or without one that in which it ended: starts for `run_batch`."""
         return [self.last(run) if time is None else self.at(time, run) for run in range(len(self.risk))]
 
+    def __len__(self) -> int:
+        """How many runs there are."""
+        return len(self.risk)
+
+    def __getitem__(self, run: int | slice) -> Self:
+        """One run by its number, as a trajectory of its own: batch[3].last() is batch.last(3)."""
+        try:
+            return self.select(run=np.arange(len(self))[run])
+        except IndexError:
+            raise IndexError(f"trajectory: run {run} given, must be from 0 to {len(self) - 1}") from None
+
+    def __iter__(self) -> Iterator[Self]:
+        """One run after the other."""
+        return (self[run] for run in range(len(self)))
+
+    def risk_on(self, other: Problem) -> "xarray.DataArray":
+        """(run, time) the risk of another problem for the students of this run, as they are at each output: their weights and
+        readouts are the run's; labels, units and eigenvalues the other problem's. It must have the same widths and teachers, and
+        the same blocks of inputs (the run needs `keep_blocks=True` then) or only one. The coordinate `risk_error` is the error from
+        averages over nodes, zero where all are exact."""
+        return other_risk.risk_on(self, other)
+
     def _run_number(self, who: str, run: int | None, hint: str = "") -> int:
         """The number `run`, where None is the only run there is: `who` raises ValueError if there are several."""
         if run is None and len(self.risk) > 1:
@@ -223,7 +230,7 @@ class Trajectory:
             labels={name: values[chosen] for name, values in self.labels.items()}, **arrays,
         )  # fmt: skip
 
-    def mean(self, name: str = "risk") -> Mean:
+    def mean(self, name: str = "risk") -> observables.Mean:
         """Average of an array over the runs that did not diverge (nor were interrupted, if some were not), at the times that
         all of them reached (else NaN: the runs still going when others have stopped are no fair sample). Runs at several
         rates are not averaged."""
@@ -231,20 +238,7 @@ class Trajectory:
             have = [one for one in AVERAGED if getattr(self, one) is not None]
             raise ValueError(f"mean: {name!r} given, must be one of {', '.join(have)}")
         self._check_alike("mean")
-        kept = self.endings != Ending.DIVERGED
-        if (
-            self.endings[kept] != Ending.INTERRUPTED
-        ).any():  # some came to the end: the others end at random, not by what they did
-            kept &= self.endings != Ending.INTERRUPTED
-        values = getattr(self, name)[kept]
-        reached = np.isfinite(self.risk[kept]).all(axis=0) & kept.any()
-        count = int(kept.sum())
-        mean, error = np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
-        if reached.any():
-            mean[reached] = values[:, reached].mean(axis=0)
-            if count > 1:
-                error[reached] = standard_error(values[:, reached], axis=0)
-        return Mean(mean, error, count, len(kept) - count)
+        return observables.mean(getattr(self, name), self.risk, self.endings)
 
     def _check_alike(self, who: str) -> None:
         for label, values in self.labels.items():
@@ -266,23 +260,10 @@ class Trajectory:
 
     def mean_exit_time(
         self, below: float | None = None, *, relative: bool = True, confidence: float = 0.95
-    ) -> MeanTime:
+    ) -> observables.MeanTime:
         """Mean of `exit_time` over the runs, with its confidence interval by Student's distribution (NaN for fewer than two)."""
-        from scipy.stats import t
-
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence: {confidence} given, must be between 0 and 1")
         self._check_alike("mean_exit_time")
-        times, ended = self.exit_time(below, relative=relative), self.endings
-        passed = np.isfinite(times)
-        broken = ~passed & np.isin(
-            ended, (Ending.DIVERGED, Ending.INTERRUPTED, Ending.STEP_LIMIT, Ending.STALLED, Ending.LEAP)
-        )
-        n, never = int(passed.sum()), int((~passed & ~broken).sum())
-        fair = n > 0 and never == 0
-        mean = float(times[passed].mean()) if fair else np.nan
-        half = float(t.ppf(0.5 + 0.5 * confidence, n - 1) * standard_error(times[passed])) if n > 1 else np.nan
-        return MeanTime(mean, mean - half, mean + half, n, never, int(broken.sum()))
+        return observables.mean_time(self.exit_time(below, relative=relative), self.endings, confidence)
 
     def plateaus(self, run: int | None = None, *, flatness: float = 0.2) -> list[observables.FlatSpan]:
         """Where the risk waits, as `observables.plateaus` has it; what is below the accuracy of the equations does not count."""
