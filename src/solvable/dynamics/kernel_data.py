@@ -66,9 +66,9 @@ PROCESS = record(
     loss_factor=float, dim=float,
     batch=int, decay=float, label_noise=float,
 )  # fmt: skip
-# one block of it: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of C, L, B, of its draws
-# and of its sums over a batch, and the root of its eigenvalue, at present
-FRAME = record(rank=int, freedom=int, C=int, L=int, B=int, draws=int, sums=int, root=float)
+# one block of it: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of C, L, B, of its draws,
+# of its sums over a batch and of the factor R of a batch, and the root of its eigenvalue, at present
+FRAME = record(rank=int, freedom=int, C=int, L=int, B=int, draws=int, sums=int, factor=int, root=float)
 BLOCK = record(eigenvalue=float, slope=float, fraction=float)
 CASE = record(probability=float, slope=float)
 SCHEDULED = ("rate", "readout_rate", "decay", "batch", "label_noise")  # each with a slope

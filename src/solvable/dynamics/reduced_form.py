@@ -113,6 +113,7 @@ def _place_work(form: np.ndarray, frames: np.ndarray, single: bool) -> int:
     for name, size in [("push_sums", p), ("factor", p * p), ("triangle", p * p), ("wide", 2 * p * p)]:
         form[name] = at
         at += size
+    frames["factor"] = form["factor"]
     return int(at)
 
 
