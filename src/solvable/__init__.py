@@ -23,12 +23,14 @@ if TYPE_CHECKING:
         Hermite,
         Inputs,
         InvalidProblem,
+        Mixture,
         PowerLaw,
         Problem,
         Schedule,
         Spectrum,
         Student,
         Target,
+        Task,
         Teacher,
         Training,
         convention,
@@ -44,8 +46,8 @@ _imported = globals().get(
 _HOMES = {
     "solvable.gaussian.units": ("Activation",),
     "solvable.problems": (
-        "Data", "Hermite", "Inputs", "InvalidProblem", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Target",
-        "Teacher", "Training", "convention",
+        "Data", "Hermite", "Inputs", "InvalidProblem", "Mixture", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student",
+        "Target", "Task", "Teacher", "Training", "convention",
     ),
     "solvable.overlaps": ("InvalidStart", "Overlaps", "Weights", "measure", "start"),
     "solvable.dynamics.covariance": ("step_covariance",),
@@ -62,9 +64,9 @@ _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Activation", "Clock", "Data", "Empirical", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro",
-    "Meso", "Micro", "Moments",
+    "Meso", "Micro", "Mixture", "Moments",
     "Overlaps", "PowerLaw", "Problem",
-    "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
+    "Schedule", "Spectrum", "Student", "Target", "Task", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
     "empirical", "field_covariance",
     "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "step_covariance", "sweep", "sweeps", "theory", "when",
 ]  # fmt: skip

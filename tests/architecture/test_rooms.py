@@ -17,9 +17,9 @@ ORDER = [
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {
     "Activation", "Clock", "Data", "Empirical", "Ending", "Hermite", "Inputs", "InvalidProblem", "InvalidStart", "Macro",
-    "Meso", "Micro", "Moments",
+    "Meso", "Micro", "Mixture", "Moments",
     "Overlaps", "PowerLaw", "Problem",
-    "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
+    "Schedule", "Spectrum", "Student", "Target", "Task", "Teacher", "Training", "Trajectory", "Weights", "checks", "convention",
     "empirical", "field_covariance",
     "landscape", "measure", "moments", "plot", "run", "run_batch", "start", "step_covariance", "sweep", "sweeps", "theory", "when",
 }  # fmt: skip

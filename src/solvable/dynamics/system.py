@@ -15,7 +15,7 @@ from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, RISK, SEEN, WATC
 from solvable.gaussian.rules import Rule
 from solvable.gaussian.units import RELU, TABULATED
 from solvable.overlaps import Overlaps
-from solvable.problems import Problem
+from solvable.problems import Problem, refuse_features
 
 
 class System(NamedTuple):
@@ -42,6 +42,7 @@ class System(NamedTuple):
 
 def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0) -> System:
     """With averages over `nodes` points drawn by a seed, where there are nodes."""
+    refuse_features(problem, "a system of one case")
     if is_closed(problem):
         return System(equations.rhs, equations.observe, packed)
     rule = rule_for(problem, nodes, seed)
@@ -61,6 +62,7 @@ def _observer(problem: Problem) -> Callable[..., None]:
 
 def observers(problem: Problem, start: Overlaps, nodes: int) -> list[System]:
     """One that observes the risk, or two where it is an average over nodes: those apart by its error. Rates are not looked at."""
+    refuse_features(problem, "the risk of one case")
     rule = problem.at(0.0).training.replace(learning_rate=1.0, readout_rate=None, loss="squared")
     plain = problem.replace(training=rule)  # of schedules only those of eigenvalues are looked at
     packed = pack(plain, start)

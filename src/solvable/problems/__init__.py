@@ -2,14 +2,18 @@
 
 from solvable.problems.conventions import Convention, convention
 from solvable.problems.data import Data
+from solvable.problems.dropout import Dropout
+from solvable.problems.features import features, refuse_features
 from solvable.problems.inputs import Inputs, PowerLaw, Spectrum
+from solvable.problems.mixture import Mixture
 from solvable.problems.model import InvalidProblem
 from solvable.problems.networks import Hermite, Student, Target, Teacher
 from solvable.problems.problem import Problem
+from solvable.problems.tasks import Task
 from solvable.problems.training import Schedule, Training
 
 __all__ = [
-    "Convention", "Data", "Hermite", "Inputs", "InvalidProblem",
-    "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Target", "Teacher", "Training",
-    "convention",
+    "Convention", "Data", "Dropout", "Hermite", "Inputs", "InvalidProblem",
+    "Mixture", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Target", "Task", "Teacher", "Training",
+    "convention", "features", "refuse_features",
 ]  # fmt: skip

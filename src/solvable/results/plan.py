@@ -100,7 +100,8 @@ class Plan:
 
 class Level(Protocol):
     """A level of description. `solve` takes any number of lanes of equal shape and returns one Trajectory, with one run per
-    lane or the same number of runs for each, lane after lane. `check` refuses what the level cannot do."""
+    lane or the same number of runs for each, lane after lane. `check` refuses what the level cannot do; a level that knows some of
+    `problems.features` lists them as `features`."""
 
     @property
     def name(self) -> str: ...

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from solvable.overlaps import Overlaps, Weights, check_start, hearing
-from solvable.problems import Problem, Schedule
+from solvable.problems import Problem, Schedule, refuse_features
 from solvable.results.clock import Clock
 from solvable.results.plan import FUNCTION, Lane, Level, Plan, Threshold
 from solvable.results.progress import meter
@@ -111,6 +111,7 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
     if not isinstance(problem, Problem):
         raise TypeError(f"run: the first argument must be a Problem, not {_kind(problem)}")
     check_level(level, stop)
+    refuse_features(problem, type(level).__name__, getattr(level, "features", ()))
     if level.one_pass:
         samples = problem.training.samples
         if samples is not None:
