@@ -35,7 +35,7 @@ FULL = problem(
 def test_a_plain_problem_is_one_case() -> None:
     for tests in (False, True):
         table = case_table(problem(), tests=tests)
-        assert table.count == 1
+        assert table.size == 1
         assert (table.probability, table.slope, table.label, table.sign, table.head) == (1, 0, 0, 1, 0)
         np.testing.assert_array_equal(table.teacher_readout, [[0.5, 0.5]])
         np.testing.assert_array_equal(table.mask, np.ones((1, 3)))
@@ -45,7 +45,7 @@ def test_a_plain_problem_is_one_case() -> None:
 
 def test_cases_multiply_and_their_probabilities_sum_to_one() -> None:
     table = case_table(FULL)
-    assert table.count == 2 * 2 * 2 * 8
+    assert table.size == 2 * 2 * 2 * 8
     np.testing.assert_array_equal(table.begins, [0.0, 3.0, 4.0])
     np.testing.assert_allclose(table.probability.sum(axis=1), 1.0, atol=1e-14)
     np.testing.assert_allclose(table.slope.sum(axis=1), 0.0, atol=1e-14)
@@ -76,7 +76,7 @@ def test_means_over_cases_are_those_of_the_description() -> None:
 
 def test_tests_are_clean() -> None:
     table = case_table(FULL.replace(training__dropout={"keep": 0.8, "scale": "test"}), tests=True)
-    assert table.count == 4
+    assert table.size == 4
     np.testing.assert_array_equal(table.mask, np.full((4, 3), 0.8))
     np.testing.assert_array_equal(table.sign, np.ones(4))
     assert not table.input_noise.any()

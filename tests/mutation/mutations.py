@@ -538,8 +538,8 @@ SIMULATIONS = (
     Mutation(
         "start-within-the-teachers-twice",
         "overlaps/starts.py",
-        "_wishart_factor(random, p, int(size) - rank)",
-        "_wishart_factor(random, p, int(size))",
+        "_wishart_factor(random, count, int(size) - rank)",
+        "_wishart_factor(random, count, int(size))",
         ("overlaps/test_start.py::test_sampled_starts_have_the_law_of_measured_weights[orthonormal]",),
     ),
     Mutation(

@@ -42,7 +42,7 @@ class Cases(NamedTuple):
     class_number: np.ndarray
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         return len(self.label)
 
 

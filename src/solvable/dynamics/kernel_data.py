@@ -4,13 +4,17 @@ Compiled functions get `problems, blocks, cases, numbers, work` in this order (`
 
     problems  (segment,)         PROBLEM: sizes, switches, and every scheduled number as value and slope within the segment
     blocks    (segment, block)   BLOCK: an eigenvalue of the inputs and its share of the dimensions
-    cases     (segment, case)    CASE: what may happen to a sample
+    cases     (segment, case)    CASE: what may happen to a sample (`cases.py`), then what may happen in a test
     numbers   flat               readouts and overlaps of what does not move, nodes of averages; places in it are fields of PROBLEM
+                                 and CASE
     work      (plane, row, row)  scratch: the planes named below
 
 A segment is a stretch of time in which every schedule is smooth. The state `y` holds, for each block, the overlaps of the rows
-that move with all rows, shape (blocks, moving, rows), then the readout (students,). Students come first among the rows, then
-teachers. `pack` is the only writer.
+that move with all rows, shape (blocks, moving, rows), then the readouts (heads, students). Students come first among the rows, then
+teachers (from `first_teacher` on; they are among those that move if they drift or turn), then directions of a mixture (from
+`first_direction` on), then anchors (from `first_anchor` on). `teacher_overlaps` are those of all rows that do not move, (blocks,
+fixed, fixed). A problem without classes, tasks and masks (`several` is false) has one case, whose places are not set:
+`teacher_readout` of PROBLEM is all there is. `pack` is the only writer.
 """
 
 from typing import Any, NamedTuple
@@ -18,10 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, from_dtype, int64, void
 
+from solvable.dynamics.cases import Cases, case_table, probability_begins
 from solvable.gaussian.pairs import KINDS
 from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
-from solvable.problems import Problem
+from solvable.problems import Problem, features
+from solvable.problems.training import begins_of, within
 
 UNKNOWN = -1  # a unit without closed form: compiled code must not ask for its kind
 RISK, WATCHED = 0, 1  # what `observe` sees: the risk, and whatever a threshold is for
@@ -41,6 +47,8 @@ def record(**fields: type) -> np.dtype[Any]:
 
 PROBLEM = record(
     students=int, teachers=int, rows=int, moving=int, blocks=int, cases=int,
+    tests=int, tasks=int, heads=int, directions=int, first_teacher=int, first_direction=int, first_anchor=int,
+    several=bool, spiked=bool, noisy_inputs=bool, masked=bool, anchor=float, drift=float, rotation=float, drift_overlaps=int,
     kind=int, sphere=bool, train_readout=bool, noise=bool,
     watched=int, watched_row=int, watched_column=int,
     loss_factor=float,
@@ -70,7 +78,13 @@ PROCESS = record(
 # and of its sums over a batch, and the root of its eigenvalue, at present
 FRAME = record(rank=int, freedom=int, C=int, L=int, B=int, draws=int, sums=int, root=float)
 BLOCK = record(eigenvalue=float, slope=float, fraction=float)
-CASE = record(probability=float, slope=float)
+# one case: probability (of a test: of its task and class), share within its task, label, number of task and head, places of what
+# it is made of: means and spikes (directions,), eigenvalue factors and input noise (blocks,), teacher readouts, mask (students,)
+CASE = record(
+    probability=float, slope=float, share=float, share_slope=float, label=float, sign=float, task=int, head=int,
+    means=int, spikes=int, factors=int, input_noise=int, teacher_readout=int, mask=int,
+)  # fmt: skip
+PLACES = ("means", "spikes", "factors", "input_noise", "teacher_readout", "mask")
 SCHEDULED = ("rate", "readout_rate", "decay", "batch", "label_noise")  # each with a slope
 
 DATA = (
@@ -106,50 +120,108 @@ class Packed(NamedTuple):
 
 def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     """`noise=False` drops the order rate^2: the limit of small rates."""
-    inputs, T = problem.inputs, start.block_teacher_overlap
+    inputs = problem.inputs
     courses = problem.training.courses
-    begins = np.zeros(1)
-    for course in (*courses.values(), *(inputs.courses if inputs.is_scheduled else ())):
-        if len(course) > 1:
-            begins = np.union1d(begins, course[:, 0])
+    several = bool(features(problem))
+    begins = begins_of([*courses.values(), *(inputs.courses if inputs.is_scheduled else ())])
+    begins = np.union1d(begins, probability_begins(problem)) if several else begins
     blocks = np.zeros((begins.size, inputs.blocks), dtype=BLOCK)
     blocks["fraction"] = inputs.fractions
     if inputs.is_scheduled:
         for b, course in enumerate(inputs.courses):
-            blocks["eigenvalue"][:, b], blocks["slope"][:, b] = _within(course, begins)
+            blocks["eigenvalue"][:, b], blocks["slope"][:, b] = within(course, begins)
     else:
         blocks["eigenvalue"] = inputs.eigenvalues
-    fields = np.stack([np.tensordot(blocks[name], T, axes=1) for name in ("eigenvalue", "slope")], axis=1)
-    sections = {
-        "teacher_readout": problem.teacher.readout_values,
-        "teacher_overlaps": T,
-        "teacher_fields": fields,  # (segment, 2, q, q): values and slopes
-    }
+    sections = _sections_of_cases(problem, start) if several else _sections(problem, start, blocks)
     places = np.cumsum([0, *(values.size for values in sections.values())]).tolist()
     known = _plain_numbers(problem, noise) | dict(zip(sections, places, strict=False))
     problems = np.array([tuple(known.get(name, 0) for name in PROBLEM.names or ())] * begins.size, dtype=PROBLEM)
     problems["begin"], problems["sloped"] = begins, (blocks["slope"] != 0).any(axis=1)
-    problems["teacher_fields"] += fields[0].size * np.arange(begins.size)
+    if not several:
+        problems["teacher_fields"] += sections["teacher_fields"][0].size * np.arange(begins.size)
     for name, course in courses.items():
-        problems[name], problems[name + "_slope"] = _within(course, begins)
+        problems[name], problems[name + "_slope"] = within(course, begins)
         problems["sloped"] |= problems[name + "_slope"] != 0
-    cases = np.array([[(1.0, 0.0)]] * begins.size, dtype=CASE)
-    numbers = np.concatenate([values.ravel() for values in sections.values()])
-    return Packed(problems, blocks, cases, numbers, state_of(start))
+    numbers = [np.concatenate([values.ravel() for values in sections.values()])]
+    tables = [case_table(problem, begins, tests=tests) for tests in ((False, True) if several else (False,))]
+    cases = []
+    for table in tables:
+        found, more = _cases(table, sum(one.size for one in numbers))
+        cases.append(found)
+        numbers += more if several else []
+        problems["sloped"] |= (table.slope != 0).any(axis=1)
+    return Packed(
+        problems, blocks, np.concatenate(cases, axis=1), np.concatenate(numbers), state_of(start, _moving(problem))
+    )
 
 
-def state_of(start: Overlaps) -> np.ndarray:
-    """Overlaps as a state."""
-    rows = np.concatenate([start.block_student_overlap, start.block_cross_overlap], axis=2)
-    return np.concatenate([rows.ravel(), start.readout])
+def _sections(problem: Problem, start: Overlaps, blocks: np.ndarray) -> dict[str, np.ndarray]:
+    """Numbers of a problem of one case, by the names of their places."""
+    T = start.block_teacher_overlap
+    fields = np.stack([np.tensordot(blocks[name], T, axes=1) for name in ("eigenvalue", "slope")], axis=1)
+    return {
+        "teacher_readout": problem.teacher.readout_values,
+        "teacher_overlaps": T,
+        "teacher_fields": fields,  # (segment, 2, q, q): values and slopes
+    }
+
+
+def _sections_of_cases(problem: Problem, start: Overlaps) -> dict[str, np.ndarray]:
+    """The same of one with several: overlaps of the rows that do not move, and what drifting teachers are drawn back to."""
+    teacher, moving = problem.teacher, _moving(problem)
+    kept = np.array(teacher.overlap) if isinstance(teacher.overlap, tuple) else np.eye(teacher.width)
+    return {
+        "teacher_overlaps": start.stacked[:, moving:, moving:],
+        "drift_overlaps": problem.inputs.fractions[:, None, None] * kept if teacher.drift else np.zeros(0),
+    }
+
+
+def _cases_and_tests(problem: Problem, begins: np.ndarray, at: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Records of all cases and of all tests, and their numbers, which begin at this place."""
+    cases, numbers = _cases(case_table(problem, begins), at)
+    tests, more = _cases(case_table(problem, begins, tests=True), at + sum(one.size for one in numbers))
+    return np.concatenate([cases, tests], axis=1), numbers + more
+
+
+def _cases(table: Cases, at: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Records of cases whose numbers begin at this place, and these numbers."""
+    found = np.zeros((table.begins.size, table.size), dtype=CASE)
+    for name in ("probability", "slope", "share", "share_slope", "label", "sign", "task", "head"):
+        found[name] = getattr(table, name)
+    numbers = []
+    for name in PLACES:
+        values = getattr(table, name)
+        found[name] = at + values.shape[1] * np.arange(table.size)
+        numbers.append(values.ravel())
+        at += values.size
+    return found, numbers
+
+
+def _moving(problem: Problem) -> int:
+    """How many rows move: students, and teachers that drift or turn."""
+    return problem.student.width + (problem.teacher.width if problem.teacher.is_moving else 0)
+
+
+def state_of(start: Overlaps, moving: int | None = None) -> np.ndarray:
+    """Overlaps as a state, in which so many of the first rows move (None: the students)."""
+    p = start.block_student_overlap.shape[1]
+    if getattr(start, "extras", ()) or (moving or p) > p:
+        rows = start.stacked[:, : moving or p]
+    else:
+        rows = np.concatenate([start.block_student_overlap, start.block_cross_overlap], axis=2)
+    return np.concatenate([rows.ravel(), start.readout.ravel()])
 
 
 def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
     """Sizes, switches and what no schedule changes, the same in all segments."""
     training, activation = problem.training, problem.student.activation
-    p, q = problem.student.width, problem.teacher.width
+    p, q, extras = problem.student.width, problem.teacher.width, problem.extras
+    directions = extras.count("direction")
     return {
-        "students": p, "teachers": q, "rows": p + q, "moving": p, "blocks": problem.inputs.blocks, "cases": 1,
+        "students": p, "teachers": q, "rows": p + q + len(extras), "moving": _moving(problem), "blocks": problem.inputs.blocks,
+        **_counts(problem), "heads": problem.heads, "directions": directions,
+        "first_teacher": p, "first_direction": p + q, "first_anchor": p + q + directions,
+        "anchor": training.anchor, "drift": problem.teacher.drift, "rotation": problem.teacher.rotation,
         "kind": KINDS.get(activation, UNKNOWN) if isinstance(activation, str) else UNKNOWN,
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "noise": noise,
         "watched": NOTHING, "watched_row": -1, "watched_column": -1,
@@ -157,22 +229,42 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _within(course: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Value and slope of a schedule at the begin of each segment."""
-    if len(course) == 1:
-        return course[0, 1] + course[0, 2] * (begins - course[0, 0]), course[0, 2]
-    begin, value, slope = course[np.searchsorted(course[:, 0], begins, side="right") - 1].T
-    return value + slope * (begins - begin), slope
+def _counts(problem: Problem) -> dict[str, Any]:
+    """How many cases there are, and what some of them have."""
+    if not features(problem):
+        return {"cases": 1, "tests": 0, "tasks": 1}
+    train, tests = case_table(problem), case_table(problem, tests=True)
+    return {
+        "cases": train.size, "tests": tests.size, "tasks": len(problem.tasks) or 1, "several": True,
+        "spiked": bool(train.spikes.any()), "noisy_inputs": bool(train.input_noise.any()), "masked": bool((train.mask != 1).any()),
+    }  # fmt: skip
 
 
 def unpack(problem: Problem, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """States (..., size) as block student overlaps (..., blocks, p, p), cross overlaps and readouts (..., p)."""
+    """States (..., size) as block student overlaps (..., blocks, p, p), cross overlaps and readouts (..., p) or (..., heads, p)."""
     p, q, blocks = problem.student.width, problem.teacher.width, problem.inputs.blocks
-    rows = states[..., : blocks * p * (p + q)].reshape(*states.shape[:-1], blocks, p, p + q)
-    return rows[..., :p], rows[..., p:], states[..., blocks * p * (p + q) :]
+    moving, n = _moving(problem), p + q + len(problem.extras)
+    size = blocks * moving * n
+    rows = states[..., :size].reshape(*states.shape[:-1], blocks, moving, n)[..., :p, :]
+    readout = states[..., size:]
+    if problem.heads > 1:
+        readout = readout.reshape(*states.shape[:-1], problem.heads, p)
+    return rows[..., :p], rows[..., p : p + q], readout
 
 
-def workspace(students: int, teachers: int, more: int = 0) -> np.ndarray:
-    """The planes, and behind them at least so many numbers more."""
-    n = students + teachers
-    return np.zeros((PLANES - (-more // n**2), n, n))
+def unpack_rest(problem: Problem, start: Overlaps, states: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """What else states hold: block teacher overlaps (..., blocks, q, q) where teachers move, and the overlaps of extra rows with
+    all rows (..., blocks, extra, rows) where there are any, with those that do not move from the start; else None."""
+    p, q, blocks = problem.student.width, problem.teacher.width, problem.inputs.blocks
+    moving, n = _moving(problem), p + q + len(problem.extras)
+    rows = states[..., : blocks * moving * n].reshape(*states.shape[:-1], blocks, moving, n)
+    teacher = rows[..., p : p + q, p : p + q] if problem.teacher.is_moving else None
+    if not problem.extras:
+        return teacher, None
+    fixed = np.broadcast_to(start.stacked[:, p + q :, moving:], (*states.shape[:-1], blocks, n - p - q, n - moving))
+    return teacher, np.concatenate([np.swapaxes(rows[..., p + q :], -1, -2), fixed], axis=-1)
+
+
+def workspace(rows: int, more: int = 0) -> np.ndarray:
+    """The planes over all rows, and behind them at least so many numbers more."""
+    return np.zeros((PLANES - (-more // rows**2), rows, rows))

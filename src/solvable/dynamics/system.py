@@ -30,7 +30,7 @@ class System(NamedTuple):
         """For one thread."""
         problem = self.packed.problems[0]
         more = scratch_size(int(problem.rows)) if self.rhs is not equations.rhs and self.compiled else 0
-        return workspace(int(problem.students), int(problem.teachers), more)
+        return workspace(int(problem.rows), more)
 
     def data(self, work: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         return self.packed.data(self.workspace() if work is None else work)

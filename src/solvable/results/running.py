@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, Weights, check_start, hearing
+from solvable.overlaps import Overlaps, Weights, check_start, fitted, hearing
 from solvable.problems import Problem, Schedule, refuse_features
 from solvable.results.clock import Clock
 from solvable.results.plan import FUNCTION, Lane, Level, Plan, Threshold
@@ -91,6 +91,7 @@ def _lane(problem: Problem, start: Overlaps | Weights) -> Lane:
 
 def _checked_lane(problem: Problem, start: Overlaps | Weights) -> Lane:
     measured, weights = (start, None) if isinstance(start, Overlaps) else (start.overlaps(problem), start)
+    measured = fitted(problem, measured)
     check_start(problem, measured)
     return Lane(problem, measured, weights)
 
