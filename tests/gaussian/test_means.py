@@ -35,7 +35,7 @@ def found(name, p, h, C, s0, s, noise=0.0):
     n = len(h)
     D, S, phi, pull = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n)
     scratch = np.full(mean_scratch(n), np.nan)
-    square, _ = averages_with_means(KINDS[name], p, (h, C), (s0, s), noise, True, (D, S, phi, pull), scratch)
+    square, _ = averages_with_means(KINDS[name], p, (h, C), (s0, s), noise, (True, True), (D, S, phi, pull), scratch)
     return np.concatenate([D[:p].ravel(), S[:p, :p].ravel(), phi[:p], pull[:p], [square]])
 
 
@@ -109,6 +109,8 @@ def test_covariance_of_signs_in_high_precision(mu, nu, rho) -> None:
 
 
 def test_exponential() -> None:
-    x = np.concatenate([[0.0, -0.0, 1e-300], -np.geomspace(1e-9, 700, 500), np.linspace(0, 600, 100)])
-    assert [exponential(one) for one in x] == pytest.approx(np.exp(x), rel=4e-16)
-    assert 0 <= exponential(-1e9) < 1e-300
+    x = -np.concatenate([[0.0, 1e-300], np.geomspace(1e-9, 39.9, 500), np.linspace(0, 39, 100)])
+    found = np.array([exponential(one) for one in x])
+    assert found == pytest.approx(np.exp(x), rel=1e-13, abs=0)
+    assert np.abs(found - np.exp(x)).max() < 2e-14
+    assert 0 <= exponential(-1e9) < 1e-17

@@ -7,8 +7,8 @@ The error is e = s_0 + sum_i s_i g(z_i). For every student k, and every field j 
     phi_k    <g'_k e>            pull_k    <g_k e>            square    <e^2>
 
 At h = 0 and s_0 = 0 they are those of `drifts.py`, `squares.py` and `pairs.py`. Fields are (h, C), the error is (s_0, s), what is
-filled is (D, S, phi, pull); students come first. Without `with_noise` S is left alone. The square is returned with the size of its
-terms.
+filled is (D, S, phi, pull); students come first. `asked` says whether S is wanted, and whether the pull and the square are, which is
+returned with the size of its terms.
 
 Linear units: e is normal with mean e_0 = s_0 + s.h and variance s C s. Quadratic units, with M = diag s, u = 2 M h,
 e_0 = s_0 + h M h + tr MC and G = C + h h^T, by Wick's theorem for z = h + zeta:
@@ -19,20 +19,20 @@ e_0 = s_0 + h M h + tr MC and G = C + h h^T, by Wick's theorem for z = h + zeta:
     <z z^T e^2>  = <e^2> G + 2 e_0 (h (Cu)^T + Cu h^T + 2 CMC) + 2 Cu (Cu)^T + 4 (h (CMCu)^T + CMCu h^T) + 8 CMCMC
 """
 
-from solvable.gaussian.erf_means import erf_averages
+from solvable.gaussian.erf_means import erf_averages, erf_scratch
 from solvable.gaussian.units import ERF, QUADRATIC
 from solvable.numerics.compiled import compiled
 
 
 def mean_scratch(fields: int) -> int:
     """Numbers of scratch for `averages_with_means`."""
-    return 2 * fields**2 + 6 * fields
+    return max(fields**2 + 2 * fields, erf_scratch(fields))
 
 
 @compiled()
-def linear_averages(p, fields, error, noise, with_noise, out):
+def linear_averages(p, fields, error, noise, asked, out):
     (h, C), (s0, s), (D, S, phi, pull) = fields, error, out
-    n = s.size
+    n, with_noise = s.size, asked[0]
     mean, variance, size = s0, 0.0, abs(s0)
     for i in range(n):
         mean += s[i] * h[i]
@@ -84,9 +84,9 @@ def quadratic_vectors(fields, error, K, x, y):
 
 
 @compiled()
-def quadratic_averages(p, fields, error, noise, with_noise, out, scratch):
+def quadratic_averages(p, fields, error, noise, asked, out, scratch):
     (h, C), (_, s), (D, S, phi, pull) = fields, error, out
-    n = s.size
+    n, with_noise = s.size, asked[0]
     K, x, y = scratch[: n * n].reshape(n, n), scratch[n * n : n * n + n], scratch[n * n + n : n * n + 2 * n]
     mean, square, size = quadratic_vectors(fields, error, K, x, y)
     for k in range(p):
@@ -107,10 +107,10 @@ def quadratic_averages(p, fields, error, noise, with_noise, out, scratch):
 
 
 @compiled()
-def averages_with_means(kind, p, fields, error, noise, with_noise, out, scratch):
+def averages_with_means(kind, p, fields, error, noise, asked, out, scratch):
     """<e^2> and the size of its terms; `out` is filled."""
     if kind == QUADRATIC:
-        return quadratic_averages(p, fields, error, noise, with_noise, out, scratch)
+        return quadratic_averages(p, fields, error, noise, asked, out, scratch)
     if kind == ERF:
-        return erf_averages(p, fields, error, noise, with_noise, out, scratch)
-    return linear_averages(p, fields, error, noise, with_noise, out)
+        return erf_averages(p, fields, error, noise, asked, out, scratch)
+    return linear_averages(p, fields, error, noise, asked, out)
