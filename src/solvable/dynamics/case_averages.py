@@ -115,7 +115,13 @@ def rhs_of_cases_on_nodes(segment, t, y, dy, problems, blocks, cases, numbers, w
     """Any unit, loss and target."""
     problem, rest = problems[segment], work[PLANES:]
     scratch = rest.reshape(rest.size)
-    p, n, B, d, f = problem.students, problem.rows, problem.blocks, problem.directions, problem.students + problem.teachers
+    p, n, B, d, f = (
+        problem.students,
+        problem.rows,
+        problem.blocks,
+        problem.directions,
+        problem.students + problem.teachers,
+    )
     stacks, scratch = scratch[: B * n * n].reshape(B, n, n), scratch[B * n * n :]
     gains, scratch = scratch[: B * p * n].reshape(B, p, n), scratch[B * p * n :]
     spreads, scratch = scratch[: B * p * p].reshape(B, p, p), scratch[B * p * p :]
@@ -161,7 +167,13 @@ def observe_cases_on_nodes(segment, t, y, seen, problems, blocks, cases, numbers
     """The risk of the present mix of tests, and what is watched."""
     problem, rest = problems[segment], work[PLANES:]
     scratch = rest.reshape(rest.size)
-    p, n, B, d, f = problem.students, problem.rows, problem.blocks, problem.directions, problem.students + problem.teachers
+    p, n, B, d, f = (
+        problem.students,
+        problem.rows,
+        problem.blocks,
+        problem.directions,
+        problem.students + problem.teachers,
+    )
     stacks, scratch = scratch[: B * n * n].reshape(B, n, n), scratch[B * n * n :]
     along, scratch = scratch[: d * n].reshape(d, n), scratch[d * n :]
     eigenvalues, who, scratch = scratch[:B], scratch[B : B + f], scratch[B + f :]

@@ -217,7 +217,13 @@ def rhs_of_cases(segment, t, y, dy, problems, blocks, cases, numbers, work):
     """dy/dalpha where the moments have a closed form."""
     problem, rest = problems[segment], work[PLANES:]
     scratch = rest.reshape(rest.size)
-    p, n, B, d, f = problem.students, problem.rows, problem.blocks, problem.directions, problem.students + problem.teachers
+    p, n, B, d, f = (
+        problem.students,
+        problem.rows,
+        problem.blocks,
+        problem.directions,
+        problem.students + problem.teachers,
+    )
     stacks, scratch = scratch[: B * n * n].reshape(B, n, n), scratch[B * n * n :]
     gains, scratch = scratch[: B * p * n].reshape(B, p, n), scratch[B * p * n :]
     spreads, scratch = scratch[: B * p * p].reshape(B, p, p), scratch[B * p * p :]
@@ -242,7 +248,18 @@ def rhs_of_cases(segment, t, y, dy, problems, blocks, cases, numbers, work):
         set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C)
         set_weights(problem, case, y, numbers, students, who, a, s)
         moments_with_means(problem.kind, students, rule, a, (h, C), (case.label, s), (D, S, phi, pull), left)
-        add_case(problem, case, weight, numbers, eigenvalues, students, who, along, (D, S, phi, pull), (gains, spreads, columns))
+        add_case(
+            problem,
+            case,
+            weight,
+            numbers,
+            eigenvalues,
+            students,
+            who,
+            along,
+            (D, S, phi, pull),
+            (gains, spreads, columns),
+        )
         add_pull(problem, case, weight, y, numbers, students, who, pull, dy)
     assemble_cases(segment, t, y, dy, problems, blocks, numbers, work, stacks, (gains, spreads, columns))
 
@@ -265,10 +282,17 @@ def observe_cases(segment, t, y, seen, problems, blocks, cases, numbers, work):
             continue
         students, count = choose_fields(problem, case, numbers, everyone)
         who, C, vectors = everyone[:count], scratch[: count * count].reshape(count, count), scratch[count * count :]
-        h, a, s, left = vectors[:count], vectors[count : 2 * count], vectors[2 * count : 3 * count], vectors[3 * count :]
+        h, a, s, left = (
+            vectors[:count],
+            vectors[count : 2 * count],
+            vectors[2 * count : 3 * count],
+            vectors[3 * count :],
+        )
         set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C)
         set_weights(problem, case, y, numbers, students, who, a, s)
-        found, terms = averages_with_means(problem.kind, 0, (h, C), (case.label, s), 0.0, (False, True), (C, C, h, h), left)
+        found, terms = averages_with_means(
+            problem.kind, 0, (h, C), (case.label, s), 0.0, (False, True), (C, C, h, h), left
+        )
         risk += weight * found
         size += weight * terms
     seen[RISK] = clipped(problem.loss_factor * risk, problem.loss_factor * size)
