@@ -240,29 +240,47 @@ def _counts(problem: Problem) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def sizes(problem: Problem) -> tuple[int, int, int]:
+    """How many rows move, how many there are, and how many readouts a state ends with."""
+    p, q = problem.student.width, problem.teacher.width
+    return _moving(problem), p + q + len(problem.extras), problem.heads * p
+
+
+def summed(problem: Problem, states: np.ndarray) -> np.ndarray:
+    """States (..., size) with the overlaps of all blocks together: states of one block."""
+    moving, rows, readouts = sizes(problem)
+    overlaps = states[..., :-readouts].reshape(*states.shape[:-1], -1, moving * rows).sum(axis=-2)
+    return np.concatenate([overlaps, states[..., -readouts:]], axis=-1)
+
+
 def unpack(problem: Problem, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """States (..., size) as block student overlaps (..., blocks, p, p), cross overlaps and readouts (..., p) or (..., heads, p)."""
-    p, q, blocks = problem.student.width, problem.teacher.width, problem.inputs.blocks
-    moving, n = _moving(problem), p + q + len(problem.extras)
-    size = blocks * moving * n
-    rows = states[..., :size].reshape(*states.shape[:-1], blocks, moving, n)[..., :p, :]
-    readout = states[..., size:]
+    p, q = problem.student.width, problem.teacher.width
+    rows, readout = _rows(problem, states), states[..., -problem.heads * p :]
     if problem.heads > 1:
         readout = readout.reshape(*states.shape[:-1], problem.heads, p)
-    return rows[..., :p], rows[..., p : p + q], readout
+    return rows[..., :p, :p], rows[..., :p, p : p + q], readout
 
 
 def unpack_rest(problem: Problem, start: Overlaps, states: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
     """What else states hold: block teacher overlaps (..., blocks, q, q) where teachers move, and the overlaps of extra rows with
-    all rows (..., blocks, extra, rows) where there are any, with those that do not move from the start; else None."""
-    p, q, blocks = problem.student.width, problem.teacher.width, problem.inputs.blocks
-    moving, n = _moving(problem), p + q + len(problem.extras)
-    rows = states[..., : blocks * moving * n].reshape(*states.shape[:-1], blocks, moving, n)
-    teacher = rows[..., p : p + q, p : p + q] if problem.teacher.is_moving else None
+    all rows (..., blocks, extra, rows) where there are any, with those that do not move from the start; else None. States of one
+    block (`summed`) are those of all blocks together."""
+    n, moving, rows = problem.student.width + problem.teacher.width, _moving(problem), _rows(problem, states)
+    teacher = rows[..., problem.student.width : n, problem.student.width : n] if problem.teacher.is_moving else None
     if not problem.extras:
         return teacher, None
-    fixed = np.broadcast_to(start.stacked[:, p + q :, moving:], (*states.shape[:-1], blocks, n - p - q, n - moving))
-    return teacher, np.concatenate([np.swapaxes(rows[..., p + q :], -1, -2), fixed], axis=-1)
+    fixed = start.stacked[:, n:, moving:]
+    if rows.shape[-3] < len(fixed):
+        fixed = fixed.sum(axis=0, keepdims=True)
+    fixed = np.broadcast_to(fixed, (*states.shape[:-1], *fixed.shape))
+    return teacher, np.concatenate([np.swapaxes(rows[..., n:], -1, -2), fixed], axis=-1)
+
+
+def _rows(problem: Problem, states: np.ndarray) -> np.ndarray:
+    """(..., blocks, moving, rows) without a copy."""
+    moving, rows, readouts = sizes(problem)
+    return states[..., :-readouts].reshape(*states.shape[:-1], -1, moving, rows)
 
 
 def workspace(rows: int, more: int = 0) -> np.ndarray:

@@ -6,18 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from solvable.overlaps import as_array, measure
+from solvable.overlaps import Overlaps, as_array, measure
 from solvable.problems import Problem
+from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
 
 
 def from_weights(
-    problem: Problem, weights: Any, teacher_weights: Any, times: Any, readout: Any, clock: str, plain: bool, basis: Any
+    problem: Problem,
+    weights: Any,
+    teacher_weights: Any,
+    times: Any,
+    readout: Any,
+    clock: str,
+    plain: bool,
+    basis: Any,
+    directions: Any = None,
 ) -> dict[str, Any]:
     """The fields of `Trajectory`; see `Trajectory.from_weights`."""
-    from solvable.results.trajectory import Blocks
-
     dim = problem.inputs.dim
     if dim is None:
         raise ValueError(
@@ -26,7 +33,7 @@ def from_weights(
     scale = np.sqrt(dim) if plain else 1.0
     W, B, time = (
         scale * as_array(weights),
-        scale * as_array(teacher_weights),
+        _teachers(problem, scale, teacher_weights),
         np.atleast_1d(np.asarray(times, dtype=float)),
     )
     W = W[None] if W.ndim == 3 else W
@@ -50,14 +57,22 @@ def from_weights(
     from solvable.dynamics.moments import NODES
     from solvable.dynamics.system import risks
 
-    a = np.broadcast_to(problem.student.readout_values if readout is None else as_array(readout), W.shape[:3])
+    values = problem.readout_values
+    a = np.broadcast_to(values if readout is None else as_array(readout), (*W.shape[:2], *values.shape))
+    B = np.broadcast_to(B, (*W.shape[:2], *B.shape[-2:]))
     states = [
-        [measure(problem, w, B, k, basis) for w, k in zip(run, ks, strict=True)] for run, ks in zip(W, a, strict=True)
+        [
+            measure(problem, w, b, k, basis, directions=directions, anchors=run[0] if problem.training.anchor else None)
+            for w, b, k in zip(run, bs, ks, strict=True)
+        ]
+        for run, bs, ks in zip(W, B, a, strict=True)
     ]
     alpha = Clock(problem, clock).to_alpha(time)
     risk, error = np.array([risks(problem, run, alpha, NODES) for run in states]).swapaxes(0, 1)
     student = np.array([[one.block_student_overlap for one in run] for run in states])
     cross = np.array([[one.block_cross_overlap for one in run] for run in states])
+    rest = _rest(problem, states)
+    blocks = Blocks(student, cross, *rest)
     runs = len(states)
     return {
         "problem": problem,
@@ -72,12 +87,33 @@ def from_weights(
         "cross_overlap": cross.sum(axis=2),
         "readout": np.array(a),
         "block_teacher_overlap": np.array([run[0].block_teacher_overlap for run in states]),
-        "end_blocks": Blocks(student[:, -1], cross[:, -1]),
+        "end_blocks": blocks.pick(slice(None), -1),
         "end_readout": np.array(a[:, -1]),
         "start_hash": np.array([run[0].hash for run in states], dtype=object),
         "endings": np.full(runs, Ending.FINISHED),
         "end_alpha": np.full(runs, alpha[-1]),
         "nfev": np.zeros(runs, dtype=np.int64),
-        "blocks": Blocks(student, cross),
+        "blocks": blocks,
+        "moving_teacher_overlap": None if rest[0] is None else rest[0].sum(axis=2),
+        "extra_overlap": None if rest[1] is None else rest[1].sum(axis=2),
         "unit": clock,
     }
+
+
+def _teachers(problem: Problem, scale: float, given: Any) -> np.ndarray:
+    """(p*, dim), or (..., time, p*, dim) where teachers move."""
+    if given is None:
+        return np.zeros((0, problem.inputs.dim or 0))
+    B = scale * as_array(given)
+    if B.ndim != 2 and not (problem.teacher.is_moving and B.ndim in (3, 4)):
+        raise ValueError(
+            f"teacher_weights: shape {B.shape} given, must be (p*, dim), or (time, p*, dim) if teachers move"
+        )
+    return B
+
+
+def _rest(problem: Problem, states: list[list[Overlaps]]) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """(run, time, block, ...) overlaps of moving teachers, and of extra rows."""
+    teacher = np.array([[one.block_teacher_overlap for one in run] for run in states])
+    extra = np.array([[one.block_extra_overlap for one in run] for run in states])
+    return teacher if problem.teacher.is_moving else None, extra if problem.extras else None

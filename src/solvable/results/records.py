@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, unpack
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, sizes, summed, unpack
 from solvable.dynamics.system import observers
 from solvable.results import Blocks, Ending, Lane, Plan, Trajectory
+from solvable.results.rest import with_rest
 from solvable.results.sizes import check_outputs
 
 BOUND = 1e4  # squared norms beyond this multiple of the first ones have diverged
@@ -62,11 +63,11 @@ class Records:
         self.steps = np.unique(np.rint(plan.times * dim).astype(np.int64))
         self.dim = dim
         check_outputs(lanes, replace(plan, times=self.steps), each)
-        p, n, blocks = problem.student.width, problem.student.width + problem.teacher.width, problem.inputs.blocks
+        moving, rows, readouts = sizes(problem)
         runs, times = len(lanes) * each, self.steps.size
         self.risk, self.risk_error = np.full((2, runs, times), np.nan)
-        self.totals = np.full((runs, times, p * n + p), np.nan)
-        size = blocks * p * n + p
+        self.totals = np.full((runs, times, moving * rows + readouts), np.nan)
+        size = problem.inputs.blocks * moving * rows + readouts
         self.states = np.full((runs, times, size), np.nan) if plan.keep_blocks else None
         eyes = [Eye(lane, plan) for lane in lanes]
         self.ends = np.repeat([eye.packed.state for eye in eyes], each, axis=0)
@@ -78,10 +79,8 @@ class Records:
 
     def write(self, run: int, output: int, y: np.ndarray, seen: np.ndarray, error: float) -> None:
         """Output number `output` of a run, with what was seen of it."""
-        p = self.problem.student.width
         self.risk[run, output], self.risk_error[run, output] = seen[RISK], error
-        self.totals[run, output, :-p] = y[:-p].reshape(self.problem.inputs.blocks, -1).sum(axis=0)
-        self.totals[run, output, -p:] = y[-p:]
+        self.totals[run, output] = summed(self.problem, y)
         if self.states is not None:
             self.states[run, output] = y
 
@@ -99,13 +98,12 @@ class Records:
 
     def trajectory(self, name: str, settings: dict[str, Any]) -> Trajectory:
         problem = self.problem
-        p, n = problem.student.width, problem.student.width + problem.teacher.width
-        rows = self.totals[..., : p * n].reshape(*self.risk.shape, p, n)
+        totals = unpack(problem, self.totals)
         student, cross, readout = unpack(problem, self.ends)
         blocks = None
         if self.states is not None:
             blocks = Blocks(*unpack(problem, self.states)[:2])
-        return Trajectory(
+        made = Trajectory(
             problem=problem,
             level=name,
             settings=settings,
@@ -114,9 +112,9 @@ class Records:
             risk_error=self.risk_error,
             overlap_error=np.where(np.isfinite(self.risk), self.overlap_error, np.nan),
             start_risk=self.start_risk,
-            student_overlap=rows[..., :p],
-            cross_overlap=rows[..., p:],
-            readout=self.totals[..., p * n :],
+            student_overlap=totals[0][..., 0, :, :],
+            cross_overlap=totals[1][..., 0, :, :],
+            readout=totals[2],
             block_teacher_overlap=np.repeat(
                 [lane.start.block_teacher_overlap for lane in self.lanes], self.each, axis=0
             ),
@@ -129,3 +127,5 @@ class Records:
             blocks=blocks,
             stop=self.plan.stop,
         )
+        starts = [lane.start for lane in self.lanes for _ in range(self.each)]
+        return with_rest(made, starts, self.totals, self.ends, self.states)

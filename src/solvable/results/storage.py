@@ -24,6 +24,9 @@ RUN_ARRAYS = (
     "end_alpha", "nfev",
 )  # fmt: skip
 SAMPLE_ARRAYS = ("training_loss", "matrix", "teacher_matrix")  # of runs on a finite data set
+CASE_ARRAYS = ("extra_overlap", "moving_teacher_overlap", "task_risk")  # of classes, tasks, anchors and moving teachers
+SOME_ARRAYS = (*SAMPLE_ARRAYS, *CASE_ARRAYS)
+_EXTRA = ("extra", "row")
 _STUDENT, _CROSS, _TEACHER = ("student", "student_"), ("student", "teacher"), ("teacher", "teacher_")
 DIMENSIONS: dict[str, tuple[str, ...]] = {
     "alpha": ("time",),
@@ -50,8 +53,19 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "population_loss": ("run", "time"),
     "matrix": ("run", "time", "input", "input_"),
     "teacher_matrix": ("run", "input", "input_"),
+    "extra_overlap": ("run", "time", *_EXTRA),
+    "moving_teacher_overlap": ("run", "time", *_TEACHER),
+    "task_risk": ("run", "time", "task"),
+    "direction_overlap": ("run", "time", "student", "direction"),
+    "end_block_teacher_overlap": ("run", "block", *_TEACHER),
+    "end_block_extra_overlap": ("run", "block", *_EXTRA),
+    "moving_block_teacher_overlap": ("run", "block", "time", *_TEACHER),
+    "block_extra_overlap": ("run", "block", "time", *_EXTRA),
 }
-OPTIONAL = {"block_student_overlap", "block_cross_overlap", "population_loss", *SAMPLE_ARRAYS}
+OPTIONAL = {
+    "block_student_overlap", "block_cross_overlap", "population_loss", "direction_overlap", "end_block_teacher_overlap",
+    "end_block_extra_overlap", "moving_block_teacher_overlap", "block_extra_overlap", *SOME_ARRAYS,
+}  # fmt: skip
 LONG_NAMES = {
     "risk": "risk",
     "student_overlap": "student overlap",
@@ -62,7 +76,16 @@ LONG_NAMES = {
     "population_loss": "population loss",
     "matrix": "students' quadratic form",
     "teacher_matrix": "teachers' quadratic form",
+    "direction_overlap": "student-direction overlap",
+    "moving_teacher_overlap": "teacher overlap",
+    "task_risk": "risk of a task",
 }
+
+
+def dimensions(name: str, heads: int = 1) -> tuple[str, ...]:
+    """Of a variable, where students have so many heads."""
+    dims = DIMENSIONS[name]
+    return (*dims[:-1], "head", dims[-1]) if heads > 1 and name in ("readout", "end_readout") else dims
 
 
 def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
@@ -91,16 +114,26 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     if t.blocks is not None:
         arrays["block_student_overlap"] = t.blocks.student.swapaxes(1, 2)
         arrays["block_cross_overlap"] = t.blocks.cross.swapaxes(1, 2)
-    arrays |= {name: getattr(t, name) for name in SAMPLE_ARRAYS if getattr(t, name) is not None}
+        if t.blocks.teacher is not None:
+            arrays["moving_block_teacher_overlap"] = t.blocks.teacher.swapaxes(1, 2)
+        if t.blocks.extra is not None:
+            arrays["block_extra_overlap"] = t.blocks.extra.swapaxes(1, 2)
+    ends = {"end_block_teacher_overlap": t.end_blocks.teacher, "end_block_extra_overlap": t.end_blocks.extra}
+    arrays |= {name: values for name, values in ends.items() if values is not None}
+    arrays |= {name: getattr(t, name) for name in SOME_ARRAYS if getattr(t, name) is not None}
     if t.training_loss is not None:
         arrays["population_loss"] = t.population_loss
-    variables = {name: (DIMENSIONS[name], values) for name, values in arrays.items()}
+    if t.extra_overlap is not None and "direction" in t.problem.extras:
+        arrays["direction_overlap"] = t.direction_overlap
+    variables = {name: (dimensions(name, t.problem.heads), values) for name, values in arrays.items()}
     coordinates: dict[str, Any] = {
         "time": ("time", t.time, {"long_name": t.clock.label, "unit": t.unit}),
         "alpha": ("time", t.alpha, {"long_name": "α = steps / dim"}),
         "run": np.arange(len(t.risk)),
         "eigenvalue": ("block", t.problem.at(0.0).inputs.eigenvalues),
     }
+    if t.extra_overlap is not None:
+        coordinates["role"] = ("extra", np.array(t.problem.extras, dtype=object))
     coordinates |= {name: ("run", values) for name, values in t.labels.items()}
     attributes = {
         "format": FORMAT,

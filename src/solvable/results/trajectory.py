@@ -11,6 +11,7 @@ from solvable.numerics.statistics import standard_error
 from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
 from solvable.results import loading, logs, observables, storage, summary
+from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
 from solvable.results.plan import Threshold
@@ -44,16 +45,6 @@ class MeanTime(NamedTuple):
     left_out: int
 
 
-class Blocks(NamedTuple):
-    """Overlaps per block, (run, time, block, ...) along a trajectory or (run, block, ...) at its end."""
-
-    student: np.ndarray
-    cross: np.ndarray
-
-    def pick(self, runs: np.ndarray) -> "Blocks":
-        return Blocks(self.student[runs], self.cross[runs])
-
-
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """Arrays have a leading run axis, then time: risk (run, time), student_overlap (run, time, p, p),
@@ -64,6 +55,11 @@ class Trajectory:
 
     Runs on a finite data set have `training_loss` (run, time), and the students and the teachers as quadratic forms on the inputs:
     `matrix` (run, time, dim, dim) and `teacher_matrix` (run, dim, dim); elsewhere these are None.
+
+    With several heads the readout is (run, time, head, p). Directions of a mixture and anchors are extra rows: `extra_overlap`
+    (run, time, extra, p + p* + extra) has their overlaps with all rows, students first, then teachers, then extras;
+    `direction_overlap` (run, time, p, directions) those of students with directions. Where teachers move,
+    `moving_teacher_overlap` (run, time, p*, p*) is how they overlap. With tasks `task_risk` (run, time, task) is the risk of each.
 
     `alpha` counts steps/dim; `time` is the same in the unit of `clock`. Where a run did not come to a time its values
     are NaN. `labels` tell the runs of a batch apart. `data` is the labelled dataset.
@@ -91,6 +87,9 @@ class Trajectory:
     training_loss: np.ndarray | None = None
     matrix: np.ndarray | None = None
     teacher_matrix: np.ndarray | None = None
+    extra_overlap: np.ndarray | None = None
+    moving_teacher_overlap: np.ndarray | None = None
+    task_risk: np.ndarray | None = None
     stop: Threshold | None = None
     unit: str = "alpha"
     labels: dict[str, np.ndarray] = field(default_factory=dict)
@@ -110,7 +109,18 @@ class Trajectory:
 
     @property
     def teacher_overlap(self) -> np.ndarray:
+        """(run, p*, p*), at the start where teachers move."""
         return self.block_teacher_overlap.sum(axis=1)
+
+    @property
+    def direction_overlap(self) -> np.ndarray:
+        """(run, time, p, directions) overlaps of students with the directions of a mixture."""
+        return observables.overlap_with("direction", self)
+
+    @property
+    def anchor_overlap(self) -> np.ndarray:
+        """(run, time, p, p) overlaps of students with those of the start that they are anchored to."""
+        return observables.overlap_with("anchor", self)
 
     @property
     def population_loss(self) -> np.ndarray:
@@ -160,27 +170,27 @@ class Trajectory:
             raise ValueError(f"at: {time} is not an output time, the nearest is {self.time[i]}; ask for it by `times`")
         blocks = self.blocks
         if blocks is None and self.block_teacher_overlap.shape[1] == 1:
-            blocks = Blocks(self.student_overlap[:, :, None], self.cross_overlap[:, :, None])
+            totals = self.student_overlap, self.cross_overlap, self.moving_teacher_overlap, self.extra_overlap
+            blocks = Blocks.of([None if part is None else part[:, :, None] for part in totals])
         if blocks is None:
             raise ValueError("at: the overlaps of the single blocks were not kept; run with keep_blocks=True")
         if np.isnan(self.risk[run, i]):
             raise ValueError(f"at: run {run} ended before, at {self.end_time[run]:.6g} ({self.ending[run].text})")
-        return repaired(
-            blocks.student[run, i], blocks.cross[run, i], self.block_teacher_overlap[run], self.readout[run, i],
-            sphere=self.problem.student.norm == "sphere",
-        )  # fmt: skip
+        return self._state(run, blocks.pick(run, i), self.readout[run, i])
 
     def last(self, run: int | None = None) -> Overlaps:
         """The state in which the run ended; of several runs say which, or see `states`."""
         run = self._run_number("last", run, "; `states()` gives those of all")
         if not np.isfinite(self.end_blocks.student[run]).all():
             raise ValueError(f"last: run {run} has no finite last state ({self.ending[run].text})")
+        return self._state(run, self.end_blocks.pick(run), self.end_readout[run])
+
+    def _state(self, run: int, blocks: Blocks, readout: np.ndarray) -> Overlaps:
+        teacher = self.block_teacher_overlap[run] if blocks.teacher is None else blocks.teacher
+        sphere = self.problem.student.norm == "sphere"
+        extras = () if blocks.extra is None else self.problem.extras
         return repaired(
-            self.end_blocks.student[run],
-            self.end_blocks.cross[run],
-            self.block_teacher_overlap[run],
-            self.end_readout[run],
-            sphere=self.problem.student.norm == "sphere",
+            blocks.student, blocks.cross, teacher, readout, sphere=sphere, extras=extras, extra=blocks.extra
         )
 
     def states(self, time: float | None = None) -> list[Overlaps]:
@@ -213,7 +223,7 @@ class Trajectory:
             problem = problem.replace(training__learning_rate=float(rates[chosen][0]))
         arrays = {
             name: value[chosen]
-            for name in (*storage.RUN_ARRAYS, *storage.SAMPLE_ARRAYS)
+            for name in (*storage.RUN_ARRAYS, *storage.SOME_ARRAYS)
             if (value := getattr(self, name)) is not None
         }
         return replace(
@@ -362,14 +372,17 @@ class Trajectory:
         clock: str = "steps",
         plain: bool = False,
         basis: Any = None,
+        directions: Any = None,
     ) -> Self:
         """Lay a log of weights from any training beside the theory: `weights` (time, p, dim), or (run, time, p, dim) for
         several, from NumPy, PyTorch or JAX; `times` in the unit of `clock`; `readout` (time, p) if it was trained.
 
         `plain=True` for networks whose fields are w.x instead of w.x/sqrt(dim), as most code has them: their
-        learning rate is ours divided by dim. With a spectrum the weights are those in the eigenbasis; see `measure`.
+        learning rate is ours divided by dim. With a spectrum the weights are those in the eigenbasis; see `measure`, also for the
+        `directions` of a mixture. Teachers that move have a log too, (time, p*, dim).
         """
-        return cls(**logs.from_weights(problem, weights, teacher_weights, times, readout, clock, plain, basis))
+        fields = logs.from_weights(problem, weights, teacher_weights, times, readout, clock, plain, basis, directions)
+        return cls(**fields)
 
     def plot(self, ax: "Axes | None" = None, **style: Any) -> "Axes":
         """The risk of every run against time."""
