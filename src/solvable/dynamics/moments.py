@@ -12,7 +12,7 @@ from solvable.dynamics.closed import Moments
 from solvable.dynamics.kernel_data import DRIFT, NOISE, RISK, SEEN, pack
 from solvable.dynamics.system import system
 from solvable.overlaps import Overlaps, as_array
-from solvable.problems import Inputs, Problem
+from solvable.problems import Inputs, Problem, refuse_features
 
 NODES = 2**13
 
@@ -29,6 +29,7 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
 
     Where there is no closed form they are averages over `nodes` quasi-random points.
     """
+    refuse_features(problem, "`moments`, which has one case,")
     p, q = problem.student.width, problem.teacher.width
     C = np.ascontiguousarray(as_array(covariance))
     a = problem.student.readout_values if readout is None else as_array(readout)

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvable.dynamics import averages, equations
+from solvable.dynamics import averages, case_averages, case_equations, equations
 from solvable.dynamics.functions import is_additive, is_polynomial, scratch_size, with_functions
 from solvable.dynamics.general import general_moments, is_closed, risk_on_nodes, rule_for
 from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, RISK, SEEN, WATCHED, Packed, pack, state_of, workspace
 from solvable.gaussian.rules import Rule
 from solvable.gaussian.units import RELU, TABULATED
 from solvable.overlaps import Overlaps
-from solvable.problems import Problem, refuse_features
+from solvable.problems import Problem, features
 
 
 class System(NamedTuple):
@@ -30,6 +30,10 @@ class System(NamedTuple):
         """For one thread."""
         problem = self.packed.problems[0]
         more = scratch_size(int(problem.rows)) if self.rhs is not equations.rhs and self.compiled else 0
+        if problem.several:
+            shape = int(problem.students), int(problem.teachers), int(problem.rows), int(problem.blocks)
+            closed = self.rhs is case_equations.rhs_of_cases
+            more = (case_equations.case_scratch if closed else case_averages.case_node_scratch)(*shape)
         return workspace(int(problem.rows), more)
 
     def data(self, work: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
@@ -42,7 +46,8 @@ class System(NamedTuple):
 
 def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0) -> System:
     """With averages over `nodes` points drawn by a seed, where there are nodes."""
-    refuse_features(problem, "a system of one case")
+    if features(problem):
+        return _of_cases(problem, packed, nodes, seed)
     if is_closed(problem):
         return System(equations.rhs, equations.observe, packed)
     rule = rule_for(problem, nodes, seed)
@@ -55,6 +60,18 @@ def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0) -> Syste
     return System(rhs, _observer(problem), found)
 
 
+def _of_cases(problem: Problem, packed: Packed, nodes: int, seed: int) -> System:
+    """Where samples come in cases."""
+    if is_closed(problem):
+        return System(case_equations.rhs_of_cases, case_equations.observe_cases, packed)
+    found = with_functions(packed, problem, rule_for(problem, nodes, seed))
+    if found is None:
+        raise ValueError(
+            f"{features(problem)[0]}: given together with a function that only Python can call, which is not supported"
+        )
+    return System(case_averages.rhs_of_cases_on_nodes, case_averages.observe_cases_on_nodes, found)
+
+
 def _observer(problem: Problem) -> Callable[..., None]:
     additive = problem.teacher.target == "additive"
     return averages.observe_pairs if additive else averages.observe_on_nodes
@@ -62,10 +79,12 @@ def _observer(problem: Problem) -> Callable[..., None]:
 
 def observers(problem: Problem, start: Overlaps, nodes: int) -> list[System]:
     """One that observes the risk, or two where it is an average over nodes: those apart by its error. Rates are not looked at."""
-    refuse_features(problem, "the risk of one case")
     rule = problem.at(0.0).training.replace(learning_rate=1.0, readout_rate=None, loss="squared")
     plain = problem.replace(training=rule)  # of schedules only those of eigenvalues are looked at
     packed = pack(plain, start)
+    if features(plain):
+        exact = is_closed(plain) or rule_for(plain, nodes, 0).exact
+        return [_of_cases(plain, packed, nodes, seed) for seed in range(1 if exact else 2)]
     if is_closed(plain):
         return [System(equations.rhs, equations.observe, packed)]
     exact = plain.teacher.target == "additive"
@@ -94,10 +113,10 @@ def risks(problem: Problem, states: list[Overlaps], times: np.ndarray, nodes: in
     looks = observers(problem, states[0], nodes)
     found = np.empty((len(looks), len(states), SEEN))
     for look, rows in zip(looks, found, strict=True):
-        data = look.data()
+        data, moving = look.data(), int(look.packed.problems["moving"][0])
         segments = np.searchsorted(look.packed.problems["begin"], times, side="right") - 1
         for state, time, segment, row in zip(states, times.tolist(), segments.tolist(), rows, strict=True):
-            look.observe(segment, time, state_of(state), row, *data)
+            look.observe(segment, time, state_of(state, moving), row, *data)
     return found[0, :, RISK], np.abs(found[0, :, RISK] - found[-1, :, RISK])
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from solvable.dynamics.closed_flow import flow_overlaps
-from solvable.dynamics.functions import is_additive
+from solvable.dynamics.functions import has_numbers, uses_pairs
 from solvable.dynamics.general import is_closed, is_exact, rule_for
 from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack
 from solvable.dynamics.moments import NODES, field_covariance, moments
@@ -20,7 +20,7 @@ from solvable.numerics.ending import Ending
 from solvable.numerics.interpreting import interpreted, prepare
 from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
 from solvable.overlaps import integrated
-from solvable.problems import Problem
+from solvable.problems import FEATURES, Problem, features
 from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
 from solvable.results.sampling import check_whole
 from solvable.results.sizes import check_outputs
@@ -79,6 +79,7 @@ class Macro:
     name = "macro"
     clock = counts = "alpha"  # what progress is told in
     one_pass = True
+    features = FEATURES
 
     def __post_init__(self) -> None:
         for field, low, high in [("rtol", 1e-14, 1e-2), ("atol", 0.0, 1e-2)]:
@@ -124,7 +125,7 @@ class Macro:
             one = system(lane.problem, pack(lane.problem, lane.start), self.nodes)
             entry, functions, _ = integrator(method, self.rtol, lane.problem.inputs.blocks)
             if one.compiled:
-                kernels = functions if is_closed(lane.problem) else (one.observe, one.rhs)
+                kernels = (one.observe, one.rhs) if method == "explicit" else functions
                 prepare(entry, *(kernel for kernel in kernels if not isinstance(kernel, int)))
 
     def _label(self, lanes: list[Lane], plan: Plan, solved: list[Solved], reports: np.ndarray) -> Trajectory:
@@ -161,7 +162,7 @@ class Macro:
         if self.method == "closed":
             return _follow_closed_form(lane, plan, report)
         exact = is_exact(lane.problem, self.nodes, noise=not self.small_rate)
-        scattered = not exact and not (self.small_rate and is_additive(lane.problem))
+        scattered = not exact and not (self.small_rate and uses_pairs(lane.problem))
         rtol = max(self.rtol, 1e-5) if scattered else self.rtol  # scattered nodes are no finer
         solved = self._integrate(lane, plan, report, self.node_seed, rtol)
         if exact or report.ending == Ending.INTERRUPTED:
@@ -180,8 +181,7 @@ class Macro:
         return solved._replace(risk_error=of_risk, overlap_error=of_overlaps)
 
     def _integrate(self, lane: Lane, plan: Plan, report: Any, node_seed: int, rtol: float) -> Solved:
-        closed, block = is_closed(lane.problem), None
-        method = self._method(lane, plan) if closed else "explicit"
+        block, method = None, self._method(lane, plan) if is_closed(lane.problem) else "explicit"
         if method == "weights":
             packed, block = pack_rows(lane.problem, lane.start, lane.weights)
         else:
@@ -192,7 +192,7 @@ class Macro:
             one = one.watching(plan.stop.watched)
         packed, data, compiled = one.packed, one.data(), one.compiled and function is None
         entry, functions, rows = integrator(method, rtol, lane.problem.inputs.blocks)
-        if not closed:
+        if method == "explicit":
             functions = one.observe, one.rhs
         if function is not None:
             functions = _asking(function, lane, functions[0]), *functions[1:]
@@ -227,6 +227,8 @@ class Macro:
         problem = lane.problem
         if problem.inputs.blocks == 1 or problem.inputs.is_scheduled or problem.student.norm == "sphere":
             return "explicit"
+        if features(problem):
+            return "explicit"
         now = problem.at(0.0)
         found = moments(field_covariance(now, lane.start), now, lane.start.readout)
         drift, rate = found.drift, float(problem.training.schedule.segments[:, 1].max())
@@ -252,6 +254,13 @@ class Macro:
             )
         if not is_closed(problem):
             rule_for(problem, self.nodes, 0)
+        for name in features(problem):
+            if self.method not in ("auto", "explicit"):
+                raise ValueError(f"method: {self.method!r} given, but {name} is too; must be 'explicit' or 'auto'")
+            if not has_numbers(problem):
+                raise ValueError(
+                    f"{name}: given together with a function that only Python can call; Macro has no averages"
+                )
         if self.method == "weights":
             for misfit in _misfits_of_rows(self, problem):
                 raise ValueError(f"method: 'weights' given, but {misfit}")
@@ -386,14 +395,13 @@ def _asking(function: Any, lane: Lane, look: Any) -> Any:
 def _floor(lane: Lane, first: np.ndarray) -> float:
     """Risk below which nothing can grow any more: zero, up to rounding, where neither noise nor decay moves a perfect student."""
     training = lane.problem.training
-    still = not (training.label_noise or training.weight_decay)
+    still = not (training.label_noise or training.weight_decay or features(lane.problem))
     return 1e-14 * min(float(first[RISK]), training.loss_factor) if still else -np.inf
 
 
 def _size(lane: Lane) -> float:
     """The largest overlap at the start, at least one."""
-    parts = lane.start.block_student_overlap, lane.start.block_cross_overlap, lane.start.block_teacher_overlap
-    return max(1.0, *(float(np.abs(part).sum(axis=0).max()) for part in parts))
+    return max(1.0, float(np.abs(lane.start.stacked).sum(axis=0).max()))
 
 
 def _interrupt(reports: np.ndarray) -> None:

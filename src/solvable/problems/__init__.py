@@ -3,7 +3,7 @@
 from solvable.problems.conventions import Convention, convention
 from solvable.problems.data import Data
 from solvable.problems.dropout import Dropout
-from solvable.problems.features import features, refuse_features
+from solvable.problems.features import FEATURES, features, refuse_features
 from solvable.problems.inputs import Inputs, PowerLaw, Spectrum
 from solvable.problems.mixture import Mixture
 from solvable.problems.model import InvalidProblem
@@ -13,7 +13,7 @@ from solvable.problems.tasks import Task
 from solvable.problems.training import Schedule, Training
 
 __all__ = [
-    "Convention", "Data", "Dropout", "Hermite", "Inputs", "InvalidProblem",
+    "FEATURES", "Convention", "Data", "Dropout", "Hermite", "Inputs", "InvalidProblem",
     "Mixture", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Target", "Task", "Teacher", "Training",
     "convention", "features", "refuse_features",
 ]  # fmt: skip

@@ -7,6 +7,12 @@ import numpy as np
 from solvable.problems.problem import Problem
 
 
+FEATURES = (
+    "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
+    "training.anchor",
+)  # fmt: skip
+
+
 def features(problem: Problem) -> tuple[str, ...]:
     """The fields by which a problem has classes, tasks, masks, noise that only students see, anchors or moving teachers."""
     teacher, training = problem.teacher, problem.training
