@@ -73,10 +73,19 @@ PROCESS = record(
     teacher_readout=int, unit_numbers=int, degree=int, teacher_numbers=int, teacher_degree=int, loss_numbers=int,
     loss_factor=float, dim=float,
     batch=int, decay=float, label_noise=float,
+    # cases (0: none, and nothing below is used): rows that move and rows of the fixed frame, where among these directions and
+    # anchors begin; slots; places in the numbers; what moves teachers and pulls students back
+    cases=int, moving=int, fixed=int, moving_teachers=bool, directions=int, direction=int, anchors=int, heads=int,
+    masked=bool, spiked=bool, seen=int,
+    case=int, chances=int, label=int, head=int, case_teachers=int, case_readout=int, mask=int, weights=int, spikes=int,
+    spreads=int, walks=int,
+    table=int, stride=int, entries=int, chance_table=int, walk_factor=int,
+    drift=float, rotation=float, anchor=float,
 )  # fmt: skip
 # one block of it: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of C, L, B, of its draws,
-# of its sums over a batch and of the factor R of a batch, and the root of its eigenvalue, at present
-FRAME = record(rank=int, freedom=int, C=int, L=int, B=int, draws=int, sums=int, factor=int, root=float)
+# of its sums over a batch and of the factor R of a batch, and the root of its eigenvalue, at present. With cases `root` is 1,
+# because draws have their scale already, and `deviation` has the root
+FRAME = record(rank=int, freedom=int, C=int, L=int, B=int, draws=int, sums=int, factor=int, root=float, deviation=float)
 BLOCK = record(eigenvalue=float, slope=float, fraction=float)
 # one case: probability (of a test: of its task and class), share within its task, label, number of task and head, places of what
 # it is made of: means and spikes (directions,), eigenvalue factors and input noise (blocks,), teacher readouts, mask (students,)

@@ -7,12 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from solvable.dynamics import reduced_form
-from solvable.micro import full, reduced
+from solvable.dynamics.case_form import has_cases
+from solvable.micro import full, full_cases, reduced
 from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import embed
-from solvable.problems import Data, Schedule
+from solvable.problems import Data, Schedule, refuse_features
 from solvable.results import Lane, Plan, Trajectory
 from solvable.results.ensemble import run_jobs
 from solvable.results.records import Records
@@ -44,6 +45,10 @@ class Micro:
     threads: int | None = None
 
     name = "micro"
+    features = (
+        "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise",
+        "training.label_flips", "training.anchor",
+    )  # fmt: skip
     clock = "alpha"
     one_pass = True
 
@@ -86,7 +91,7 @@ class Micro:
         if isinstance(problem.training.batch, Schedule) or problem.inputs.is_scheduled:
             name = "inputs.spectrum.eigenvalues" if problem.inputs.is_scheduled else "training.batch"
             raise ValueError(f"{name}: a schedule is given, but full weights take constant ones; use form='reduced'")
-        if dim * (problem.student.width + problem.teacher.width) > MOST_WEIGHTS:
+        if dim * lanes[0].start.stacked.shape[1] > MOST_WEIGHTS:
             raise ValueError(f"inputs.dim: {dim} given, too many for full weights; the form 'reduced' takes any dim")
         threads = min(self.runs * len(lanes), self.threads or cores())
         check_memory(
@@ -96,6 +101,7 @@ class Micro:
             if lane.weights is None:
                 embed(lane.problem, lane.start, 0)  # refuses them too
         if self.data is not None:
+            refuse_features(problem, "Micro with data")
             self._check_data(self.data, lanes, dim)
 
     def _check_data(self, data: Data, lanes: list[Lane], dim: int) -> None:
@@ -129,7 +135,8 @@ class Micro:
             groups = reduced.groups(flat, seeds, records)
             return records, groups, [steps * len(group.runs) for group in groups]
         sample = self._sample()
-        walks = [full.Walk(lane, i, seeds[i], records, self.data, sample) for i, lane in enumerate(flat)]
+        walk = full_cases.CaseWalk if has_cases(lanes[0].problem) else full.Walk
+        walks = [walk(lane, i, seeds[i], records, self.data, sample) for i, lane in enumerate(flat)]
         return records, walks, [steps] * len(walks)
 
     def _sample(self) -> full.Sample | None:

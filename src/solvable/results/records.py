@@ -1,5 +1,6 @@
 """What is kept of the runs of a level: outputs, ends, and how they were judged."""
 
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +43,13 @@ class Eye:
             one.observe(segment, alpha, y, row, *data)
         return found[0], abs(float(found[0, RISK]) - float(found[-1, RISK])) if len(found) > 1 else 0.0
 
+    def copy(self) -> "Eye":
+        """For another thread."""
+        other = copy(self)
+        other.scratch = self.systems[0].workspace()
+        other._data = [one.data(other.scratch) for one in self.systems]
+        return other
+
     def passed(self, seen: np.ndarray) -> bool:
         return self.watches and bool(seen[WATCHED] <= self.level if self.falls else seen[WATCHED] >= self.level)
 
@@ -70,12 +78,17 @@ class Records:
         size = problem.inputs.blocks * moving * rows + readouts
         self.states = np.full((runs, times, size), np.nan) if plan.keep_blocks else None
         eyes = [Eye(lane, plan) for lane in lanes]
+        self._eyes = {id(lane): eye for lane, eye in zip(lanes, eyes, strict=True)}
         self.ends = np.repeat([eye.packed.state for eye in eyes], each, axis=0)
         self.start_risk = np.repeat([eye.see(eye.packed.state)[0][RISK] for eye in eyes], each)
         self.endings = np.full(runs, Ending.INTERRUPTED)
         self.end_steps = np.zeros(runs)
         self.overlap_error = 0.0  # infinite, which is unknown, where averages over nodes move the states
         self.evaluations: np.ndarray | None = None  # of each run; None: one for each sample
+
+    def eye(self, lane: Lane) -> Eye:
+        """To look at the states of a lane, for one thread."""
+        return self._eyes[id(lane)].copy()
 
     def write(self, run: int, output: int, y: np.ndarray, seen: np.ndarray, error: float) -> None:
         """Output number `output` of a run, with what was seen of it."""
