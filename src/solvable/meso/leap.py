@@ -117,7 +117,8 @@ def factor(y, problem, inverse, V):
     """Coordinates V (block, p, q + p) of the students: C = R times the inverse of the teachers' frame, and the lower triangle L of
     what is left of Q. A pivot of the size of rounding ends its column: nothing of that student lies outside the others. Whether a
     pivot was negative, so that no weights have these overlaps."""
-    p, q, n, impossible = problem.students, problem.teachers, problem.rows, False
+    p, n, impossible = problem.students, problem.rows, False
+    q = n - p
     for b in range(problem.blocks):
         for k in range(p):
             row = (b * p + k) * n
@@ -153,8 +154,9 @@ def spread(form, frames, V, y, q, state):
             for k in range(j, p):
                 store(state, at, fill(V[b, k, q + j]))
                 at += 1
-    for k in range(p):
-        store(state, form.readout + k, fill(y[y.size - p + k]))
+    readouts = y.size - form.blocks * p * (p + q)
+    for k in range(readouts):
+        store(state, form.readout + k, fill(y[y.size - readouts + k]))
 
 
 @compiled(strict=True)
@@ -180,7 +182,7 @@ def sample(problem, blocks, segment, alpha, y, sampler, geometry, rounds):
     forms, frames, state = sampler[0], sampler[1], sampler[4]
     form, V = forms[0], geometry[2]
     factor(y, problem, geometry[1], V)
-    spread(form, frames, V, y, problem.teachers, state)
+    spread(form, frames, V, y, problem.rows - problem.students, state)
     form.label_noise = math.sqrt(label_noise_at(problem, alpha))
     for b in range(problem.blocks):
         frames[b].root = math.sqrt(eigenvalue_at(problem, blocks[segment, b], alpha))
@@ -202,7 +204,7 @@ def kick(rhs, h, alpha, segment, y, data, sampler, geometry, slope, rounds):
         root = math.sqrt(eigenvalue_at(problem, block, alpha))
         push(b, eta * root * size, root, samples, problem, work, sums, geometry)
         outside = eta * eta * root * root * block.fraction / batch_at(problem, alpha) * size
-        multiply(b, outside, samples, problem, y, work, sums, geometry[0])
+        multiply(b, outside, samples, problem, y, work, sums, geometry[0], problem.blocks * p * n)
     if problem.train_readout:
         rate, at = readout_rate_at(problem, alpha), problem.blocks * p * n + p * (p + 1) // 2
         for k in range(p):
@@ -214,7 +216,7 @@ def kick(rhs, h, alpha, segment, y, data, sampler, geometry, slope, rounds):
 @compiled(strict=True)
 def push(b, scale, root, samples, problem, work, sums, geometry):
     """Coordinates of the students of block b after the kick, into the plane GAIN."""
-    p, q, width = problem.students, problem.teachers, problem.rows
+    p, q, width = problem.students, problem.rows - problem.students, problem.rows
     frame, V, D, moved = geometry[0], geometry[2], work[DRIFT], work[GAIN]
     for k in range(p):
         for i in range(width):
@@ -229,10 +231,11 @@ def push(b, scale, root, samples, problem, work, sums, geometry):
 
 
 @compiled(strict=True)
-def multiply(b, outside, samples, problem, y, work, sums, frame):
-    """Overlaps of block b from the coordinates that `push` has left, and what F F^T adds outside the frames."""
-    p, q, n = problem.students, problem.teachers, problem.rows
-    moved, S, other = work[GAIN], work[NOISE], problem.blocks * p * n
+def multiply(b, outside, samples, problem, y, work, sums, frame, other):
+    """Overlaps of block b from the coordinates that `push` has left, and what F F^T adds outside the frames; its sums begin at
+    `other`."""
+    p, q, n = problem.students, problem.rows - problem.students, problem.rows
+    moved, S = work[GAIN], work[NOISE]
     for k in range(p):
         row = (b * p + k) * n
         for j in range(k + 1):
@@ -254,8 +257,8 @@ def mend(y, problem, geometry):
     frame, inverse, V, norms = geometry
     if not factor(y, problem, inverse, V):
         return
-    p, q, blocks = problem.students, problem.teachers, problem.blocks
-    n = p + q
+    p, n, blocks = problem.students, problem.rows, problem.blocks
+    q = n - p
     for b in range(blocks):
         for k in range(p):
             row = (b * p + k) * n
