@@ -10,10 +10,10 @@ import numpy as np
 from solvable.dynamics.closed_flow import flow_overlaps
 from solvable.dynamics.functions import has_numbers, uses_pairs
 from solvable.dynamics.general import is_closed, is_exact, rule_for
-from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, summed, unpack, unpack_rest
 from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.rows import columns, pack_rows
-from solvable.dynamics.system import system
+from solvable.dynamics.system import system, task_risks
 from solvable.macro.integrators import integrator
 from solvable.macro.outputs import last_rows, overlaps_of, overlaps_of_rows
 from solvable.numerics.driving import FALLS, REPORT, RISES, control, outputs_for
@@ -23,6 +23,7 @@ from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
 from solvable.overlaps import integrated
 from solvable.problems import FEATURES, Problem, features
 from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
+from solvable.results.rest import with_rest
 from solvable.results.sampling import check_whole
 from solvable.results.sizes import check_outputs
 
@@ -47,6 +48,8 @@ class Solved(NamedTuple):
     start_risk: float
     last: np.ndarray
     interpreted: bool = False
+    states: np.ndarray | None = None  # packed, where there is more in them than the above
+    task_risk: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,8 @@ class Macro:
         kept = [one.blocks for one in solved if one.blocks is not None]
         blocks = Blocks(_stacked(one.student for one in kept), _stacked(one.cross for one in kept)) if kept else None
         end_student, end_cross, end_readout = unpack(problem, _stacked(one.last for one in solved))
-        return Trajectory(
+        tasks = [one.task_risk for one in solved if one.task_risk is not None]
+        made = Trajectory(
             problem=problem,
             level=self.name,
             settings=self.settings() | ({"interpreted": True} if any(one.interpreted for one in solved) else {}),
@@ -155,7 +159,13 @@ class Macro:
             nfev=reports["evaluations"].copy(),
             blocks=blocks,
             stop=plan.stop,
+            task_risk=_stacked(tasks) if tasks else None,
         )
+        states = [one.states for one in solved if one.states is not None]
+        if not states:
+            return made
+        ends, outputs = _stacked(one.last for one in solved), _stacked(states)
+        return with_rest(made, [lane.start for lane in lanes], summed(problem, outputs), ends, outputs)
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def _solve_lane(self, lane: Lane, plan: Plan, reports: np.ndarray) -> Solved:
@@ -215,7 +225,8 @@ class Macro:
         risks = outputs[:-1, RISK], exact, exact, float(first[RISK])
         if block is None:
             in_python = compiled and method == "explicit" and not entry.overloads
-            return Solved(*overlaps_of(lane.problem, states, plan), *risks, last, in_python)
+            solved = Solved(*overlaps_of(lane.problem, states, plan), *risks, last, in_python)
+            return _with_cases(solved, lane, plan, states, self.nodes) if features(lane.problem) else solved
         return Solved(
             *overlaps_of_rows(lane, packed, block, states, plan), *risks, last_rows(lane, packed, block, last)
         )
@@ -312,6 +323,14 @@ def _stacked(arrays: Iterable[np.ndarray]) -> np.ndarray:
     return runs[0][None] if len(runs) == 1 else np.stack(runs)
 
 
+def _with_cases(solved: Solved, lane: Lane, plan: Plan, states: np.ndarray, nodes: int) -> Solved:
+    """With what only problems of several cases have: rows beyond students and teachers, and risks of single tasks."""
+    problem = lane.problem
+    more = states if problem.extras or problem.teacher.is_moving else None
+    risks = task_risks(problem, lane.start, states, plan.times, nodes) if problem.tasks else None
+    return solved._replace(states=more, task_risk=risks)
+
+
 def _risk(solved: Solved) -> np.ndarray:
     return solved.risk
 
@@ -347,7 +366,9 @@ def _asking(function: Any, lane: Lane, look: Any) -> Any:
     def observe(segment: int, t: float, y: np.ndarray, seen: np.ndarray, *data: Any) -> None:
         look(segment, t, y, seen, *data)
         student, cross, readout = unpack(lane.problem, y)
-        value = function(integrated(student, cross, lane.start.block_teacher_overlap, readout))
+        teacher, extra = unpack_rest(lane.problem, lane.start, y)
+        teacher = lane.start.block_teacher_overlap if teacher is None else teacher
+        value = function(integrated(student, cross, teacher, readout, lane.problem.extras, extra))
         if np.ndim(value) > 0 or value is None or np.isnan(value):
             raise ValueError(f"stop: the function returned {value!r}, must return a number")
         seen[WATCHED] = value
