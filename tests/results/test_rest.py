@@ -102,9 +102,10 @@ def test_a_file_without_its_extra_rows_is_refused(tmp_path) -> None:
 def test_plain_problems_have_no_directions() -> None:
     setting = problem(mixture=None, tasks=())
     run = trajectory(setting, starts_of(setting))
-    assert run.extra_overlap is None
-    with pytest.raises(ValueError, match="direction_overlap: the problem has no directions"):
-        run.direction_overlap  # noqa: B018
+    assert run.extra_overlap is run.direction_overlap is run.anchor_overlap is None
+    with pytest.raises(ValueError, match="mean: 'direction_overlap' given, must be one of risk"):
+        run.mean("direction_overlap")
+    assert trajectory(FIXED, starts_of(FIXED)).mean("direction_overlap").mean.shape == (3, 3, 2)
 
 
 @pytest.mark.parametrize("level", [sv.Macro(), sv.Micro(), sv.Meso(), sv.Empirical()], ids=lambda level: level.name)

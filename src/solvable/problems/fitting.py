@@ -18,7 +18,9 @@ MASKED = 8  # students with dropout: there are two to this power masks
 def check_parts(problem: Problem) -> None:
     """Raise ValueError, naming the field, where two parts contradict each other."""
     if not problem.teacher.width and (problem.mixture is None or problem.mixture.labels is None):
-        raise ValueError("teacher: is missing or of width 0; only a mixture with labels does without")
+        given = "teacher" in problem.model_fields_set
+        what = "teacher.width: 0 given, must be greater than 0" if given else "teacher: is missing"
+        raise ValueError(f"{what}; only a mixture with labels does without teachers")
     if problem.mixture is not None:
         _check_mixture(problem, problem.mixture)
     _check_tasks(problem)

@@ -205,11 +205,11 @@ def check_state(who: str, trajectory: Trajectory, state: Overlaps) -> None:
         raise ValueError(f"{who}: the state has (blocks, students, teachers) = {found}, the trajectory {expected}")
 
 
-def overlap_with(role: str, trajectory: Trajectory) -> np.ndarray:
-    """(run, time, p, rows) overlaps of students with the extra rows of a role."""
+def overlap_with(role: str, trajectory: Trajectory) -> np.ndarray | None:
+    """(run, time, p, rows) overlaps of students with the extra rows of a role; None where there are none."""
     extras, rows = trajectory.problem.extras, trajectory.extra_overlap
     if rows is None or role not in extras:
-        raise ValueError(f"{role}_overlap: the problem has no {role}s")
+        return None
     chosen = [i for i, one in enumerate(extras) if one == role]
     found: np.ndarray = rows[:, :, chosen, : trajectory.problem.student.width].swapaxes(2, 3)
     return found

@@ -123,7 +123,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     arrays |= {name: getattr(t, name) for name in SOME_ARRAYS if getattr(t, name) is not None}
     if t.training_loss is not None:
         arrays["population_loss"] = t.population_loss
-    if t.extra_overlap is not None and "direction" in t.problem.extras:
+    if t.direction_overlap is not None:
         arrays["direction_overlap"] = t.direction_overlap
     variables = {name: (dimensions(name, t.problem.heads), values) for name, values in arrays.items()}
     coordinates: dict[str, Any] = {

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-AVERAGED = ("risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss")
+AVERAGED = (
+    "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap", "task_risk",
+)  # fmt: skip
 
 
 class Mean(NamedTuple):
@@ -113,13 +115,13 @@ class Trajectory:
         return self.block_teacher_overlap.sum(axis=1)
 
     @property
-    def direction_overlap(self) -> np.ndarray:
-        """(run, time, p, directions) overlaps of students with the directions of a mixture."""
+    def direction_overlap(self) -> np.ndarray | None:
+        """(run, time, p, directions) overlaps of students with the directions of a mixture; None without one."""
         return observables.overlap_with("direction", self)
 
     @property
-    def anchor_overlap(self) -> np.ndarray:
-        """(run, time, p, p) overlaps of students with those of the start that they are anchored to."""
+    def anchor_overlap(self) -> np.ndarray | None:
+        """(run, time, p, p) overlaps of students with those of the start that they are anchored to; None without anchors."""
         return observables.overlap_with("anchor", self)
 
     @property
