@@ -98,7 +98,7 @@ def sampled_step(problem, weights, samples, random):
 
 
 def from_samples(problem, start, samples, random, weights):
-    """Mean and standard error of the speeds of all moving rows and of the readouts, decay, anchors and teachers that move by hand."""
+    """Mean and standard error of the speeds of all moving rows and of the readouts; decay, anchors and moving teachers by hand."""
     p, q, training = problem.student.width, problem.teacher.width, problem.training
     rate, Omega, m = training.learning_rate, start.stacked, p + (q if problem.teacher.is_moving else 0)
     first, second, pull = sampled_step(problem, weights, samples, random)
@@ -137,8 +137,8 @@ FEATURES = {
 @pytest.mark.parametrize("feature", FEATURES)
 @pytest.mark.parametrize("unit", ["quadratic", "erf"])
 def test_equations_are_averages_of_a_step(unit, feature) -> None:
-    """Within 6 standard errors of 100 000 samples in 24 dimensions, where the first order in the rate is exact and the second is taken
-    as for many dimensions."""
+    """Within 6 standard errors of 100 000 samples in 24 dimensions, where the first order in the rate is exact and the second is
+    taken as for many dimensions."""
     random = np.random.default_rng(seed(31))
     problem, start, weights = random_problem(random, unit, **FEATURES[feature])
     (speed, error), (moved, moved_error) = from_samples(problem, start, 100_000, random, weights)
@@ -197,8 +197,8 @@ def test_a_plain_problem_is_one_case(unit) -> None:
 
 @pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
 def test_the_first_order_is_the_gradient_of_the_risk(unit) -> None:
-    """Where tests are like training (no flips, no noise on inputs), dW/dalpha = -rate dim dR/dW: against finite differences of the risk
-    over all weights. So the risk falls by rate dim |dR/dW|^2, and does not fall by itself with a wrong sign."""
+    """Where tests are like training (no flips, no noise on inputs), dW/dalpha = -rate dim dR/dW: against finite differences of the
+    risk over all weights. So the risk falls by rate dim |dR/dW|^2."""
     random = np.random.default_rng(6)
     changes = {"training__input_noise": 0.0, "training__label_flips": 0.0}
     problem, start, (W, V, directions, readout, _) = random_problem(random, unit, **changes)

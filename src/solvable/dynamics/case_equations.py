@@ -1,19 +1,19 @@
 """The equations of motion where samples come in cases (`cases.py`): classes, tasks, masks, noise that only students see.
 
 Given its case c, a sample's fields are normal with mean h^c = sum_j M_cj n^j and covariance
-C^c = sum_b (lambda_bc + sigma_bc [among students]) Omega^b + sum_j tau_cj n^j (n^j)^T; n^j are the overlaps of all rows with direction
-m_j, in all blocks together. With phi^c = <F>, D^c and S^c of that case, and probabilities pi_c:
+C^c = sum_b (lambda_bc + sigma_bc [among students]) Omega^b + sum_j tau_cj n^j (n^j)^T; n^j are the overlaps of all rows with
+direction m_j, in all blocks together. With phi^c = <F>, D^c and S^c of that case, and probabilities pi_c:
 
     dOmega^b/dalpha = A^b Omega^b + (A^b Omega^b)^T + N^b
     A^b = Gamma + eta sum_c pi_c ( D^c Lambda^bc + sum_j (M_cj phi^c + tau_cj D^c n^j) e_{m_j}^T )
     N^b = f_b (eta^2/B) sum_c pi_c (lambda_bc + sigma_bc) S^c
 
-with Lambda^bc = lambda_bc + sigma_bc for students, lambda_bc for teachers. Gamma has weight decay, the pull to anchors, the sphere, and
-the motion of teachers: -delta on those that drift, which adds 2 delta f_b T to N^b, and a rotation of the first two.
+with Lambda^bc = lambda_bc + sigma_bc for students, lambda_bc for teachers. Gamma has weight decay, the pull to anchors, the sphere,
+and the motion of teachers: -delta on those that drift, which adds 2 delta f_b T to N^b, and a rotation of the first two.
 
-Rows are students, teachers, directions, anchors; teachers are among the moving ones if they drift or turn. Scratch behind the planes
-of `work`: what the functions here call `stacks` (block, row, row), `gains` (block, student, row), `spreads` (block, student, student),
-`columns` (student, direction), `along` (direction, row), then what moments need.
+Rows are students, teachers, directions, anchors; teachers are among the moving ones if they drift or turn. Scratch behind the
+planes of `work`: what the functions here call `stacks` (block, row, row), `gains` (block, student, row), `spreads` (block, student,
+student), `columns` (student, direction), `along` (direction, row), then what moments need.
 """
 
 from solvable.dynamics.closed import clipped

@@ -1,11 +1,12 @@
 """The moments of one step where fields have means and labels have offsets, in closed form: `closed.py` for one case of a sample.
 
-With z ~ N(h, C), error e = s_0 + sum_i s_i g(z_i), squared loss c (e + noise)^2 and learning amplitude F_k = 2 c a_k g'(z_k) (e + noise):
+With z ~ N(h, C), error e = s_0 + sum_i s_i g(z_i), squared loss c (e + noise)^2 and learning amplitude
+F_k = 2 c a_k g'(z_k) (e + noise):
 
     phi_k = <F_k>      D_kj = <dF_k/dz_j>      S_kl = <F_k F_l>      pull_k = 2 c <g_k e>
 
-The prefactors a are arguments of their own, apart from the students' weights s_k in the error: those are -a_k here, but not for every
-rule of learning.
+The prefactors a are arguments of their own, apart from the students' weights s_k in the error: those are -a_k here, but not for
+every rule of learning.
 """
 
 from solvable.gaussian.drifts import drift
@@ -48,8 +49,8 @@ def plain_moments(kind, p, rule, fields, error, out, scratch):
 
 @compiled()
 def moments_with_means(kind, p, rule, a, fields, error, out, scratch):
-    """Fill `out` = (D, S, phi, pull) for `rule` = (loss factor, label noise, whether S is asked for, whether the pull is), prefactors
-    a, `fields` = (h, C) and `error` = (s_0, s); matrices have as many rows as there are fields, of which p are filled."""
+    """Fill `out` = (D, S, phi, pull) for `rule` = (loss factor, label noise, whether S is asked for, whether the pull is),
+    prefactors a, `fields` = (h, C) and `error` = (s_0, s). Matrices have a row for each field, of which p are filled."""
     c, noise, with_noise, with_readout = rule
     if is_plain(p, a, fields, error):
         plain_moments(kind, p, rule, fields, error, out, scratch)

@@ -120,6 +120,24 @@ def risks(problem: Problem, states: list[Overlaps], times: np.ndarray, nodes: in
     return found[0, :, RISK], np.abs(found[0, :, RISK] - found[-1, :, RISK])
 
 
+def task_risks(problem: Problem, start: Overlaps, states: np.ndarray, times: np.ndarray, nodes: int) -> np.ndarray:
+    """(time, task) risk of every task in packed states (time, size), at their times (steps/dim); NaN where a state is."""
+    look = observers(problem, start, nodes)[0]
+    begins, first = look.packed.problems["begin"], int(look.packed.problems["cases"][0])
+    segments, seen = np.searchsorted(begins, times, side="right") - 1, np.empty(SEEN)
+    risks = np.full((len(times), max(len(problem.tasks), 1)), np.nan)
+    for task in range(risks.shape[1]):
+        cases = look.packed.cases.copy()
+        tests = cases[:, first:]
+        for name, share in [("probability", "share"), ("slope", "share_slope")]:
+            tests[name] = np.where(tests["task"] == task, tests[share], 0.0)
+        data = look._replace(packed=look.packed._replace(cases=cases)).data()
+        for i in np.flatnonzero(np.isfinite(states).all(axis=1)):
+            look.observe(int(segments[i]), float(times[i]), np.ascontiguousarray(states[i]), seen, *data)
+            risks[i, task] = seen[RISK]
+    return risks
+
+
 def _in_python(problem: Problem, packed: Packed, rule: Rule) -> System:
     p, q = problem.student.width, problem.teacher.width
     size = problem.inputs.blocks * p * (p + q)

@@ -7,8 +7,8 @@ The error is e = s_0 + sum_i s_i g(z_i). For every student k, and every field j 
     phi_k    <g'_k e>            pull_k    <g_k e>            square    <e^2>
 
 At h = 0 and s_0 = 0 they are those of `drifts.py`, `squares.py` and `pairs.py`. Fields are (h, C), the error is (s_0, s), what is
-filled is (D, S, phi, pull); students come first. `asked` says whether S is wanted, and whether the pull and the square are, which is
-returned with the size of its terms.
+filled is (D, S, phi, pull); students come first. `asked` says whether S is wanted, and whether the pull and the square are, which
+is returned with the size of its terms.
 
 Linear units: e is normal with mean e_0 = s_0 + s.h and variance s C s. Quadratic units, with M = diag s, u = 2 M h,
 e_0 = s_0 + h M h + tr MC and G = C + h h^T, by Wick's theorem for z = h + zeta:

@@ -6,9 +6,9 @@ For x, y of unit variance, means mu and nu and correlation rho,
 
 because the slope in rho is four times their density at zero. An erf unit is the mean of a sign, erf(z/sqrt 2) = <sign(z + xi)>
 with a standard normal xi: so the covariance of two erf units of fields with means m and covariance v is the same with
-mu = m_i/sqrt(1 + v_ii), rho = v_ij/sqrt((1 + v_ii)(1 + v_jj)). The integrand is smooth where |rho| < 1. Gauss-Legendre rules of
-6, 8, 12, 16, 32 and 64 nodes are right to 1e-14 up to |rho| = 0.35, 0.5, 0.75, 0.9, 0.98 and 0.995. Sums over pairs take a rule that is
-good for all of them, so that they run in vector registers.
+mu = m_i/sqrt(1 + v_ii), rho = v_ij/sqrt((1 + v_ii)(1 + v_jj)).
+The integrand is smooth where |rho| < 1. Gauss-Legendre rules of 6, 8, 12, 16, 32 and 64 nodes are right to 1e-14 up to |rho| =
+0.35, 0.5, 0.75, 0.9, 0.98 and 0.995. Sums over pairs take a rule that is good for all of them, so that they run in lanes.
 """
 
 import math
@@ -47,8 +47,8 @@ def sine(t):
 
 @compiled()
 def sum_over_pairs(largest, angle, product, squares, weight):
-    """Sum of weight times the integral over pairs with these angles asin rho, products mu nu and halves of mu^2 + nu^2; `largest` is
-    the largest |rho|. There are a multiple of `LANES`; those that fill up have weight zero."""
+    """Sum of weight times the integral over pairs with these angles asin rho, products mu nu and halves of mu^2 + nu^2; `largest`
+    is the largest |rho|. There are a multiple of `LANES`; those that fill up have weight zero."""
     rule, first = 0, 0
     while rule < ENDS.size and largest > ENDS[rule]:
         first += COUNTS[rule]

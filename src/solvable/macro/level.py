@@ -10,11 +10,12 @@ import numpy as np
 from solvable.dynamics.closed_flow import flow_overlaps
 from solvable.dynamics.functions import has_numbers, uses_pairs
 from solvable.dynamics.general import is_closed, is_exact, rule_for
-from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, summed, unpack, unpack_rest
 from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.rows import columns, pack_rows
-from solvable.dynamics.system import system
+from solvable.dynamics.system import system, task_risks
 from solvable.macro.integrators import integrator
+from solvable.macro.outputs import last_rows, overlaps_of, overlaps_of_rows
 from solvable.numerics.driving import FALLS, REPORT, RISES, control, outputs_for
 from solvable.numerics.ending import Ending
 from solvable.numerics.interpreting import interpreted, prepare
@@ -22,6 +23,7 @@ from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
 from solvable.overlaps import integrated
 from solvable.problems import FEATURES, Problem, features
 from solvable.results import Blocks, Lane, Plan, Threshold, Trajectory
+from solvable.results.rest import with_rest
 from solvable.results.sampling import check_whole
 from solvable.results.sizes import check_outputs
 
@@ -46,6 +48,8 @@ class Solved(NamedTuple):
     start_risk: float
     last: np.ndarray
     interpreted: bool = False
+    states: np.ndarray | None = None  # packed, where there is more in them than the above
+    task_risk: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,8 @@ class Macro:
         kept = [one.blocks for one in solved if one.blocks is not None]
         blocks = Blocks(_stacked(one.student for one in kept), _stacked(one.cross for one in kept)) if kept else None
         end_student, end_cross, end_readout = unpack(problem, _stacked(one.last for one in solved))
-        return Trajectory(
+        tasks = [one.task_risk for one in solved if one.task_risk is not None]
+        made = Trajectory(
             problem=problem,
             level=self.name,
             settings=self.settings() | ({"interpreted": True} if any(one.interpreted for one in solved) else {}),
@@ -154,7 +159,13 @@ class Macro:
             nfev=reports["evaluations"].copy(),
             blocks=blocks,
             stop=plan.stop,
+            task_risk=_stacked(tasks) if tasks else None,
         )
+        states = [one.states for one in solved if one.states is not None]
+        if not states:
+            return made
+        ends, outputs = _stacked(one.last for one in solved), _stacked(states)
+        return with_rest(made, [lane.start for lane in lanes], summed(problem, outputs), ends, outputs)
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def _solve_lane(self, lane: Lane, plan: Plan, reports: np.ndarray) -> Solved:
@@ -214,9 +225,10 @@ class Macro:
         risks = outputs[:-1, RISK], exact, exact, float(first[RISK])
         if block is None:
             in_python = compiled and method == "explicit" and not entry.overloads
-            return Solved(*_overlaps(lane.problem, states, plan), *risks, last, in_python)
+            solved = Solved(*overlaps_of(lane.problem, states, plan), *risks, last, in_python)
+            return _with_cases(solved, lane, plan, states, self.nodes) if features(lane.problem) else solved
         return Solved(
-            *_overlaps_of_rows(lane, packed, block, states, plan), *risks, _last_rows(lane, packed, block, last)
+            *overlaps_of_rows(lane, packed, block, states, plan), *risks, last_rows(lane, packed, block, last)
         )
 
     def _method(self, lane: Lane, plan: Plan) -> str:
@@ -302,7 +314,7 @@ def _follow_closed_form(lane: Lane, plan: Plan, report: Any) -> Solved:
     report.ending, report.time = Ending.FINISHED, plan.times[-1]
     exact = np.zeros(plan.times.size)
     risks = flow.risk[skip:], exact, exact, float(flow.risk[0])
-    return Solved(*_overlaps(lane.problem, states, plan), *risks, states[-1])
+    return Solved(*overlaps_of(lane.problem, states, plan), *risks, states[-1])
 
 
 def _stacked(arrays: Iterable[np.ndarray]) -> np.ndarray:
@@ -311,7 +323,12 @@ def _stacked(arrays: Iterable[np.ndarray]) -> np.ndarray:
     return runs[0][None] if len(runs) == 1 else np.stack(runs)
 
 
-Outputs = tuple[np.ndarray, np.ndarray, np.ndarray, Blocks | None]
+def _with_cases(solved: Solved, lane: Lane, plan: Plan, states: np.ndarray, nodes: int) -> Solved:
+    """With what only problems of several cases have: rows beyond students and teachers, and risks of single tasks."""
+    problem = lane.problem
+    more = states if problem.extras or problem.teacher.is_moving else None
+    risks = task_risks(problem, lane.start, states, plan.times, nodes) if problem.tasks else None
+    return solved._replace(states=more, task_risk=risks)
 
 
 def _risk(solved: Solved) -> np.ndarray:
@@ -322,41 +339,6 @@ def _moving(solved: Solved) -> np.ndarray:
     """(time, everything that moves) overlaps and readouts."""
     parts = solved.student, solved.cross, solved.readout
     return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
-
-
-def _overlaps(problem: Problem, states: np.ndarray, plan: Plan) -> Outputs:
-    """Of packed states: in all blocks together, and in each if asked for."""
-    student, cross, readout = unpack(problem, states)
-    blocks = Blocks(student, cross) if plan.keep_blocks else None
-    if problem.inputs.blocks == 1:
-        return student[:, 0], cross[:, 0], readout, blocks
-    return student.sum(axis=1), cross.sum(axis=1), readout, blocks
-
-
-def _overlaps_of_rows(lane: Lane, packed: Packed, block: np.ndarray, states: np.ndarray, plan: Plan) -> Outputs:
-    """The same of states that are weights."""
-    p, q, m = lane.problem.student.width, lane.problem.teacher.width, block.size
-    J, B = states[:, : p * m].reshape(-1, p, m), packed.numbers[-q * m :].reshape(q, m)
-    totals = J @ J.transpose(0, 2, 1), J @ B.T, states[:, p * m :]
-    if not plan.keep_blocks:
-        return *totals, None
-    parts = [_blocks_of_rows(lane.problem, one, B, block) for one in J]
-    return *totals, Blocks(np.stack([one.student for one in parts]), np.stack([one.cross for one in parts]))
-
-
-def _last_rows(lane: Lane, packed: Packed, block: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """The last state, packed as overlaps."""
-    p, q, m = lane.problem.student.width, lane.problem.teacher.width, block.size
-    found = _blocks_of_rows(lane.problem, last[: p * m].reshape(p, m), packed.numbers[-q * m :].reshape(q, m), block)
-    return np.concatenate([np.concatenate([found.student, found.cross], axis=2).ravel(), last[p * m :]])
-
-
-def _blocks_of_rows(problem: Problem, J: np.ndarray, B: np.ndarray, block: np.ndarray) -> Blocks:
-    """Overlaps per block of weights whose columns are sorted by block."""
-    edges = np.searchsorted(block, np.arange(1, problem.inputs.blocks))
-    pairs = zip(np.split(J, edges, axis=1), np.split(B, edges, axis=1), strict=True)
-    student, cross = zip(*((j @ j.T, j @ b.T) for j, b in pairs), strict=True)
-    return Blocks(np.array(student), np.array(cross))
 
 
 def _misfits_of_rows(level: Macro, problem: Problem) -> list[str]:
@@ -384,7 +366,9 @@ def _asking(function: Any, lane: Lane, look: Any) -> Any:
     def observe(segment: int, t: float, y: np.ndarray, seen: np.ndarray, *data: Any) -> None:
         look(segment, t, y, seen, *data)
         student, cross, readout = unpack(lane.problem, y)
-        value = function(integrated(student, cross, lane.start.block_teacher_overlap, readout))
+        teacher, extra = unpack_rest(lane.problem, lane.start, y)
+        teacher = lane.start.block_teacher_overlap if teacher is None else teacher
+        value = function(integrated(student, cross, teacher, readout, lane.problem.extras, extra))
         if np.ndim(value) > 0 or value is None or np.isnan(value):
             raise ValueError(f"stop: the function returned {value!r}, must return a number")
         seen[WATCHED] = value

@@ -6,7 +6,6 @@ import numpy as np
 
 from solvable.problems.problem import Problem
 
-
 FEATURES = (
     "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
     "training.anchor",
