@@ -143,7 +143,7 @@ class _Setting:
         coordinates = reduced_form.coordinates(batched, lane.start)
         self.first = slots(self.form.slots)
         self.first[:] = np.repeat(coordinates, WIDTH)
-        q = lane.start.stacked.shape[1] - problem.student.width
+        q = int(self.packed.problems[0].rows) - problem.student.width
         self.frame = np.stack([coordinates[one.B :][: q * q].reshape(q, q) for one in self.form.frames])
         self.inverse = np.linalg.pinv(self.frame, rcond=1e-12).transpose(0, 2, 1).copy()
         speed, packed = np.empty_like(self.packed.state), self.packed
@@ -178,7 +178,7 @@ class _Path:
 
     def __call__(self, control: Control, job: int) -> None:
         one, records = self.setting, self.setting.records
-        y, p, n = one.packed.state.copy(), one.lane.problem.student.width, one.lane.start.stacked.shape[1]
+        y, p, n = one.packed.state.copy(), one.lane.problem.student.width, int(one.packed.problems[0].rows)
         blocks, times, eye = len(one.frame), records.steps / records.dim, one.eye
         states, observed = np.full((times.size, y.size), np.nan), np.empty((times.size, SEEN))
         path, data = self._path(), one.system.data()
@@ -225,7 +225,7 @@ class _Path:
         state = slots(form.slots)
         state[:] = self.setting.first
         stream = child(self.setting.seed, self.run).generate_state(STREAM * WIDTH, np.uint64)
-        rows, heads = self.setting.lane.start.stacked.shape[1], self.setting.lane.problem.heads
+        rows, heads = int(self.setting.packed.problems[0].rows), self.setting.lane.problem.heads
         sums = slots(sums_of(len(form.frames), p, rows, heads))
         return form.process.copy(), form.frames.copy(), form.numbers, stream, state, slots(form.work), sums
 
@@ -247,7 +247,7 @@ def _packed(lane: Lane, stop: Threshold | None) -> Packed:
     """For the equations between kicks: what of the noise lies within the frames comes with the kicks."""
     problem = lane.problem
     packed = pack(problem, lane.start)
-    outside = problem.inputs.block_sizes - lane.start.stacked.shape[1]
+    outside = problem.inputs.block_sizes - packed.problems["rows"][0]
     packed.blocks["fraction"] = outside / problem.inputs.dim
     return packed if stop is None else packed.watching(*stop.watched)
 
