@@ -23,7 +23,7 @@ SIZES, EIGENVALUES = np.array([20, 20]), np.array([1.5, 0.5])
 FACTORS = np.array([[0.8, 0.5], [1.2, 1.0], [0.6, 1.5], [1.0, 1.0]])
 APART = np.array([[0.2, 4.0], [3.0, 0.1], [0.2, 4.0], [3.0, 0.1]])  # classes with very different spectra
 MEANS, LABELS, SHARES = np.array([[1.0, 0], [-1, 0], [0, 1], [0.3, -1]]), (1.0, 1.0, -1.0, -0.5), (0.4, 0.3, 0.2, 0.1)
-SPIKES = np.array([[4.0, 0], [0, 2], [0.5, 0.5], [0, 0]])
+SPIKES = np.array([[9.0, 0], [0, 6], [3, 3], [0, 0]])
 TASKS = np.array([[1.2, 0], [0.2, -0.8]])
 HEADS = np.array([[0.7, 0.5], [0.3, 0.6]])
 TURN = np.array([[0.6, -0.4]])
@@ -107,7 +107,7 @@ def cases():
             student=on_sphere, sphere=True, label_noise=0.1,
         ),
         "mixture and teacher, decay": case(
-            {"mixture__variances": tuples(np.ones((4, 2)))},
+            {"mixture__labels": None},
             mixture=mixed(), teacher=teacher, training={"weight_decay": 0.5}, decay=0.5,
         ),
         "spikes": case({"mixture__spikes": None}, mixture=mixed(spikes=tuples(SPIKES)), spikes=SPIKES),

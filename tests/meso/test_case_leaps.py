@@ -43,6 +43,12 @@ CASES = {
     "dropout, flips, anchor": problem_of(
         teacher=TEACHER, dropout={"keep": 0.7}, label_flips=0.2, anchor=0.5, train_readout=True, readout_rate=0.3,
     ),
+    "drift": problem_of(teacher=TEACHER | {"drift": 0.5}, train_readout=True, readout_rate=0.3, weight_decay=0.1),
+    "drift, rotation, classes, sphere, noise": problem_of(
+        teacher=TEACHER | {"drift": 0.3, "rotation": 0.8, "overlap": ((1.0, 0.4), (0.4, 1.5))},
+        mixture=XOR, student={"norm": "sphere"}, input_noise=0.3, batch=2, learning_rate=1.0,
+    ),
+    "rotation": problem_of(teacher=TEACHER | {"rotation": 1.0}),
     "quadratic": problem_of(
         teacher={"width": 1}, student={"activation": "quadratic", "readout": "mean"}, learning_rate=0.15,
         mixture=sv.Mixture.opposite(1.0, labels=(0.5, -0.5)), input_noise=0.2,
@@ -57,6 +63,8 @@ def flat(run):
     parts = [run.student_overlap[:, :, *np.triu_indices(p)], run.cross_overlap, run.readout]
     if run.problem.extras:
         parts.append(run.extra_overlap[..., :p])
+    if run.problem.teacher.is_moving:
+        parts.append(run.moving_teacher_overlap[:, :, *np.triu_indices(2)])
     return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
 
 
@@ -64,7 +72,8 @@ def compared(problem, runs, **settings):
     start = sv.start(problem, seed=seed(0))
     micro = sv.run(problem, start, sv.Micro(runs=runs, seed=seed(1)), times=TIMES)
     meso = sv.run(problem, start, sv.Meso(runs=runs, seed=seed(2), **settings), times=TIMES)
-    assert micro.success and meso.success
+    assert micro.success
+    assert meso.success
     return flat(micro), flat(meso)
 
 

@@ -555,7 +555,7 @@ SIMULATIONS = (
         "np.sqrt(known.factors)",
         "known.factors",
         (
-            "agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[mixture and teacher, decay]",
+            "agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[batch of classes with different spectra]",
         ),
     ),
     Mutation(

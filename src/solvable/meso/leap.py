@@ -117,8 +117,7 @@ def factor(y, problem, inverse, V):
     """Coordinates V (block, p, q + p) of the students: C = R times the inverse of the teachers' frame, and the lower triangle L of
     what is left of Q. A pivot of the size of rounding ends its column: nothing of that student lies outside the others. Whether a
     pivot was negative, so that no weights have these overlaps."""
-    p, n, impossible = problem.students, problem.rows, False
-    q = n - p
+    p, q, n, impossible = problem.students, problem.teachers, problem.rows, False
     for b in range(problem.blocks):
         for k in range(p):
             row = (b * p + k) * n
@@ -154,9 +153,8 @@ def spread(form, frames, V, y, q, state):
             for k in range(j, p):
                 store(state, at, fill(V[b, k, q + j]))
                 at += 1
-    readouts = y.size - form.blocks * p * (p + q)
-    for k in range(readouts):
-        store(state, form.readout + k, fill(y[y.size - readouts + k]))
+    for k in range(p):
+        store(state, form.readout + k, fill(y[y.size - p + k]))
 
 
 @compiled(strict=True)
@@ -182,7 +180,7 @@ def sample(problem, blocks, segment, alpha, y, sampler, geometry, rounds):
     forms, frames, state = sampler[0], sampler[1], sampler[4]
     form, V = forms[0], geometry[2]
     factor(y, problem, geometry[1], V)
-    spread(form, frames, V, y, problem.rows - problem.students, state)
+    spread(form, frames, V, y, problem.teachers, state)
     form.label_noise = math.sqrt(label_noise_at(problem, alpha))
     for b in range(problem.blocks):
         frames[b].root = math.sqrt(eigenvalue_at(problem, blocks[segment, b], alpha))
@@ -204,7 +202,7 @@ def kick(rhs, h, alpha, segment, y, data, sampler, geometry, slope, rounds):
         root = math.sqrt(eigenvalue_at(problem, block, alpha))
         push(b, eta * root * size, root, samples, problem, work, sums, geometry)
         outside = eta * eta * root * root * block.fraction / batch_at(problem, alpha) * size
-        multiply(b, outside, samples, problem, y, work, sums, geometry[0], problem.blocks * p * n)
+        multiply(b, outside, samples, problem, y, work, sums, geometry[0])
     if problem.train_readout:
         rate, at = readout_rate_at(problem, alpha), problem.blocks * p * n + p * (p + 1) // 2
         for k in range(p):
@@ -216,7 +214,7 @@ def kick(rhs, h, alpha, segment, y, data, sampler, geometry, slope, rounds):
 @compiled(strict=True)
 def push(b, scale, root, samples, problem, work, sums, geometry):
     """Coordinates of the students of block b after the kick, into the plane GAIN."""
-    p, q, width = problem.students, problem.rows - problem.students, problem.rows
+    p, q, width = problem.students, problem.teachers, problem.rows
     frame, V, D, moved = geometry[0], geometry[2], work[DRIFT], work[GAIN]
     for k in range(p):
         for i in range(width):
@@ -231,11 +229,10 @@ def push(b, scale, root, samples, problem, work, sums, geometry):
 
 
 @compiled(strict=True)
-def multiply(b, outside, samples, problem, y, work, sums, frame, other):
-    """Overlaps of block b from the coordinates that `push` has left, and what F F^T adds outside the frames; its sums begin at
-    `other`."""
-    p, q, n = problem.students, problem.rows - problem.students, problem.rows
-    moved, S = work[GAIN], work[NOISE]
+def multiply(b, outside, samples, problem, y, work, sums, frame):
+    """Overlaps of block b from the coordinates that `push` has left, and what F F^T adds outside the frames."""
+    p, q, n = problem.students, problem.teachers, problem.rows
+    moved, S, other = work[GAIN], work[NOISE], problem.blocks * p * n
     for k in range(p):
         row = (b * p + k) * n
         for j in range(k + 1):
@@ -257,8 +254,8 @@ def mend(y, problem, geometry):
     frame, inverse, V, norms = geometry
     if not factor(y, problem, inverse, V):
         return
-    p, n, blocks = problem.students, problem.rows, problem.blocks
-    q = n - p
+    p, q, blocks = problem.students, problem.teachers, problem.blocks
+    n = p + q
     for b in range(blocks):
         for k in range(p):
             row = (b * p + k) * n

@@ -64,7 +64,8 @@ class Meso:
 
     name = "meso"
     features = (
-        "mixture", "tasks", "training.dropout", "training.input_noise", "training.label_flips", "training.anchor",
+        "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise",
+        "training.label_flips", "training.anchor",
     )  # fmt: skip
     clock = "alpha"
     one_pass = True
@@ -138,12 +139,14 @@ class _Setting:
         self.eye, self.system = Eye(lane, records.plan), system(problem, _packed(lane, records.plan.stop), NODES)
         self.packed, self.kernels = self.system.packed, _kernels(problem, self.system)
         batched = problem.replace(training__batch=2)  # as in a batch, nothing is drawn outside the frames
+        if problem.teacher.rotation:
+            batched = batched.replace(teacher__drift=1.0)  # teachers that only turn move here too, as in the equations
         begins = self.packed.problems["begin"]
         self.form = reduced_form.with_chances(reduced_form.reduced_form(batched), batched, begins)
         coordinates = reduced_form.coordinates(batched, lane.start)
         self.first = slots(self.form.slots)
         self.first[:] = np.repeat(coordinates, WIDTH)
-        q = int(self.packed.problems[0].rows) - problem.student.width
+        q = int(self.form.form.fixed) if self.form.form.cases else problem.teacher.width
         self.frame = np.stack([coordinates[one.B :][: q * q].reshape(q, q) for one in self.form.frames])
         self.inverse = np.linalg.pinv(self.frame, rcond=1e-12).transpose(0, 2, 1).copy()
         speed, packed = np.empty_like(self.packed.state), self.packed
@@ -178,11 +181,11 @@ class _Path:
 
     def __call__(self, control: Control, job: int) -> None:
         one, records = self.setting, self.setting.records
-        y, p, n = one.packed.state.copy(), one.lane.problem.student.width, int(one.packed.problems[0].rows)
+        y, known = one.packed.state.copy(), one.packed.problems[0]
         blocks, times, eye = len(one.frame), records.steps / records.dim, one.eye
         states, observed = np.full((times.size, y.size), np.nan), np.empty((times.size, SEEN))
         path, data = self._path(), one.system.data()
-        geometry = one.frame, one.inverse, np.zeros((blocks, p, n)), np.empty(p)
+        geometry = one.frame, one.inverse, np.zeros((blocks, known.moving, known.rows)), np.empty(known.students)
         with np.errstate(all="ignore"), _breakdown(times, states, path) as broken:
             follow, *functions = one.kernels
             fate = follow(
@@ -249,6 +252,10 @@ def _packed(lane: Lane, stop: Threshold | None) -> Packed:
     packed = pack(problem, lane.start)
     outside = problem.inputs.block_sizes - packed.problems["rows"][0]
     packed.blocks["fraction"] = outside / problem.inputs.dim
+    if problem.teacher.drift:
+        q, at = problem.teacher.width, int(packed.problems["drift_overlaps"][0])
+        walks = packed.numbers[at : at + outside.size * q * q].reshape(outside.size, -1)
+        walks *= (outside / problem.inputs.block_sizes)[:, None]
     return packed if stop is None else packed.watching(*stop.watched)
 
 
@@ -273,7 +280,9 @@ def _kernels(problem: Problem, equations: System) -> Kernels:
         amplitudes = own_amplitudes(problem)
         gather = in_python(gather, amplitudes=amplitudes, case_amplitudes=amplitudes)
     sample = in_python(leap.sample, gather=gather)
-    kick = in_python(kick, sample=sample, gather_cases=gather)
+    sample_cases = in_python(case_leap.sample_cases, gather_cases=gather)
+    kick = in_python(kick, sample=sample, sample_cases=sample_cases)
     others = {name: in_python(getattr(leap, name)) for name in ("step", "crossing")}
-    once = in_python(leap.leap, kick=kick, step=others["step"])
-    return kernels._replace(follow=in_python(leap.follow, leap=once, crossing=others["crossing"]))
+    mend = case_leap.mend_cases if has_cases(problem) else leap.mend
+    once = in_python(leap.leap, kick=kick, step=others["step"], mend=mend)
+    return kernels._replace(follow=in_python(leap.follow, leap=once, crossing=others["crossing"], mend=mend))
