@@ -12,7 +12,7 @@ from solvable.dynamics.closed import Moments
 from solvable.dynamics.kernel_data import DRIFT, NOISE, RISK, SEEN, pack
 from solvable.dynamics.system import system
 from solvable.overlaps import Overlaps, as_array
-from solvable.problems import Inputs, Problem
+from solvable.problems import Inputs, Problem, refuse_features
 
 NODES = 2**13
 
@@ -21,7 +21,10 @@ __all__ = ["NODES", "Moments", "field_covariance", "moments"]
 
 def field_covariance(problem: Problem, overlaps: Overlaps) -> np.ndarray:
     """(n, n) covariance C = sum_b lambda_b Omega^b of the pre-activations, students first."""
-    return np.tensordot(problem.inputs.eigenvalues, overlaps.stacked, axes=1)
+    alike = "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.label_flips", "training.anchor"
+    refuse_features(problem, "`field_covariance`, which is that of one class,", alike)
+    n = problem.student.width + problem.teacher.width
+    return np.tensordot(problem.inputs.eigenvalues, overlaps.stacked[:, :n, :n], axes=1)
 
 
 def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: int = NODES, seed: int = 0) -> Moments:
@@ -29,6 +32,7 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
 
     Where there is no closed form they are averages over `nodes` quasi-random points.
     """
+    refuse_features(problem, "`moments`, which has one case,")
     p, q = problem.student.width, problem.teacher.width
     C = np.ascontiguousarray(as_array(covariance))
     a = problem.student.readout_values if readout is None else as_array(readout)
