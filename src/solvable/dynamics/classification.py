@@ -1,7 +1,7 @@
 """How often the output of the students has another sign than the label, and the least that this can be.
 
-Given its class and task a test is Gaussian, so that the chance of a wrong sign is one of those in `gaussian/chances.py`. Labels are the
-class's own, or the teacher's, or both together; outputs and labels have no noise.
+Given its class and task a test is Gaussian, so that the chance of a wrong sign is one of those in `gaussian/chances.py`. Labels are
+the class's own, or the teacher's, or both together; outputs and labels have no noise.
 """
 
 import numpy as np
@@ -83,19 +83,28 @@ def oracle_error(problem: Problem) -> float:
     if mixture is None or mixture.labels is None or problem.teacher.width or mixture.spikes is not None:
         raise ValueError("oracle_error: needs classes that give the labels")
     if any(not isinstance(share, float) for share in mixture.probabilities):
-        raise ValueError("oracle_error: a probability of a class is a schedule; problem.at(alpha) has those of one time")
+        raise ValueError(
+            "oracle_error: a probability of a class is a schedule; problem.at(alpha) has those of one time"
+        )
     factors = mixture.variance_factors(problem.inputs.blocks) * problem.inputs.eigenvalues
     shares, means, signs = np.array(mixture.probabilities), np.array(mixture.means), np.sign(mixture.labels)
     gram = mixture.block_gram(problem.inputs.fractions).sum(axis=0)
     centres = means @ gram @ means.T  # overlaps of the means of the classes
     even = np.ptp(factors) <= 1e-12 * factors.max() and np.ptp(shares) <= 1e-12
     size = centres[0, 0]
-    if even and len(shares) == 2 and signs[0] == -signs[1] and np.allclose(centres, size * np.array([[1, -1], [-1, 1]])):
+    if (
+        even
+        and len(shares) == 2
+        and signs[0] == -signs[1]
+        and np.allclose(centres, size * np.array([[1, -1], [-1, 1]]))
+    ):
         return error_of_opposite_classes(float(np.sqrt(size)), float(factors[0, 0]))
     crossed = _crossed(signs)
     if even and crossed is not None and np.allclose(centres, size * crossed):
         return error_of_crossed_classes(float(np.sqrt(size)), float(factors[0, 0]))
-    raise ValueError("oracle_error: known for two opposite classes and for +-m_1 against +-m_2, isotropic and equally likely")
+    raise ValueError(
+        "oracle_error: known for two opposite classes and for +-m_1 against +-m_2, isotropic and equally likely"
+    )
 
 
 def _crossed(signs: np.ndarray) -> np.ndarray | None:

@@ -142,8 +142,8 @@ class Trajectory:
 
     @cached_property
     def classification_error(self) -> np.ndarray:
-        """(run, time) how often output and label have different signs, over the mix of tasks and classes at each time, without noise
-        on labels. With several blocks of inputs it needs keep_blocks=True."""
+        """(run, time) how often output and label have different signs, over the mix of tasks and classes at each time, without
+        noise on labels. With several blocks of inputs it needs keep_blocks=True."""
         return observables.classification_error(self)
 
     @property
