@@ -93,3 +93,21 @@ def test_labels_by_class_without_a_teacher() -> None:
     )
     assert table.teacher_readout.shape == (4, 0)
     np.testing.assert_array_equal(table.label, [1, 1, -1, -1])
+
+
+def test_what_knows_one_case_refuses_several() -> None:
+    quadratic = sv.Problem(
+        teacher=sv.Teacher(width=1), student=sv.Student(width=1), training=sv.Training(learning_rate=0.1)
+    )
+    mixed = quadratic.replace(mixture=sv.Mixture.opposite(1.0))
+    state = sv.start(mixed, student_overlap=[[1.0]])
+    for ask in (
+        lambda: sv.field_covariance(mixed, state),
+        lambda: sv.step_covariance(mixed, state),
+        lambda: sv.moments(np.eye(2), mixed),
+    ):
+        with pytest.raises(ValueError, match="^mixture: given, but .* does not support it$"):
+            ask()
+    anchored = quadratic.replace(training__anchor=1.0)
+    found = sv.field_covariance(anchored, sv.start(anchored, student_overlap=[[2.0]], cross_overlap=[[0.5]]))
+    np.testing.assert_array_equal(found, [[2.0, 0.5], [0.5, 1.0]])

@@ -14,7 +14,7 @@ import numpy as np
 
 from solvable.dynamics.moments import field_covariance
 from solvable.overlaps import Overlaps, check_start
-from solvable.problems import Problem
+from solvable.problems import Problem, refuse_features
 
 MOST = 40  # units in all: the tensors have their fourth power
 
@@ -59,6 +59,7 @@ def step_covariance(problem: Problem, state: Overlaps) -> np.ndarray:
 
 
 def _check(problem: Problem) -> None:
+    refuse_features(problem, "`step_covariance`")
     for reason, holds in [
         ("student.activation: is not 'quadratic'", problem.student.activation == "quadratic"),
         ("teacher.activation: is not 'quadratic'", problem.teacher.activation == "quadratic"),

@@ -21,7 +21,10 @@ __all__ = ["NODES", "Moments", "field_covariance", "moments"]
 
 def field_covariance(problem: Problem, overlaps: Overlaps) -> np.ndarray:
     """(n, n) covariance C = sum_b lambda_b Omega^b of the pre-activations, students first."""
-    return np.tensordot(problem.inputs.eigenvalues, overlaps.stacked, axes=1)
+    alike = "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.label_flips", "training.anchor"
+    refuse_features(problem, "`field_covariance`, which is that of one class,", alike)
+    n = problem.student.width + problem.teacher.width
+    return np.tensordot(problem.inputs.eigenvalues, overlaps.stacked[:, :n, :n], axes=1)
 
 
 def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: int = NODES, seed: int = 0) -> Moments:
