@@ -195,7 +195,7 @@ def test_a_plain_problem_is_one_case(unit) -> None:
     assert same == pytest.approx(risk, rel=1e-12)
 
 
-@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
+@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf", "relu"])
 def test_the_first_order_is_the_gradient_of_the_risk(unit) -> None:
     """Where tests are like training (no flips, no noise on inputs), dW/dalpha = -rate dim dR/dW: against finite differences of the
     risk over all weights. So the risk falls by rate dim |dR/dW|^2."""

@@ -1,7 +1,8 @@
 """The equations of motion of `case_equations.py` for any unit, loss and target that has numbers: averages over nodes.
 
 Fields are z = h^c + (C^c)^(1/2) g with the nodes g of `node_averages.py`, which are the same for all cases. Here every case has the
-fields of all students and teachers, so that nodes keep their places.
+fields of all students and teachers, so that nodes keep their places. ReLU units under squared loss have closed averages over two
+fields: the nodes are for S alone, because steps would chase the jumps of their slopes.
 """
 
 from solvable.dynamics.case_equations import (
@@ -18,6 +19,7 @@ from solvable.dynamics.kernel_data import PLANES, RISK, SYSTEM, WATCHED
 from solvable.dynamics.node_averages import (
     CHUNK,
     LABEL,
+    OUTPUT,
     PUSH,
     ROWS,
     TO_LABEL,
@@ -35,6 +37,9 @@ from solvable.dynamics.node_averages import (
     take_units,
     weighted_dot,
 )
+from solvable.gaussian.losses import SQUARED
+from solvable.gaussian.relu_means import relu_averages
+from solvable.gaussian.units import RELU
 from solvable.numerics.compiled import compiled
 from solvable.numerics.eigen import symmetric_roots
 
@@ -110,6 +115,41 @@ def case_moments(problem, case, noise, fields, roots, numbers, out, scratch):
     finish(problem, s, inverse, D, S, kept)
 
 
+@compiled()
+def has_pairs(problem):
+    """Whether averages over two fields are closed."""
+    ramps = problem.unit == RELU and (problem.teachers == 0 or problem.teacher_unit == RELU)
+    return ramps and problem.loss == SQUARED and not problem.product
+
+
+@compiled()
+def case_moments_of_pairs(problem, case, noise, fields, root, numbers, out, scratch):
+    """The same from closed averages over two fields, `fields` = (h, C, s), and S on nodes."""
+    (h, C, s), (D, S, phi, pull) = fields, out
+    p, n, c = problem.students, s.size, problem.loss_factor
+    relu_averages(p, (h, C), (case.label, s), out)
+    for k in range(p):
+        phi[k] *= -2.0 * c * s[k]
+        pull[k] *= 2.0 * c
+        for j in range(n):
+            D[k, j] *= -2.0 * c * s[k]
+            S[k, j] = 0.0
+    for begin in range(0, problem.node_count if problem.noise else 0, CHUNK):
+        size = min(CHUNK, problem.node_count - begin)
+        rows = scratch[: (4 * n + ROWS) * size].reshape(4 * n + ROWS, size)
+        take_case(problem, case, h, s, root, numbers, begin, rows)
+        w, label, output = rows[4 * n + WEIGHT], rows[4 * n + LABEL], rows[4 * n + OUTPUT]
+        for i in range(size):
+            w[i] *= 4.0 * c * c * ((label[i] - output[i]) ** 2 + noise)
+        for k in range(p):
+            for m in range(k + 1):
+                S[k, m] += weighted_dot(rows[2 * n + k], rows[2 * n + m], w)
+    for k in range(p):
+        for m in range(k + 1):
+            S[k, m] *= s[k] * s[m]
+            S[m, k] = S[k, m]
+
+
 @compiled(SYSTEM)
 def rhs_of_cases_on_nodes(segment, t, y, dy, problems, blocks, cases, numbers, work):
     """Any unit, loss and target."""
@@ -144,7 +184,11 @@ def rhs_of_cases_on_nodes(segment, t, y, dy, problems, blocks, cases, numbers, w
         set_fields(problem, case, numbers, eigenvalues, p, who, stacks, along, h, C)
         set_weights(problem, case, y, numbers, p, who, a, s)
         symmetric_roots(C, A, V, root, inverse)
-        case_moments(problem, case, label_noise_at(problem, t), (h, s), (root, inverse, planes[7]), numbers, out, left)
+        noise = label_noise_at(problem, t)
+        if has_pairs(problem):
+            case_moments_of_pairs(problem, case, noise, (h, C, s), root, numbers, out, left)
+        else:
+            case_moments(problem, case, noise, (h, s), (root, inverse, planes[7]), numbers, out, left)
         add_case(problem, case, weight, numbers, eigenvalues, p, who, along, out, sums)
         add_pull(problem, case, weight, y, numbers, p, who, pull, dy)
     assemble_cases(segment, t, y, dy, problems, blocks, numbers, work, stacks, sums)
@@ -189,7 +233,12 @@ def observe_cases_on_nodes(segment, t, y, seen, problems, blocks, cases, numbers
             continue
         set_fields(problem, case, numbers, eigenvalues, p, who, stacks, along, vectors[0], planes[0])
         set_weights(problem, case, y, numbers, p, who, vectors[1], vectors[2])
-        symmetric_roots(planes[0], planes[1], planes[2], planes[3], planes[4])
-        risk += weight * square_on_nodes(problem, case, vectors[0], vectors[2], planes[3], numbers, left)
+        h, s, C = vectors[0], vectors[2], planes[0]
+        if has_pairs(problem):
+            square, _ = relu_averages(0, (h, C), (case.label, s), (C, C, h, h))
+        else:
+            symmetric_roots(C, planes[1], planes[2], planes[3], planes[4])
+            square = square_on_nodes(problem, case, h, s, planes[3], numbers, left)
+        risk += weight * square
     seen[RISK] = problem.loss_factor * risk
     seen[WATCHED] = watch(problem, y, seen[RISK], work)

@@ -76,14 +76,20 @@ def is_additive(problem: Problem) -> bool:
 
 
 def uses_pairs(problem: Problem) -> bool:
-    """Whether averages over two fields are computed as such: not where samples come in cases, whose fields have means."""
-    return is_additive(problem) and not features(problem)
+    """Whether averages over two fields are computed as such. Where samples come in cases, whose fields have means, only those of
+    ReLU units are (and those of closed moments)."""
+    ramps = problem.student.activation == "relu" and (
+        problem.teacher.width == 0 or problem.teacher.activation == "relu"
+    )
+    return is_additive(problem) and (ramps or not features(problem))
 
 
 def is_polynomial(problem: Problem) -> bool:
     """Whether nodes over two directions give all moments."""
     networks = problem.student, problem.teacher
-    return uses_pairs(problem) and all(one.hermite_coefficients is not None for one in networks)
+    return (
+        is_additive(problem) and not features(problem) and all(one.hermite_coefficients is not None for one in networks)
+    )
 
 
 def scratch_size(fields: int) -> int:

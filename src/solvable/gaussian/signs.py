@@ -65,16 +65,39 @@ def sum_over_pairs(largest, angle, product, squares, weight):
 
 
 @compiled()
+def nearly_parallel(mu, nu, angle):
+    """The integral over t = pi/2 - d for d from `angle` to that of |rho| = ENDS[-1]: panels that halve towards zero."""
+    total, low, high = 0.0, max(angle, 1e-9), 0.5 * math.pi - math.asin(ENDS[-1])
+    while high > low:
+        middle = max(low, 0.5 * high)
+        for node in range(COUNTS[0] + COUNTS[1], COUNTS[0] + COUNTS[1] + COUNTS[2]):
+            d = middle + (high - middle) * _X[node]
+            half, sine_squared = math.sin(0.5 * d), math.sin(d) ** 2
+            apart = 0.5 * (mu - nu) ** 2 + 2.0 * mu * nu * half * half
+            total += _W[node] * (high - middle) * exponential(-apart / sine_squared)
+        high = middle
+    return total
+
+
+@compiled()
 def sign_covariance(mu, nu, rho):
     """Cov(sign x, sign y); rounding may have carried |rho| beyond 1, which counts as 1."""
-    rule, first, angle, total = 0, 0, arcsine(rho), 0.0
-    while rule < ENDS.size and abs(rho) > ENDS[rule]:
+    if rho < 0.0:
+        nu, rho, sign = -nu, -rho, -1.0
+    else:
+        sign = 1.0
+    rule, first, end, total = 0, 0, min(rho, ENDS[-1]), 0.0
+    while rule < ENDS.size - 1 and end > ENDS[rule]:
         first += COUNTS[rule]
         rule += 1
+    angle = arcsine(end)
     for node in range(first, first + COUNTS[rule]):
         s = sine(angle * _X[node])
         total += _W[node] * exponential((mu * nu * s - 0.5 * (mu * mu + nu * nu)) / max(1.0 - s * s, 1e-300))
-    return TWO_OVER_PI * angle * total
+    total *= angle
+    if rho > end:
+        total += nearly_parallel(mu, nu, math.acos(min(rho, 1.0)))
+    return sign * TWO_OVER_PI * total
 
 
 @compiled()

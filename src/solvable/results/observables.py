@@ -239,6 +239,23 @@ def distance(trajectory: Trajectory, target: Overlaps, of: str) -> np.ndarray:
     return np.sqrt(np.maximum(squared, 0.0))
 
 
+def classification_error(trajectory: Trajectory) -> np.ndarray:
+    """(run, time) see `Trajectory.classification_error`."""
+    from solvable.dynamics.classification import classification_error as error_of
+
+    t = trajectory
+    errors = np.full(t.risk.shape, np.nan)
+    for run, i in np.argwhere(np.isfinite(t.risk)):
+        errors[run, i] = error_of(t.problem, t.at(float(t.time[i]), int(run)), float(t.alpha[i]))
+    return errors
+
+
+def oracle_error(trajectory: Trajectory) -> float:
+    from solvable.dynamics.classification import oracle_error as error_of
+
+    return error_of(trajectory.problem)
+
+
 def end_risk(trajectory: Trajectory) -> np.ndarray:
     """(run,) the risk in the last state: of the last output where the run ended there, else computed."""
     from solvable.dynamics.moments import NODES, moments

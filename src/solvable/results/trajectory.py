@@ -140,6 +140,17 @@ class Trajectory:
         values[reached] = np.linalg.eigvalsh(self.matrix[reached])
         return values
 
+    @cached_property
+    def classification_error(self) -> np.ndarray:
+        """(run, time) how often output and label have different signs, over the mix of tasks and classes at each time, without
+        noise on labels. With several blocks of inputs it needs keep_blocks=True."""
+        return observables.classification_error(self)
+
+    @property
+    def oracle_error(self) -> float:
+        """The classification error of who knows the classes, for two opposite ones and for +-m_1 against +-m_2."""
+        return observables.oracle_error(self)
+
     @property
     def end_risk(self) -> np.ndarray:
         """(run,) the risk in the last state, also where no output was then; NaN for runs that diverged."""
