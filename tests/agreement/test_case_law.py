@@ -136,7 +136,7 @@ def cases():
         "tasks, batch": case(
             {"training__batch": 1}, teacher={}, training=trained | {"batch": 3}, batch=3, **heads, **switched
         ),
-        "batch of classes with different spectra": case(
+        "batch, different spectra": case(
             {"mixture__variances": tuples(np.tile(SHARES @ APART, (4, 1)))},
             mixture=mixed(APART), training={"batch": 4}, batch=4, rate=1.5,
         ),
@@ -149,7 +149,7 @@ def cases():
 NAMES = (
     "mixture, readout", "mixture, sphere", "mixture and teacher, decay", "spikes", "input noise", "drift",
     "drift, rotation, mixture, batch", "rotation", "dropout", "flips", "tasks, heads, replay", "tasks, batch",
-    "batch of classes with different spectra", "anchor",
+    "batch, different spectra", "anchor",
 )  # fmt: skip
 
 

@@ -554,9 +554,7 @@ SIMULATIONS = (
         "dynamics/case_form.py",
         "np.sqrt(known.factors)",
         "known.factors",
-        (
-            "agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[batch of classes with different spectra]",
-        ),
+        ("agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[batch, different spectra]",),
     ),
     Mutation(
         "case-spikes-not-rooted",
@@ -605,9 +603,7 @@ SIMULATIONS = (
         "micro/case_step.py",
         "spread = load(work, form.spreads + b)",
         "spread = load(work, form.spreads)",
-        (
-            "agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[batch of classes with different spectra]",
-        ),
+        ("agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[batch, different spectra]",),
     ),
     Mutation(
         "anchor-does-not-hold-its-students",

@@ -159,7 +159,7 @@ def parser() -> argparse.ArgumentParser:
         "Takes half a minute on two cores, once. The environment variable SOLVABLE_CACHE_DIR says where machine code is kept.",
     )
     warm_up.add_argument(
-        "--all", action="store_true", help="what is seldom used too: finite data, stiff spectra, full weights"
+        "--all", action="store_true", help="what is seldom used too: finite data, stiff spectra, full weights, classes"
     )
 
     completion = command(
