@@ -551,6 +551,54 @@ SIMULATIONS = (
     ),
 )
 
+CASES = (
+    Mutation(
+        "dropped-students-not-made-up-for",
+        "dynamics/cases.py",
+        "dropout.kept * one)",
+        "one)",
+        ("dynamics/test_case_table.py::test_means_over_cases_are_those_of_the_description",),
+    ),
+    Mutation(
+        "flipped-labels-keep-the-teachers-sign",
+        "dynamics/cases.py",
+        "sign[:, None] * readouts[task]",
+        "readouts[task]",
+        ("dynamics/test_case_table.py::test_means_over_cases_are_those_of_the_description",),
+    ),
+    Mutation(
+        "probabilities-of-products-lose-a-slope",
+        "dynamics/cases.py",
+        "first[0] * second[1] + first[1] * second[0]",
+        "first[1] * second[0]",
+        ("dynamics/test_case_table.py::test_cases_multiply_and_their_probabilities_sum_to_one",),
+    ),
+    Mutation(
+        "extra-rows-not-in-the-hash",
+        "overlaps/state.py",
+        "ARRAYS if self.extras else ARRAYS[:4]",
+        "ARRAYS[:4]",
+        ("overlaps/test_extras.py::test_directions_beside_teachers",),
+    ),
+    Mutation(
+        "directions-of-vectors-shared-by-size",
+        "problems/mixture.py",
+        "edges = np.cumsum(np.round(fractions * dim).astype(int))[:-1]",
+        "edges = np.arange(1, fractions.size) * dim // fractions.size",
+        (
+            "overlaps/test_extras.py::test_measured_anchors_and_directions",
+            "overlaps/test_extras.py::test_drawn_starts_have_the_law_of_measured_weights[none]",
+        ),
+    ),
+    Mutation(
+        "mixed-schedules-pass-as-shares",
+        "problems/training.py",
+        "np.abs(slope * lengths).max() > 1e-9",
+        "False",
+        ("problems/test_case_descriptions.py::test_mistakes_are_told_in_one_line",),
+    ),
+)
+
 DESCRIPTIONS = (
     Mutation(
         "arnaboldi-time-factor",
@@ -1166,4 +1214,4 @@ FRONTS = (
     ),
 )
 
-MUTATIONS = (*GAUSSIAN, *DYNAMICS, *NUMERICS, *SIMULATIONS, *DESCRIPTIONS, *THEORY, *STORES, *FRONTS)
+MUTATIONS = (*GAUSSIAN, *DYNAMICS, *NUMERICS, *SIMULATIONS, *CASES, *DESCRIPTIONS, *THEORY, *STORES, *FRONTS)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from solvable.problems.problem import Problem
 
 MASKED = 8  # students with dropout: there are two to this power masks
+CASES = 4096  # most that a sample may belong to
 
 
 def check_parts(problem: Problem) -> None:
@@ -32,6 +33,19 @@ def check_parts(problem: Problem) -> None:
         raise ValueError(
             f"training.dropout: given for {problem.student.width} students, must be at most {MASKED}, "
             f"because all masks are counted"
+        )
+    _check_count(problem)
+
+
+def _check_count(problem: Problem) -> None:
+    classes = 1 if problem.mixture is None else problem.mixture.classes
+    masks = 1 if problem.training.dropout is None else 2**problem.student.width
+    flips = 2 if problem.training.label_flips else 1
+    count = classes * max(len(problem.tasks), 1) * masks * flips
+    if count > CASES:
+        raise ValueError(
+            f"mixture: {classes} classes, {len(problem.tasks)} tasks, {masks} masks and {flips} signs of labels make {count} cases "
+            f"of a sample, must be at most {CASES}"
         )
 
 

@@ -80,11 +80,11 @@ class Mixture(Model):
         if self.gram is not None:
             _check_gram(np.asarray(_rectangular("gram", self.gram)), directions)
         if self.vectors is not None:
-            _check_shape("vectors", self.vectors, (directions, len(self.vectors[0]) if self.vectors else 0))
+            _check_shape("vectors", self.vectors, (directions, max(len(self.vectors[0]), 1) if self.vectors else 1))
             self._check_vectors()
         if self.variances is not None:
             shape = np.shape(_rectangular("variances", self.variances))
-            if shape[:1] != (count,):
+            if shape[:1] != (count,) or 0 in shape:
                 raise ValueError(
                     f"variances: shape {shape} given for {count} classes, must be (class,) or (class, block)"
                 )

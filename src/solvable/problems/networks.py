@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, InstanceOf, PlainSerializer, model_validator
+from pydantic import Field, InstanceOf, PlainSerializer, WithJsonSchema, model_validator
 
 from solvable.gaussian.units import UNITS, Activation, OwnFunction, hermite
 from solvable.problems.model import Array, Matrix, Model, Plain, one_of
@@ -63,8 +63,9 @@ def _custom(value: OwnFunction) -> dict[str, str]:
     return {"custom": value.name, "fingerprint": value.fingerprint, "identity": value.identity}
 
 
-AnyUnit = Unit | Hermite | Annotated[Activation, InstanceOf(), PlainSerializer(_custom)]
-AnyTarget = Literal["additive", "product"] | Annotated[Target, InstanceOf(), PlainSerializer(_custom)]
+_OWN = WithJsonSchema({"not": {}})  # files cannot hold a function
+AnyUnit = Unit | Hermite | Annotated[Activation, InstanceOf(), PlainSerializer(_custom), _OWN]
+AnyTarget = Literal["additive", "product"] | Annotated[Target, InstanceOf(), PlainSerializer(_custom), _OWN]
 
 
 def readout_values(readout: Any, width: int) -> np.ndarray:

@@ -114,15 +114,15 @@ class Problem(Model):
     def at(self, alpha: float) -> "Problem":
         """The same problem with the numbers of one time (steps/dim) in the place of schedules: for what knows constants only, such
         as moments, predictions and landscapes."""
-        inputs, training = self.inputs.at(alpha), self.training.at(alpha)
-        mixture = None if self.mixture is None else self.mixture.at(alpha)
-        tasks = tuple(task.at(alpha) for task in self.tasks)
-        parts: dict[str, Any] = {"inputs": inputs, "training": training, "mixture": mixture, "tasks": tasks}
-        if all(part is getattr(self, name) for name, part in parts.items() if name != "tasks") and all(
-            new is old for new, old in zip(tasks, self.tasks, strict=True)
-        ):
+        found: dict[str, Any] = {"inputs": self.inputs.at(alpha), "training": self.training.at(alpha)}
+        if self.mixture is not None:
+            found["mixture"] = self.mixture.at(alpha)
+        if any(task.at(alpha) is not task for task in self.tasks):
+            found["tasks"] = tuple(task.at(alpha) for task in self.tasks)
+        if all(part is getattr(self, name) for name, part in found.items()):
             return self
-        return Problem.model_construct(teacher=self.teacher, student=self.student, **parts)
+        kept = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_construct(**kept | found)
 
     def own_functions(self) -> dict[str, OwnFunction]:
         """The functions of one's own in it, by their places."""

@@ -106,7 +106,7 @@ def test_what_knows_one_case_refuses_several() -> None:
         lambda: sv.step_covariance(mixed, state),
         lambda: sv.moments(np.eye(2), mixed),
     ):
-        with pytest.raises(ValueError, match="^mixture: given, but .* does not support it$"):
+        with pytest.raises(ValueError, match=r"^mixture: given, but .* does not support it$"):
             ask()
     anchored = quadratic.replace(training__anchor=1.0)
     found = sv.field_covariance(anchored, sv.start(anchored, student_overlap=[[2.0]], cross_overlap=[[0.5]]))

@@ -140,6 +140,14 @@ def test_replace_reaches_inside() -> None:
         (lambda: classes(vectors=np.full((2, 400), 25.0)), "vectors: the mean of an input has entries up to 1.25"),
         (lambda: classes(variances=(1.0,)), r"variances: shape \(1,\) given for 2 classes"),
         (lambda: classes(variances=(1.0, 0.0)), "variances: must be positive"),
+        (lambda: classes(variances=((), ())), r"variances: shape \(2, 0\) given for 2 classes"),
+        (lambda: classes(vectors=((), ())), r"vectors: shape \(2, 0\) given, must be \(2, 1\)"),
+        (
+            lambda: plain(
+                mixture=sv.Mixture(probabilities=(1 / 1024,) * 1024, means=((1.0,),) * 1024), training__dropout={"keep": 0.5}
+            ),
+            "mixture: 1024 classes, 0 tasks, 8 masks and 1 signs of labels make 8192 cases of a sample, must be at most 4096",
+        ),
         (lambda: classes(labels=(1.0,)), "labels: 1 given for 2 classes"),
         (lambda: classes(spikes=((0.0, -1.0), (0.0, 0.0))), "spikes: are variances, must not be negative"),
         (lambda: classes(teacher_overlap=((0.0,),)), "teacher_overlap: 1 rows given for 2 directions"),
@@ -203,3 +211,10 @@ def test_mistakes_are_told_in_one_line(make, message) -> None:
     with pytest.raises(sv.InvalidProblem, match=message) as caught:
         make()
     assert len(caught.value.problems) == 1
+
+
+def test_a_schema_for_editors() -> None:
+    schema = sv.Problem.model_json_schema()
+    assert {"mixture", "tasks"} <= schema["properties"].keys()
+    assert {"dropout", "input_noise", "label_flips", "anchor"} <= schema["$defs"]["Training"]["properties"].keys()
+    assert "probabilities" in schema["$defs"]["Mixture"]["required"]
