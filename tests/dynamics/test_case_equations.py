@@ -21,7 +21,7 @@ UNITS = {
 }
 MIXTURE = {
     "probabilities": (0.5, 0.2, 0.3), "means": ((1.0, 0.3), (-0.8, 0.0), (0.2, -1.0)), "labels": (1.0, -1.0, 0.4),
-    "variances": ((1.0, 0.6), (0.5, 1.0), (1.3, 0.9)), "spikes": ((0.0, 0.5), (0.3, 0.0), (0.0, 0.0)),
+    "variances": ((1.0, 0.6), (0.5, 1.0), (1.3, 0.9)), "spikes": ((0.0, 2.0), (3.0, 0.0), (0.0, 0.0)),
 }  # fmt: skip
 TASKS = (sv.Task(readout=(0.7, 0.0, -0.4), probability=0.4), sv.Task(readout=(0.0, 0.9, 0.3), probability=0.6))
 
@@ -34,7 +34,7 @@ def random_problem(random, unit, **changes):
         student=sv.Student(width=2, activation=unit),
         inputs=sv.Inputs(dim=DIM, spectrum=sv.Spectrum(eigenvalues=(0.5, 1.5))),
         training=sv.Training(
-            learning_rate=0.7, loss_factor=0.5, label_noise=0.2, label_flips=0.1, input_noise=(0.3, 0.0), batch=2,
+            learning_rate=0.7, loss_factor=0.5, label_noise=0.2, label_flips=0.1, input_noise=(1.0, 0.5), batch=2,
             train_readout=True, readout_rate=0.4,
         ),
         mixture=sv.Mixture(**MIXTURE, vectors=tuple(map(tuple, directions))),

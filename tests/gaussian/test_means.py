@@ -95,10 +95,10 @@ def test_averages_with_means_equal_sampling(name) -> None:
     values, vectors = np.linalg.eigh(C)
     z = random.standard_normal((200_000, 5)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
     sample = integrand(name, 3, h, 0.5, s, 0.2)(z)
-    error = sample.std(axis=0) / np.sqrt(len(z)) + 1e-12
+    error = sample.std(axis=0) / np.sqrt(len(z)) + 1e-9  # some do not scatter
     apart = lambda means: np.abs(found(name, 3, means, C, 0.5, s, 0.2) - sample.mean(axis=0)) / error
     assert apart(h).max() < 6
-    assert apart(1.1 * h + 0.1).max() > 6
+    assert apart(h + 0.3 * s).max() > 6
 
 
 def relu_found(h, C, s0, s):
@@ -136,8 +136,8 @@ def test_averages_of_relu_with_means_equal_sampling() -> None:
         error**2,
     )
     sample = np.concatenate([row.reshape(len(z), -1) for row in rows], axis=1)
-    apart = np.abs(relu_found(h, C, 0.5, s)[0] - sample.mean(axis=0)) / (sample.std(axis=0) / np.sqrt(len(z)))
-    assert apart.max() < 6
+    error = sample.std(axis=0) / np.sqrt(len(z)) + 1e-5  # some units are hardly ever on
+    assert (np.abs(relu_found(h, C, 0.5, s)[0] - sample.mean(axis=0)) < 6 * error).all()
 
 
 @given(mu=st.floats(-4, 4), nu=st.floats(-4, 4), rho=st.floats(-0.9999, 0.9999))

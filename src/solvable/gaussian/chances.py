@@ -45,21 +45,21 @@ INVERSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@lru_cache(maxsize=1)
-def line() -> Rule:
-    """Nodes for one standard normal variable and functions that may be steep."""
-    edges = np.linspace(-FAR, FAR, PANELS + 1)
+@lru_cache(maxsize=8)
+def line(cuts: tuple[float, ...] = ()) -> Rule:
+    """Nodes for one standard normal variable and functions that may be steep, with kinks or jumps at some places."""
+    edges = np.unique([*np.linspace(-FAR, FAR, PANELS + 1), *(cut for cut in cuts if abs(cut) < FAR)])
     x, w = np.polynomial.legendre.leggauss(EACH)
     points = (0.5 * (edges[1:] + edges[:-1])[:, None] + 0.5 * np.diff(edges)[:, None] * x).ravel()
-    weights = np.tile(w, PANELS) * np.exp(-0.5 * points**2)
+    weights = (0.5 * np.diff(edges)[:, None] * w).ravel() * np.exp(-0.5 * points**2)
     return Rule(points[:, None], weights / weights.sum(), False, EACH)
 
 
-def rule_of(fields: int) -> Rule:
-    """For averages over so many standard normal variables."""
+def rule_of(fields: int, cuts: tuple[float, ...] = ()) -> Rule:
+    """For averages over so many standard normal variables; a single one may have cuts."""
     if fields == 0:
         return Rule(np.zeros((1, 0)), np.ones(1), True, EACH)
-    return line() if fields == 1 else sobol(fields, NODES, 0)
+    return line(cuts) if fields == 1 else sobol(fields, NODES, 0)
 
 
 def chance_of_negative_output(unit: Activation, readout: Any, bias: float, mean: Any, covariance: Any) -> float:
@@ -103,8 +103,8 @@ def chance_of_error(
     last = int(np.argmax(np.abs(readout)))
     students = [i for i in range(p) if inverse is None or i != last]
     others = [*range(p, n), *students]
-    rule = rule_of(len(others))
     root = _root(covariance[np.ix_(others, others)])
+    rule = rule_of(len(others), _cuts(unit.name, bias, readout[students], mean[others], root))
     if cut is not None and root[0, 0] > 0:
         rule = split(rule, (cut - mean[others[0]]) / root[0, 0])
     z = mean[others] + rule.points @ root.T
@@ -117,6 +117,14 @@ def chance_of_error(
     below = _chance_of_less(unit.name, -output / readout[last], mean[last] + rule.points @ along, spread)
     negative = below if readout[last] > 0 else 1.0 - below
     return float(rule.weights @ np.where(label > 0, negative, np.where(label < 0, 1.0 - negative, 0.5)))
+
+
+def _cuts(name: str, bias: float, readout: np.ndarray, mean: np.ndarray, root: np.ndarray) -> tuple[float, ...]:
+    """Where, in standard deviations, the ramp of a single other student begins and where it makes up for the bias: below it the
+    last one decides alone, by a jump."""
+    if name != "relu" or len(readout) != 1 or len(mean) != 1 or root[0, 0] == 0:
+        return ()
+    return tuple(float((place - mean[0]) / root[0, 0]) for place in (0.0, max(-bias / readout[0], 0.0)))
 
 
 def _chance_of_less(name: str, value: np.ndarray, mean: np.ndarray, spread: float) -> np.ndarray:
