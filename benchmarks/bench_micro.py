@@ -33,6 +33,30 @@ def reduced(p, q, dim, steps, pieces=1):
     return lambda: sv.run(problem, start, level, times=[steps], clock="steps"), 8 * steps
 
 
+def cases(p, q, dim, steps, unit="quadratic", **changes):
+    """Eight runs, one core, of a problem with other features."""
+    problem = problem_of(p, q, dim).replace(student__activation=unit, teacher__activation=unit, **changes)
+    start, level = sv.start(problem, seed=0), sv.Micro(runs=8, threads=1)
+    return lambda: sv.run(problem, start, level, times=[steps], clock="steps"), 8 * steps
+
+
+def features(q):
+    """What they may be, by name; a task asks about one teacher."""
+    readouts = [tuple(float(i == k) for i in range(q)) for k in range(2)]
+    classes = {"mixture": sv.Mixture.xor(1.0)}
+    tasks = {"tasks": tuple(sv.Task(readout=readout, probability=0.5) for readout in readouts)}
+    return {
+        "plain": {},
+        "four classes": classes,
+        "two tasks": tasks,
+        "four classes and two tasks": classes | tasks,
+        "four classes and two tasks, batches of 5": classes | tasks | {"training__batch": 5},
+        "dropout": {"training__dropout": {"keep": 0.7}},
+        "input noise": {"training__input_noise": 0.1},
+        "drifting teachers": {"teacher__drift": 0.1},
+    }
+
+
 def plain(p, q, dim, steps):
     random = np.random.default_rng(0)
     W, teacher = random.standard_normal((p, dim)), random.standard_normal((q, dim))
@@ -163,6 +187,14 @@ if __name__ == "__main__":
         {f"width {p}": reduced(p, 3, 10**4, 1_000_000 // p + 10_000) for p in (1, 6, 20, 50)},
         "width 6",
     )
+    for unit in ("quadratic", "erf"):
+        made = {
+            name: cases(6, 3, 10**4, 10_000 if "batch" in name else 50_000, unit, **changes)
+            for name, changes in features(3).items()
+        }
+        batches = "four classes and two tasks, batches of 5"
+        made[batches] = made[batches][0], 5 * made[batches][1]
+        measure(f"classes, tasks, masks and noise, six students, three teachers, {unit}", made, "plain")
     measure(
         "full weights against their inputs alone, dim 10^4, drawn",
         {

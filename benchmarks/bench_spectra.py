@@ -16,7 +16,7 @@ def case(eigenvalues: int, until: float, rtol: float, methods: tuple[str, ...], 
     )
     start = sv.start(problem, seed=0, scale=0.01 if unit == "erf" else 0.3)
     times = np.linspace(0, until, 21)
-    packed, work = pack(problem, start), workspace(2, 2)
+    packed, work = pack(problem, start), workspace(4)
 
     def slope(t, y):
         dy = np.empty_like(y)

@@ -35,11 +35,13 @@ if TYPE_CHECKING:
         Data,
         Inputs,
         InvalidProblem,
+        Mixture,
         PowerLaw,
         Problem,
         Schedule,
         Spectrum,
         Student,
+        Task,
         Teacher,
         Training,
     )  # fmt: skip
@@ -54,7 +56,8 @@ _imported = globals().get(
 _HOMES = {
     "gaussian": ("Activation",),
     "problems": (
-        "Data", "Inputs", "InvalidProblem", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Teacher", "Training",
+        "Data", "Inputs", "InvalidProblem", "Mixture", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher",
+        "Training",
     ),
     "overlaps": ("Overlaps", "measure", "start"),
     "results": ("Trajectory",),
@@ -81,10 +84,10 @@ _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 _NOW_IN = {name: home for home, names in _MOVED.items() for name in names}
 
 __all__ = [
-    "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Overlaps", "PowerLaw", "Problem",
-    "Schedule", "Spectrum", "Student", "Teacher", "Training", "Trajectory", "checks", "dynamics", "empirical", "gaussian",
-    "landscape", "levels", "measure", "overlaps", "plot", "problems", "results", "run", "start", "sweep", "sweeps", "theory",
-    "when",
+    "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Overlaps", "PowerLaw",
+    "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "checks", "dynamics", "empirical",
+    "gaussian", "landscape", "levels", "measure", "overlaps", "plot", "problems", "results", "run", "start", "sweep", "sweeps",
+    "theory", "when",
 ]  # fmt: skip
 
 

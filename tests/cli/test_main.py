@@ -180,7 +180,7 @@ def test_examples_run(name, capsys) -> None:
         (
             "width = 2->width = 2\nK = 3",
             [],
-            "teacher.K: is not a field here, must be one of activation, overlap, readout",
+            "teacher.K: is not a field here, must be one of activation, drift, overlap, readout",
         ),
         ("learning_rate->learning-rate", [], "training.learning-rate: is not a field here"),
         ("", ["--output", "nowhere/x.nc"], "--output: the directory nowhere does not exist"),
@@ -188,7 +188,7 @@ def test_examples_run(name, capsys) -> None:
         (
             "[start]->[begin]",
             [],
-            "begin: is not a field here, must be one of teacher, student, inputs, training, start, level, run",
+            "begin: is not a field here, must be one of teacher, student, inputs, training, mixture, tasks, start, level, run",
         ),
         ("seed = 0->sed = 0", [], "start.sed: is not a field here"),
         ("until = 100->", [], "run.until: is missing; give it by --until or in the table [run]"),

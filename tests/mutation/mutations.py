@@ -573,7 +573,7 @@ SIMULATIONS = (
     Mutation(
         "meso-noise-within-the-frames-twice",
         "meso/level.py",
-        "outside = problem.inputs.block_sizes - problem.student.width - problem.teacher.width",
+        'outside = problem.inputs.block_sizes - packed.problems["rows"][0]',
         "outside = problem.inputs.block_sizes",
         ("meso/test_meso.py::test_noise_within_the_frames_counts_once",),
     ),
@@ -587,8 +587,8 @@ SIMULATIONS = (
     Mutation(
         "start-within-the-teachers-twice",
         "overlaps/starts.py",
-        "_wishart_factor(random, p, int(size) - rank)",
-        "_wishart_factor(random, p, int(size))",
+        "_wishart_factor(random, count, int(size) - rank)",
+        "_wishart_factor(random, count, int(size))",
         ("overlaps/test_start.py::test_sampled_starts_have_the_law_of_measured_weights[orthonormal]",),
     ),
     Mutation(
@@ -597,6 +597,138 @@ SIMULATIONS = (
         "(frames * signs[:, None])",
         "frames",
         ("micro/test_data_runs.py::test_directions_of_embedded_overlaps_are_random",),
+    ),
+    Mutation(
+        "case-variance-not-rooted",
+        "dynamics/case_form.py",
+        "np.sqrt(known.factors)",
+        "known.factors",
+        ("agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[batch, different spectra]",),
+    ),
+    Mutation(
+        "case-spikes-not-rooted",
+        "dynamics/case_form.py",
+        "np.sqrt(known.spikes)",
+        "known.spikes",
+        ("agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[spikes]",),
+    ),
+    Mutation(
+        "case-students-see-what-teachers-see",
+        "dynamics/case_sample.py",
+        "first + k, z + form.seen)",
+        "first + k, z)",
+        ("agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[input noise]",),
+    ),
+    Mutation(
+        "case-input-noise-within-the-frames-only",
+        "dynamics/case_sample.py",
+        "scale = root(fma(scale, scale, blur * blur))",
+        "scale = root(scale * scale)",
+        ("agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[input noise]",),
+    ),
+    Mutation(
+        "case-readout-of-the-first-head",
+        "dynamics/case_sample.py",
+        "load(state, form.readout + t * p + k), value)",
+        "value, value)",
+        ("agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[tasks, heads, replay]",),
+    ),
+    Mutation(
+        "case-push-without-mask",
+        "dynamics/case_sample.py",
+        "load(work, form.mask + k) * load(work, at))",
+        "load(work, at))",
+        ("agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[dropout]",),
+    ),
+    Mutation(
+        "case-every-head-is-trained",
+        "dynamics/case_sample.py",
+        "where_above(fill(t + 0.5), head, low, fill(0.0))",
+        "low",
+        ("agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[tasks, heads, replay]",),
+    ),
+    Mutation(
+        "case-batch-with-one-variance-for-all-blocks",
+        "micro/case_step.py",
+        "spread = load(work, form.spreads + b)",
+        "spread = load(work, form.spreads)",
+        ("agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[batch, different spectra]",),
+    ),
+    Mutation(
+        "anchor-does-not-hold-its-students",
+        "micro/case_step.py",
+        "keep, back = 1.0 - rate * (form.decay + form.anchor)",
+        "keep, back = 1.0 - rate * form.decay",
+        ("agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[anchor]",),
+    ),
+    Mutation(
+        "walk-on-the-frames-only",
+        "micro/case_step.py",
+        "store(work, row + rows + j, size * total)",
+        "store(work, row + rows + j, 0.0 * total)",
+        ("agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[drift]",),
+    ),
+    Mutation(
+        "rotation-the-other-way",
+        "micro/case_step.py",
+        "store(array, i, fma(cosine, x, sine * y))",
+        "store(array, i, fma(cosine, x, 0.0 - sine * y))",
+        ("agreement/test_case_law.py::test_the_reduced_process_has_the_law_of_full_weights[rotation]",),
+    ),
+    Mutation(
+        "meso-samples-of-one-sign",
+        "meso/case_leap.py",
+        "sign = put(sign, lane, -1.0)",
+        "sign = put(sign, lane, 1.0)",
+        ("meso/test_case_leaps.py::test_means_and_variances_are_those_of_sgd[classes, readout]",),
+    ),
+)
+
+CASES = (
+    Mutation(
+        "dropped-students-not-made-up-for",
+        "dynamics/cases.py",
+        "dropout.kept * one)",
+        "one)",
+        ("dynamics/test_case_table.py::test_means_over_cases_are_those_of_the_description",),
+    ),
+    Mutation(
+        "flipped-labels-keep-the-teachers-sign",
+        "dynamics/cases.py",
+        "sign[:, None] * readouts[task]",
+        "readouts[task]",
+        ("dynamics/test_case_table.py::test_means_over_cases_are_those_of_the_description",),
+    ),
+    Mutation(
+        "probabilities-of-products-lose-a-slope",
+        "dynamics/cases.py",
+        "first[0] * second[1] + first[1] * second[0]",
+        "first[1] * second[0]",
+        ("dynamics/test_case_table.py::test_cases_multiply_and_their_probabilities_sum_to_one",),
+    ),
+    Mutation(
+        "extra-rows-not-in-the-hash",
+        "overlaps/state.py",
+        "ARRAYS if self.extras else ARRAYS[:4]",
+        "ARRAYS[:4]",
+        ("overlaps/test_extras.py::test_directions_beside_teachers",),
+    ),
+    Mutation(
+        "directions-of-vectors-shared-by-size",
+        "problems/mixture.py",
+        "edges = np.cumsum(np.round(fractions * dim).astype(int))[:-1]",
+        "edges = np.arange(1, fractions.size) * dim // fractions.size",
+        (
+            "overlaps/test_extras.py::test_measured_anchors_and_directions",
+            "overlaps/test_extras.py::test_drawn_starts_have_the_law_of_measured_weights[none]",
+        ),
+    ),
+    Mutation(
+        "mixed-schedules-pass-as-shares",
+        "problems/training.py",
+        "np.abs(slope * lengths).max() > 1e-9",
+        "False",
+        ("problems/test_case_descriptions.py::test_mistakes_are_told_in_one_line",),
     ),
 )
 
@@ -1285,4 +1417,4 @@ FRONTS = (
     ),
 )
 
-MUTATIONS = (*GAUSSIAN, *DYNAMICS, *NUMERICS, *SIMULATIONS, *DESCRIPTIONS, *THEORY, *STORES, *FRONTS)
+MUTATIONS = (*GAUSSIAN, *DYNAMICS, *NUMERICS, *SIMULATIONS, *CASES, *DESCRIPTIONS, *THEORY, *STORES, *FRONTS)

@@ -40,7 +40,7 @@ def test_fitted_orders(changes) -> None:
     problem = scaling(4, eta=0.5).replace(**{f"training__{name}": value for name, value in changes.items()})
     advance, order = implicit.advance, ORDERS["implicit"]
     start = sv.start(problem, seed=0, scale=0.5)
-    packed, work = pack(problem, start), workspace(2, 2)
+    packed, work = pack(problem, start), workspace(4)
     exact = flat_end(sv.run(problem, start, sv.Macro(rtol=1e-14, method="explicit"), times=[4.0]))
     errors, counts = [], (16, 32, 64)
     for steps in counts:

@@ -116,7 +116,7 @@ def test_all_mistakes_are_told_at_once() -> None:
     with pytest.raises(sv.InvalidProblem) as caught:
         sv.Problem.from_toml(text)
     assert caught.value.problems == [
-        "teacher.width: -1 given, must be greater than 0",
+        "teacher.width: -1 given, must be greater than or equal to 0",
         "student.colour: is not a field here, must be one of activation, norm, readout, width",
         "training.learning_rate: 'fast' given, must be a number, or a Schedule",
     ]

@@ -551,7 +551,7 @@ def test_defaults_are_part_of_the_name_of_a_result() -> None:
     assert VERSION == 3
     assert StartTable().model_dump() == {
         "seed": None, "scale": 1.0, "students": "gaussian", "cross": None, "student_overlap": None, "cross_overlap": None,
-        "teacher_overlap": None, "readout": None,
+        "teacher_overlap": None, "direction_overlap": None, "readout": None,
     }  # fmt: skip
     assert RunTable().model_dump() == {"until": None, "clock": None, "times": None, "keep_blocks": False, "stop": None}
     problem = sv.Problem(

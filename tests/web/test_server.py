@@ -300,12 +300,33 @@ def test_who_asks_is_checked(client: TestClient) -> None:
         ({"training": {"learning_rate": -1}}, "training.learning_rate"),
         ({"teacher": {"width": 1, "target": "product"}, "nothing": 1}, "nothing: is not a table here"),
         ({"level": {"name": "micro", "data": "/etc/passwd"}}, "level: is not a table here"),
+        ({"mixture": {"probabilities": [1.0], "means": [[0.0] * 17]}}, "mixture.means.0: 17 given, must be at most 16"),
+        ({"tasks": [{}] * 9}, "tasks: 9 given, must be at most 8"),
+        ({"tasks": [{"readout": [1.0]}]}, "tasks.0.probability: is missing"),
+        (
+            {"student": {"width": 7}, "training": {"learning_rate": 0.1, "dropout": {"keep": 0.5}}},
+            "training.dropout: 128 cases of a sample, must be at most 64 in the explorer",
+        ),
     ],
 )
 def test_bounds(change: dict[str, Any], message: str, client: TestClient) -> None:
     answer = client.post("/api/curve", json=STATE | change)
     assert answer.status_code == 422
     assert any(message in line for line in answer.json()["problems"])
+
+
+def test_classes_and_tasks_reach_the_library() -> None:
+    mixture = {"probabilities": [0.5, 0.5], "means": [[1.0], [-1.0]], "labels": [1.0, -1.0]}
+    readouts = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    tasks = [{"readout": readout, "probability": 0.5} for readout in readouts]
+    training = {"learning_rate": 0.1, "anchor": 0.2, "label_flips": 0.1, "input_noise": 0.3}
+    asked = work.view(STATE | {"mixture": mixture, "tasks": tasks, "training": training})
+    assert asked.problem.mixture == sv.Mixture.from_mapping(mixture)
+    assert asked.problem.tasks[1].readout == (0.0, 1.0, 0.0)
+    assert asked.start.extras == asked.problem.extras
+    assert asked.start.readout.shape == (2, 6)
+    labelled = {name: table for name, table in STATE.items() if name != "teacher"}
+    assert work.view(labelled | {"mixture": mixture}).problem.teacher.width == 0
 
 
 def test_requests_that_are_none(client: TestClient) -> None:

@@ -166,7 +166,7 @@ def warm_up(command: Command) -> None:
         "Takes half a minute on two cores, once. The environment variable SOLVABLE_CACHE_DIR says where machine code is kept.",
     )
     sub.add_argument(
-        "--all", action="store_true", help="what is seldom used too: finite data, stiff spectra, full weights"
+        "--all", action="store_true", help="what is seldom used too: finite data, stiff spectra, full weights, classes"
     )
 
 

@@ -110,7 +110,7 @@ def watched_value(problem, Omega, readout):
         elif kind == NORM:
             largest = max(largest, abs(Omega[k, k]))
         else:
-            for j in range(first, problem.rows if kind == CROSS_OVERLAP else k):
+            for j in range(first, p + problem.teachers if kind == CROSS_OVERLAP else k):
                 largest = max(largest, abs(Omega[k, j]))
     return largest
 

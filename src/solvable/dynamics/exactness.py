@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from solvable.dynamics.functions import has_numbers, is_additive
+from solvable.dynamics.functions import has_numbers, is_additive, is_polynomial, uses_pairs
 from solvable.gaussian.rules import Rule, sobol, tensor
 from solvable.gaussian.units import UNITS
 from solvable.numerics.memory import FLOAT, check_memory, counted
@@ -15,7 +15,7 @@ def is_closed(problem: Problem) -> bool:
     """Whether all moments have a closed form."""
     return (
         is_additive(problem)
-        and problem.student.activation == problem.teacher.activation
+        and (problem.student.activation == problem.teacher.activation or problem.teacher.width == 0)
         and isinstance(problem.student.activation, str)
         and UNITS[problem.student.activation].closed
     )
@@ -24,6 +24,8 @@ def is_closed(problem: Problem) -> bool:
 def _degree(problem: Problem) -> int | None:
     """Degree of the integrand of the noise where everything is a polynomial."""
     student, teacher = problem.student.hermite_coefficients, problem.teacher.hermite_coefficients
+    if problem.teacher.width == 0:
+        teacher = np.zeros(1)
     label = {"additive": None if teacher is None else len(teacher) - 1, "product": problem.teacher.width}.get(
         problem.teacher.target if isinstance(problem.teacher.target, str) else ""
     )
@@ -37,7 +39,7 @@ def rule_for(problem: Problem, nodes: int, seed: int) -> Rule:
     where that is enough (polynomial units)."""
     n = problem.student.width + problem.teacher.width
     degree = _degree(problem)
-    if degree is not None and is_additive(problem):
+    if degree is not None and is_polynomial(problem):
         return tensor(2, degree // 2 + 1)
     if degree is not None and (degree // 2 + 1) ** n <= EXACT_NODES:
         return tensor(n, degree // 2 + 1)
@@ -54,4 +56,4 @@ def is_exact(problem: Problem, nodes: int, *, noise: bool) -> bool:
     """Whether no average has a quadrature error: all closed, all polynomial, or the noise (which needs nodes) not asked for."""
     if is_closed(problem) or rule_for(problem, nodes, 0).exact:
         return True
-    return not noise and is_additive(problem) and has_numbers(problem)
+    return not noise and uses_pairs(problem) and has_numbers(problem)

@@ -15,7 +15,7 @@ from solvable.gaussian.polynomial_squares import square_scratch
 from solvable.gaussian.rules import Rule
 from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import RELU
-from solvable.problems import Problem, Target
+from solvable.problems import Problem, Target, features
 
 
 def with_functions(packed: Packed, problem: Problem, rule: Rule | None) -> Packed | None:
@@ -75,10 +75,21 @@ def is_additive(problem: Problem) -> bool:
     return problem.teacher.target == "additive" and problem.training.loss == "squared"
 
 
+def uses_pairs(problem: Problem) -> bool:
+    """Whether averages over two fields are computed as such. Where samples come in cases, whose fields have means, only those of
+    ReLU units are (and those of closed moments)."""
+    ramps = problem.student.activation == "relu" and (
+        problem.teacher.width == 0 or problem.teacher.activation == "relu"
+    )
+    return is_additive(problem) and (ramps or not features(problem))
+
+
 def is_polynomial(problem: Problem) -> bool:
     """Whether nodes over two directions give all moments."""
     networks = problem.student, problem.teacher
-    return is_additive(problem) and all(one.hermite_coefficients is not None for one in networks)
+    return (
+        is_additive(problem) and not features(problem) and all(one.hermite_coefficients is not None for one in networks)
+    )
 
 
 def scratch_size(fields: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvable.dynamics import averages, equations
+from solvable.dynamics import averages, case_averages, case_equations, equations
 from solvable.dynamics.exactness import is_closed, rule_for
 from solvable.dynamics.functions import is_additive, is_polynomial, scratch_size, with_functions
 from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, RISK, SEEN, WATCHED, Packed, pack, state_of, workspace
@@ -16,7 +16,7 @@ from solvable.dynamics.python_moments import general_moments, risk_on_nodes
 from solvable.gaussian.rules import Rule
 from solvable.gaussian.units import RELU, TABULATED
 from solvable.overlaps import Overlaps
-from solvable.problems import Problem
+from solvable.problems import Problem, features
 
 
 class System(NamedTuple):
@@ -30,8 +30,13 @@ class System(NamedTuple):
     def workspace(self) -> np.ndarray:
         """For one thread."""
         problem = self.packed.problems[0]
-        more = scratch_size(int(problem["rows"])) if self.rhs is not equations.rhs and self.compiled else 0
-        return workspace(int(problem["students"]), int(problem["teachers"]), more)
+        rows = int(problem["rows"])
+        more = scratch_size(rows) if self.rhs is not equations.rhs and self.compiled else 0
+        if problem["several"]:
+            shape = int(problem["students"]), int(problem["teachers"]), rows, int(problem["blocks"])
+            closed = self.rhs is case_equations.rhs_of_cases
+            more = (case_equations.case_scratch if closed else case_averages.case_node_scratch)(*shape)
+        return workspace(rows, more)
 
     def data(self, work: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         return self.packed.data(self.workspace() if work is None else work)
@@ -43,6 +48,8 @@ class System(NamedTuple):
 
 def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0) -> System:
     """With averages over `nodes` points drawn by a seed, where there are nodes."""
+    if features(problem):
+        return _of_cases(problem, packed, nodes, seed)
     if is_closed(problem):
         return System(equations.rhs, equations.observe, packed)
     rule = rule_for(problem, nodes, seed)
@@ -55,6 +62,18 @@ def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0) -> Syste
     return System(rhs, _observer(problem), found)
 
 
+def _of_cases(problem: Problem, packed: Packed, nodes: int, seed: int) -> System:
+    """Where samples come in cases."""
+    if is_closed(problem):
+        return System(case_equations.rhs_of_cases, case_equations.observe_cases, packed)
+    found = with_functions(packed, problem, rule_for(problem, nodes, seed))
+    if found is None:
+        raise ValueError(
+            f"{features(problem)[0]}: given together with a function that only Python can call, which is not supported"
+        )
+    return System(case_averages.rhs_of_cases_on_nodes, case_averages.observe_cases_on_nodes, found)
+
+
 def _observer(problem: Problem) -> Callable[..., None]:
     additive = problem.teacher.target == "additive"
     return averages.observe_pairs if additive else averages.observe_on_nodes
@@ -65,6 +84,9 @@ def observers(problem: Problem, start: Overlaps, nodes: int) -> list[System]:
     rule = problem.at(0.0).training.replace(learning_rate=1.0, readout_rate=None, loss="squared")
     plain = problem.replace(training=rule)  # of schedules only those of eigenvalues are looked at
     packed = pack(plain, start)
+    if features(plain):
+        exact = is_closed(plain) or rule_for(plain, nodes, 0).exact
+        return [_of_cases(plain, packed, nodes, seed) for seed in range(1 if exact else 2)]
     if is_closed(plain):
         return [System(equations.rhs, equations.observe, packed)]
     exact = plain.teacher.target == "additive"
@@ -93,11 +115,29 @@ def risks(problem: Problem, states: list[Overlaps], times: np.ndarray, nodes: in
     looks = observers(problem, states[0], nodes)
     found = np.empty((len(looks), len(states), SEEN))
     for look, rows in zip(looks, found, strict=True):
-        data = look.data()
+        data, moving = look.data(), int(look.packed.problems["moving"][0])
         segments = np.searchsorted(look.packed.problems["begin"], times, side="right") - 1
         for state, time, segment, row in zip(states, times.tolist(), segments.tolist(), rows, strict=True):
-            look.observe(segment, time, state_of(state), row, *data)
+            look.observe(segment, time, state_of(state, moving), row, *data)
     return found[0, :, RISK], np.abs(found[0, :, RISK] - found[-1, :, RISK])
+
+
+def task_risks(problem: Problem, start: Overlaps, states: np.ndarray, times: np.ndarray, nodes: int) -> np.ndarray:
+    """(time, task) risk of every task in packed states (time, size), at their times (steps/dim); NaN where a state is."""
+    look = observers(problem, start, nodes)[0]
+    begins, first = look.packed.problems["begin"], int(look.packed.problems["cases"][0])
+    segments, seen = np.searchsorted(begins, times, side="right") - 1, np.empty(SEEN)
+    risks = np.full((len(times), max(len(problem.tasks), 1)), np.nan)
+    for task in range(risks.shape[1]):
+        cases = look.packed.cases.copy()
+        tests = cases[:, first:]
+        for name, share in [("probability", "share"), ("slope", "share_slope")]:
+            tests[name] = np.where(tests["task"] == task, tests[share], 0.0)
+        data = look._replace(packed=look.packed._replace(cases=cases)).data()
+        for i in np.flatnonzero(np.isfinite(states).all(axis=1)):
+            look.observe(int(segments[i]), float(times[i]), np.ascontiguousarray(states[i]), seen, *data)
+            risks[i, task] = seen[RISK]
+    return risks
 
 
 def _in_python(problem: Problem, packed: Packed, rule: Rule) -> System:

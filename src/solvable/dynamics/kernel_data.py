@@ -4,27 +4,32 @@ Compiled functions get `problems, blocks, cases, numbers, work` in this order (`
 
     problems  (segment,)         PROBLEM: sizes, switches, and every scheduled number as value and slope within the segment
     blocks    (segment, block)   BLOCK: an eigenvalue of the inputs and its share of the dimensions
-    cases     (segment, case)    CASE: what may happen to a sample
+    cases     (segment, case)    CASE: what may happen to a sample (`cases.py`), then what may happen in a test
     numbers   flat               readouts and overlaps of what does not move, nodes of averages; places in it are fields of PROBLEM
+                                 and CASE
     work      (plane, row, row)  scratch: the planes named below
 
 A segment is a stretch of time in which every schedule is smooth. The state `y` holds, for each block, the overlaps of the rows
-that move with all rows, shape (blocks, moving, rows), then the readout (students,). Students come first among the rows, then
-teachers. `pack` is the only writer.
+that move with all rows, shape (blocks, moving, rows), then the readouts (heads, students). Students come first among the rows, then
+teachers (from `first_teacher` on; they are among those that move if they drift or turn), then directions of a mixture (from
+`first_direction` on), then anchors (from `first_anchor` on). `teacher_overlaps` are those of all rows that do not move, (blocks,
+fixed, fixed). A problem without classes, tasks and masks (`several` is false) has one case, whose places are not set:
+`teacher_readout` of PROBLEM is all there is. `pack` is the only writer.
 """
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float64, from_dtype, int64, void
 
+from solvable.dynamics.cases import Cases, case_table, probability_begins
 from solvable.gaussian.pairs import KINDS
 from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
 from solvable.overlaps.watching import WATCHABLE
-from solvable.problems import Problem
+from solvable.problems import Problem, features
+from solvable.problems.training import begins_of, within
 
 UNKNOWN = -1  # a unit without closed form: compiled code must not ask for its kind
 RISK, WATCHED = 0, 1  # what `observe` sees: the risk, and whatever a threshold is for
@@ -43,6 +48,8 @@ def record(**fields: type) -> np.dtype[Any]:
 
 PROBLEM = record(
     students=int, teachers=int, rows=int, moving=int, blocks=int, cases=int,
+    tests=int, tasks=int, heads=int, directions=int, first_teacher=int, first_direction=int, first_anchor=int,
+    several=bool, spiked=bool, noisy_inputs=bool, masked=bool, anchor=float, drift=float, rotation=float, drift_overlaps=int,
     kind=int, sphere=bool, train_readout=bool, noise=bool,
     watched=int, watched_row=int, watched_column=int,
     loss_factor=float,
@@ -67,12 +74,27 @@ PROCESS = record(
     teacher_readout=int, unit_numbers=int, degree=int, teacher_numbers=int, teacher_degree=int, loss_numbers=int,
     loss_factor=float, dim=float,
     batch=int, decay=float, label_noise=float,
+    # cases (0: none, and nothing below is used): rows that move and rows of the fixed frame, where among these directions and
+    # anchors begin; slots; places in the numbers; what moves teachers and pulls students back
+    cases=int, moving=int, fixed=int, moving_teachers=bool, directions=int, direction=int, anchors=int, heads=int,
+    masked=bool, spiked=bool, seen=int,
+    case=int, chances=int, label=int, head=int, case_teachers=int, case_readout=int, mask=int, weights=int, spikes=int,
+    spreads=int, walks=int,
+    table=int, stride=int, entries=int, chance_table=int, walk_factor=int,
+    drift=float, rotation=float, anchor=float,
 )  # fmt: skip
-# one block of it: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of C, L, B, of its draws
-# and of its sums over a batch, and the root of its eigenvalue, at present
-FRAME = record(rank=int, freedom=int, C=int, L=int, B=int, draws=int, sums=int, root=float)
+# one block of it: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of C, L, B, of its draws,
+# of its sums over a batch and of the factor R of a batch, and the root of its eigenvalue, at present. With cases `root` is 1,
+# because draws have their scale already, and `deviation` has the root
+FRAME = record(rank=int, freedom=int, C=int, L=int, B=int, draws=int, sums=int, factor=int, root=float, deviation=float)
 BLOCK = record(eigenvalue=float, slope=float, fraction=float)
-CASE = record(probability=float, slope=float)
+# one case: probability (of a test: of its task and class), share within its task, label, number of task and head, places of what
+# it is made of: means and spikes (directions,), eigenvalue factors and input noise (blocks,), teacher readouts, mask (students,)
+CASE = record(
+    probability=float, slope=float, share=float, share_slope=float, label=float, sign=float, task=int, head=int,
+    means=int, spikes=int, factors=int, input_noise=int, teacher_readout=int, mask=int,
+)  # fmt: skip
+PLACES = ("means", "spikes", "factors", "input_noise", "teacher_readout", "mask")
 
 DATA = (
     from_dtype(PROBLEM)[::1], from_dtype(BLOCK)[:, ::1], from_dtype(CASE)[:, ::1],
@@ -108,55 +130,110 @@ class Packed(NamedTuple):
 
 
 def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
-    """`noise=False` drops the order rate^2: the limit of small rates. Packs of a problem share records: copy, then write."""
-    problems, blocks, cases = _records(problem, noise)
+    """`noise=False` drops the order rate^2: the limit of small rates."""
+    problems, blocks, cases, constant = (array.copy() for array in _records(problem, noise))  # those of others stay
+    moving = _moving(problem)
+    if features(problem):
+        numbers = [start.stacked[:, moving:, moving:].ravel(), constant]
+        return Packed(problems, blocks, cases, np.concatenate(numbers), state_of(start, moving))
     T, q = start.block_teacher_overlap, problem.teacher.width
     fields = np.empty((len(problems), 2, q * q))  # values and slopes
     fields[:, 0], fields[:, 1] = (blocks[name] @ T.reshape(-1, q * q) for name in ("eigenvalue", "slope"))
-    numbers = np.concatenate([problem.teacher.readout_values, T.ravel(), fields.ravel()])
-    return Packed(problems, blocks, cases, numbers, state_of(start))
+    return Packed(problems, blocks, cases, np.concatenate([constant, T.ravel(), fields.ravel()]), state_of(start))
 
 
 @lru_cache(maxsize=8)
-def _records(problem: Problem, noise: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """PROBLEM, BLOCK and CASE of each segment, which do not depend on the start."""
-    inputs, scheduled, q = problem.inputs, problem.training.segments, problem.teacher.width
+def _records(problem: Problem, noise: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """What does not depend on the start: PROBLEM, BLOCK and CASE of each segment, and numbers. Those are the readouts of the
+    teachers, before what the start gives; or, behind it, all that cases are made of."""
+    inputs, scheduled = problem.inputs, problem.training.segments
     spectrum = inputs.segments if inputs.is_scheduled else ()
-    begins = _begins((*scheduled.values(), *spectrum))
+    begins = begins_of((*scheduled.values(), *spectrum))
+    if features(problem):
+        begins = np.union1d(begins, probability_begins(problem))
     blocks = np.zeros((len(begins), inputs.blocks), dtype=BLOCK)
     blocks["fraction"], blocks["eigenvalue"] = inputs.fractions, 0.0 if spectrum else inputs.eigenvalues
     for b, rows in enumerate(spectrum):
-        blocks["eigenvalue"][:, b], blocks["slope"][:, b] = _within(rows, begins)
-    teachers = inputs.blocks * q * q  # numbers that their overlaps are, after their readouts
+        blocks["eigenvalue"][:, b], blocks["slope"][:, b] = within(rows, begins)
     problems = np.zeros(len(begins), dtype=PROBLEM)
     for name, number in _plain_numbers(problem, noise).items():
         problems[name] = number
     problems["begin"], problems["sloped"] = begins, (blocks["slope"] != 0).any(axis=1)
-    problems["teacher_overlaps"], problems["teacher_fields"] = q, q + teachers + 2 * q * q * np.arange(len(begins))
     for name, rows in scheduled.items():
-        problems[name], problems[name + "_slope"] = _within(rows, begins)
+        problems[name], problems[name + "_slope"] = within(rows, begins)
         problems["sloped"] |= problems[name + "_slope"] != 0
-    cases = np.array([[(1.0, 0.0)]] * len(begins), dtype=CASE)
-    return problems, blocks, cases
+    cases, numbers = (_all_cases if features(problem) else _one_case)(problem, problems)
+    return problems, blocks, cases, numbers
 
 
-def _begins(courses: Iterable[np.ndarray]) -> np.ndarray:
-    """When segments begin: where any of the schedules does."""
-    return np.unique(np.concatenate([np.zeros(1), *(course[:, 0] for course in courses if len(course) > 1)]))
+def _one_case(problem: Problem, problems: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The record of the only case in each segment, and the readouts of the teachers; tells PROBLEM where numbers are."""
+    q, segments = problem.teacher.width, len(problems)
+    teachers = problem.inputs.blocks * q * q  # numbers that their overlaps are, after their readouts
+    problems["teacher_overlaps"], problems["teacher_fields"] = q, q + teachers + 2 * q * q * np.arange(segments)
+    cases = np.zeros((segments, 1), dtype=CASE)
+    cases["probability"] = cases["share"] = cases["sign"] = 1.0
+    return cases, problem.teacher.readout_values
 
 
-def state_of(start: Overlaps) -> np.ndarray:
-    """Overlaps as a state."""
-    rows = np.concatenate([start.block_student_overlap, start.block_cross_overlap], axis=2)
-    return np.concatenate([rows.ravel(), start.readout])
+def _all_cases(problem: Problem, problems: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Records of all cases and of all tests in each segment, and their numbers, with what drifting teachers are drawn back to,
+    behind the overlaps of the rows that do not move; tells PROBLEM where they are."""
+    teacher, begins = problem.teacher, problems["begin"]
+    moving, rows, _ = sizes(problem)
+    at = problem.inputs.blocks * (rows - moving) ** 2
+    kept = np.array(teacher.overlap) if isinstance(teacher.overlap, tuple) else np.eye(teacher.width)
+    numbers = [(problem.inputs.fractions[:, None, None] * kept).ravel() if teacher.drift else np.zeros(0)]
+    problems["drift_overlaps"] = at
+    found = []
+    for tests in (False, True):
+        table = case_table(problem, begins, tests=tests)
+        records, more = _cases(table, at + sum(one.size for one in numbers))
+        found.append(records)
+        numbers += more
+        problems["sloped"] |= (table.slope != 0).any(axis=1)
+    return np.concatenate(found, axis=1), np.concatenate(numbers)
+
+
+def _cases(table: Cases, at: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Records of cases whose numbers begin at this place, and these numbers."""
+    found = np.zeros((table.begins.size, table.size), dtype=CASE)
+    for name in ("probability", "slope", "share", "share_slope", "label", "sign", "task", "head"):
+        found[name] = getattr(table, name)
+    numbers = []
+    for name in PLACES:
+        values = getattr(table, name)
+        found[name] = at + values.shape[1] * np.arange(table.size)
+        numbers.append(values.ravel())
+        at += values.size
+    return found, numbers
+
+
+def _moving(problem: Problem) -> int:
+    """How many rows move: students, and teachers that drift or turn."""
+    return problem.student.width + (problem.teacher.width if problem.teacher.is_moving else 0)
+
+
+def state_of(start: Overlaps, moving: int | None = None) -> np.ndarray:
+    """Overlaps as a state, in which so many of the first rows move (None: the students)."""
+    p = start.block_student_overlap.shape[1]
+    if getattr(start, "extras", ()) or (moving or p) > p:
+        rows = start.stacked[:, : moving or p]
+    else:
+        rows = np.concatenate([start.block_student_overlap, start.block_cross_overlap], axis=2)
+    return np.concatenate([rows.ravel(), start.readout.ravel()])
 
 
 def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
     """Sizes, switches and what no schedule changes, the same in all segments."""
     training, activation = problem.training, problem.student.activation
-    p, q = problem.student.width, problem.teacher.width
+    p, q, extras = problem.student.width, problem.teacher.width, problem.extras
+    directions = extras.count("direction")
     return {
-        "students": p, "teachers": q, "rows": p + q, "moving": p, "blocks": problem.inputs.blocks, "cases": 1,
+        "students": p, "teachers": q, "rows": p + q + len(extras), "moving": _moving(problem), "blocks": problem.inputs.blocks,
+        **_counts(problem), "heads": problem.heads, "directions": directions,
+        "first_teacher": p, "first_direction": p + q, "first_anchor": p + q + directions,
+        "anchor": training.anchor, "drift": problem.teacher.drift, "rotation": problem.teacher.rotation,
         "kind": KINDS.get(activation, UNKNOWN) if isinstance(activation, str) else UNKNOWN,
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "noise": noise,
         "watched": NOTHING, "watched_row": -1, "watched_column": -1,
@@ -164,22 +241,60 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _within(rows: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Value and slope of a schedule at the begin of each segment."""
-    if len(rows) == 1:
-        return rows[0, 1] + rows[0, 2] * (begins - rows[0, 0]), rows[0, 2]
-    begin, value, slope = rows[np.searchsorted(rows[:, 0], begins, side="right") - 1].T
-    return value + slope * (begins - begin), slope
+def _counts(problem: Problem) -> dict[str, Any]:
+    """How many cases there are, and what some of them have."""
+    if not features(problem):
+        return {"cases": 1, "tests": 0, "tasks": 1}
+    train, tests = case_table(problem), case_table(problem, tests=True)
+    return {
+        "cases": train.size, "tests": tests.size, "tasks": len(problem.tasks) or 1, "several": True,
+        "spiked": bool(train.spikes.any()), "noisy_inputs": bool(train.input_noise.any()), "masked": bool((train.mask != 1).any()),
+    }  # fmt: skip
+
+
+def sizes(problem: Problem) -> tuple[int, int, int]:
+    """How many rows move, how many there are, and how many readouts a state ends with."""
+    p, q = problem.student.width, problem.teacher.width
+    return _moving(problem), p + q + len(problem.extras), problem.heads * p
+
+
+def summed(problem: Problem, states: np.ndarray) -> np.ndarray:
+    """States (..., size) with the overlaps of all blocks together: states of one block."""
+    moving, rows, readouts = sizes(problem)
+    overlaps = states[..., :-readouts].reshape(*states.shape[:-1], -1, moving * rows).sum(axis=-2)
+    return np.concatenate([overlaps, states[..., -readouts:]], axis=-1)
 
 
 def unpack(problem: Problem, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """States (..., size) as block student overlaps (..., blocks, p, p), cross overlaps and readouts (..., p)."""
-    p, q, blocks = problem.student.width, problem.teacher.width, problem.inputs.blocks
-    rows = states[..., : blocks * p * (p + q)].reshape(*states.shape[:-1], blocks, p, p + q)
-    return rows[..., :p], rows[..., p:], states[..., blocks * p * (p + q) :]
+    """States (..., size) as block student overlaps (..., blocks, p, p), cross overlaps and readouts (..., p) or (..., heads, p)."""
+    p, q = problem.student.width, problem.teacher.width
+    rows, readout = _rows(problem, states), states[..., -problem.heads * p :]
+    if problem.heads > 1:
+        readout = readout.reshape(*states.shape[:-1], problem.heads, p)
+    return rows[..., :p, :p], rows[..., :p, p : p + q], readout
 
 
-def workspace(students: int, teachers: int, more: int = 0) -> np.ndarray:
-    """The planes, and behind them at least so many numbers more."""
-    n = students + teachers
-    return np.zeros((PLANES - (-more // n**2), n, n))
+def unpack_rest(problem: Problem, start: Overlaps, states: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """What else states hold: block teacher overlaps (..., blocks, q, q) where teachers move, and the overlaps of extra rows with
+    all rows (..., blocks, extra, rows) where there are any, with those that do not move from the start; else None. States of one
+    block (`summed`) are those of all blocks together."""
+    n, moving, rows = problem.student.width + problem.teacher.width, _moving(problem), _rows(problem, states)
+    teacher = rows[..., problem.student.width : n, problem.student.width : n] if problem.teacher.is_moving else None
+    if not problem.extras:
+        return teacher, None
+    fixed = start.stacked[:, n:, moving:]
+    if rows.shape[-3] < len(fixed):
+        fixed = fixed.sum(axis=0, keepdims=True)
+    fixed = np.broadcast_to(fixed, (*states.shape[:-1], *fixed.shape))
+    return teacher, np.concatenate([np.swapaxes(rows[..., n:], -1, -2), fixed], axis=-1)
+
+
+def _rows(problem: Problem, states: np.ndarray) -> np.ndarray:
+    """(..., blocks, moving, rows) without a copy."""
+    moving, rows, readouts = sizes(problem)
+    return states[..., :-readouts].reshape(*states.shape[:-1], -1, moving, rows)
+
+
+def workspace(rows: int, more: int = 0) -> np.ndarray:
+    """The planes over all rows, and behind them at least so many numbers more."""
+    return np.zeros((PLANES - (-more // rows**2), rows, rows))

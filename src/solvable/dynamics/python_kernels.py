@@ -24,12 +24,25 @@ def own_amplitudes(problem: Problem) -> Callable[..., None]:
     def amplitudes(form: Any, numbers: np.ndarray, state: np.ndarray, work: np.ndarray) -> None:
         slots, readout = work.reshape(-1, WIDTH), state.reshape(-1, WIDTH)[form.readout :]
         h = slots[form.fields :][:p]
-        error = labels(np.ascontiguousarray(slots[form.teacher_fields :][:q].T))
+        fields = slots[form.teacher_fields :][:q]
+        mask: Any = 1.0
+        if not form.cases:
+            error = labels(np.ascontiguousarray(fields.T))
+        else:  # label, readouts and masks of each lane's case have been looked up
+            readout, mask = slots[form.case_readout :], slots[form.mask :][:p] if form.masked else 1.0
+            own = slots[form.case_teachers :][:q]
+            additive = problem.teacher.target == "additive"
+            taught = (
+                (own * problem.teacher.unit.function(fields)).sum(axis=0)
+                if additive
+                else own[0] * labels(fields.T.copy())
+            )
+            error = slots[form.label] + taught
         if form.noisy:
             error = error + form.label_noise * slots[form.normals - 1]
         value, slope = unit.function(h), unit.derivative(h)
         push = training.loss_factor * pushes(training.loss, error, (readout[:p] * value).sum(axis=0))
         slots[form.amplitudes :][:p] = readout[:p] * slope * push
-        slots[form.pushes :][:p] = value * push
+        slots[form.pushes :][:p] = mask * value * push
 
     return amplitudes

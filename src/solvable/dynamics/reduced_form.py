@@ -3,13 +3,25 @@
 In each block, split the coordinates of the weights into those on a fixed orthonormal frame that spans the teachers, and the
 rest: V/sqrt(dim) = [B | 0] for the teachers and [C | L] for the students, L lower triangular on a frame that moves with them.
 A block too small for that keeps all its coordinates on a fixed frame: C and B are then its weights, and L is empty.
+
+Directions of means and anchors are on the fixed frame too, behind the teachers; teachers that walk move, before the students.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvable.dynamics.kernel_data import FRAME, PROBLEM, PROCESS, pack
+from solvable.dynamics.case_form import (
+    case_numbers,
+    case_words,
+    chances,
+    has_cases,
+    more_normals,
+    rows_of,
+    triangle,
+    work_sizes,
+)
+from solvable.dynamics.kernel_data import FRAME, PROBLEM, PROCESS, Packed, pack
 from solvable.gaussian.losses import LOSSES, TABULATED_LOSS
 from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import OWN, POLYNOMIAL, TABULATED, UNITS
@@ -32,6 +44,10 @@ class ReducedForm(NamedTuple):
     def form(self) -> Any:
         return self.process[0]
 
+    def copy(self) -> "ReducedForm":
+        """With records of its own, which kernels change."""
+        return self._replace(process=self.process.copy(), frames=self.frames.copy())
+
 
 class Block(NamedTuple):
     rank: int
@@ -39,13 +55,15 @@ class Block(NamedTuple):
 
 
 def shapes(problem: Problem) -> list[Block]:
-    """How each block is kept. A batch needs as many directions outside as there are students, one sample needs one."""
-    p, q = problem.student.width, problem.teacher.width
-    more = 1 if _is_single(problem) else p
+    """How each block is kept. A batch needs as many directions outside as there are students, one sample needs one; a random walk
+    as many as there are teachers."""
+    rows = rows_of(problem)
+    more = 1 if _is_single(problem) else problem.student.width
+    more = max(more, problem.teacher.width) if problem.teacher.drift else more
     blocks = []
     for size in problem.inputs.block_sizes:
-        freedom = int(size) - q - p
-        blocks.append(Block(q, freedom) if freedom > more else Block(int(size), 0))
+        freedom = int(size) - rows.fixed.size - rows.moving.size
+        blocks.append(Block(rows.fixed.size, freedom) if freedom > more else Block(int(size), 0))
     return blocks
 
 
@@ -57,9 +75,9 @@ def _is_single(problem: Problem) -> bool:
 def reduced_form(problem: Problem) -> ReducedForm:
     """Of a problem, whatever its learning rates and its start."""
     training, p, q = problem.training, problem.student.width, problem.teacher.width
-    shaped = shapes(problem)
+    shaped, rows = shapes(problem), rows_of(problem)
     form, frames = np.zeros(1, dtype=PROCESS), np.zeros(len(shaped), dtype=FRAME)
-    state, draws = _place_frames(p, q, shaped, frames)
+    state, draws = _place_frames(rows.moving.size, rows.fixed.size, shaped, frames)
     single, noisy = _is_single(problem), bool(training.segments["label_noise"][:, 1].max() > 0)
     loss = LOSSES[training.loss]
     numbers = {
@@ -76,41 +94,63 @@ def reduced_form(problem: Problem) -> ReducedForm:
         "degree": numbers["unit_numbers"].size - 1, "teacher_degree": numbers["teacher_numbers"].size - 1,
         "loss_factor": training.loss_factor, "dim": problem.inputs.dim, "batch": round(training.segments["batch"][0, 1]),
     }  # fmt: skip
+    sizes: dict[str, int] = {}
+    if has_cases(problem):
+        words = case_words(problem, rows, draws)
+        sizes = work_sizes(problem, words, max(rank for rank, _ in shaped) + rows.moving.size)
+        known |= words
+        known["normals"] += more_normals(words)
+        numbers |= case_numbers(problem)
     known |= dict(zip(numbers, np.cumsum([0, *(values.size for values in numbers.values())]), strict=False))
     for name, value in known.items():
         form[name] = value
-    work = _place_work(form, frames, single)
-    return ReducedForm(form, frames, np.concatenate(list(numbers.values())), state + p, work)
+    work = _place_work(form, frames, single, sizes)
+    flat = np.concatenate([values.ravel() for values in numbers.values()])
+    return ReducedForm(form, frames, flat, state + problem.heads * p, work)
 
 
-def _place_frames(p: int, q: int, shaped: list[Block], frames: np.ndarray) -> tuple[int, int]:
+def with_chances(made: ReducedForm, problem: Problem, begins: np.ndarray) -> ReducedForm:
+    """With the probabilities of the cases in segments that begin at these times."""
+    if not made.form.cases:
+        return made
+    made.process["chance_table"] = made.numbers.size
+    return made._replace(numbers=np.concatenate([made.numbers, chances(problem, begins).ravel()]))
+
+
+def _place_frames(moving: int, fixed: int, shaped: list[Block], frames: np.ndarray) -> tuple[int, int]:
     """Where each block has its coordinates in the state and its draws in the workspace; how many slots that takes in both."""
     state = work = 0
     for frame, (rank, freedom) in zip(frames, shaped, strict=True):
-        triangle = p * (p + 1) // 2 if freedom else 0
+        below = moving * (moving + 1) // 2 if freedom else 0
         frame.rank, frame.freedom, frame.draws = rank, freedom, work
-        frame.C, frame.L, frame.B = state, state + p * rank, state + p * rank + triangle
-        state += p * rank + triangle + q * rank
-        work += rank + (p if freedom else 0)
+        frame.C, frame.L, frame.B = state, state + moving * rank, state + moving * rank + below
+        state += moving * rank + below + fixed * rank
+        work += rank + (moving if freedom else 0)
     return state, work
 
 
-def _place_work(form: np.ndarray, frames: np.ndarray, single: bool) -> int:
-    """Slots of the workspace beyond the draws; how many there are in all."""
+def _place_work(form: np.ndarray, frames: np.ndarray, single: bool, sizes: dict[str, int]) -> int:
+    """Slots of the workspace beyond the draws, with those of cases; how many there are in all. Before the amplitudes of students
+    are those of the rows that move before them, which stay zero."""
     p, q, at = int(form["students"][0]), int(form["teachers"][0]), int(form["normals"][0])
+    moving, heads = max(p, int(form["moving"][0])), max(1, int(form["heads"][0]))
     for name, size in [
-        ("fields", p), ("teacher_fields", q), ("amplitudes", p), ("pushes", p), ("column", p), ("rate", 1), ("readout_rate", 1),
-        ("segments", 1), ("outsides", len(frames)),
+        ("fields", p), ("teacher_fields", q + moving - p), ("amplitudes", p), ("pushes", p), ("column", moving), ("rate", 1),
+        ("readout_rate", 1), ("segments", 1), ("outsides", len(frames)), *sizes.items(),
     ]:  # fmt: skip
         form[name] = at
         at += size
-    if single:
-        return at
-    form["sums"] = at
-    for frame in frames:
-        frame.sums = at
-        at += p * frame.rank + (p * p if frame.freedom else 0)
-    for name, size in [("push_sums", p), ("factor", p * p), ("triangle", p * p), ("wide", 2 * p * p)]:
+    if not single:
+        form["sums"] = at
+        for frame in frames:
+            frame.sums = at
+            at += p * frame.rank + (p * moving if frame.freedom else 0)
+        form["push_sums"], form["factor"] = at, at + heads * p
+        factors = len(frames) if sizes else 1
+        frames["factor"] = at + heads * p + p * p * (np.arange(len(frames)) if sizes else 0)
+        at += heads * p + p * p * factors
+    widest = max(0 if single else p, moving - p)
+    for name, size in [("triangle", widest * widest), ("wide", moving * (moving + widest) if widest else 0)]:
         form[name] = at
         at += size
     return int(at)
@@ -148,29 +188,18 @@ def _loss_numbers(name: str) -> np.ndarray:
 
 def coordinates(problem: Problem, start: Overlaps) -> np.ndarray:
     """(slots,) the state of one run."""
-    p, parts = problem.student.width, []
-    for (rank, freedom), Q, R, T in zip(
-        shapes(problem),
-        start.block_student_overlap,
-        start.block_cross_overlap,
-        start.block_teacher_overlap,
-        strict=True,
-    ):
+    (moving, fixed), parts = rows_of(problem), []
+    for (rank, freedom), Omega in zip(shapes(problem), start.stacked, strict=True):
         if freedom:
-            frame = _triangle(T)
-            inside = np.linalg.lstsq(frame, R.T, rcond=1e-12)[0].T
-            outside = _triangle(Q - inside @ inside.T)
-            parts += [inside.ravel(), *(outside[j:, j] for j in range(p)), frame.ravel()]
+            Q, R = Omega[np.ix_(moving, moving)], Omega[np.ix_(moving, fixed)]
+            frame = triangle(Omega[np.ix_(fixed, fixed)])
+            inside = np.linalg.lstsq(frame, R.T, rcond=1e-12)[0].T if rank else R
+            outside = triangle(Q - inside @ inside.T)
+            parts += [inside.ravel(), *(outside[j:, j] for j in range(moving.size)), frame.ravel()]
         else:
-            rows = gram_factor(np.block([[Q, R], [R.T, T]]), rank)
-            parts += [rows[:p].ravel(), rows[p:].ravel()]
-    return np.concatenate([*parts, start.readout])
-
-
-def _triangle(gram: np.ndarray) -> np.ndarray:
-    """Lower triangular F with F F^T = gram, also where gram is singular."""
-    upper: np.ndarray = np.linalg.qr(gram_factor(gram, len(gram)).T)[1]
-    return upper.T * np.where(np.diag(upper) < 0, -1.0, 1.0)
+            weights = gram_factor(Omega, rank)
+            parts += [weights[moving].ravel(), weights[fixed].ravel()]
+    return np.concatenate([*parts, start.readout.ravel()])
 
 
 def lanes(states: list[np.ndarray]) -> np.ndarray:
@@ -183,7 +212,11 @@ def lanes(states: list[np.ndarray]) -> np.ndarray:
 def segments(lanes: list[tuple[Problem, Overlaps]]) -> tuple[np.ndarray, np.ndarray]:
     """(lane, segment) PROBLEM records: what each lane's schedules say, with segments that never begin where it has fewer than
     others; and (segment, block) the eigenvalues of the first lane, which all lanes share."""
-    packed = [pack(*lane) for lane in lanes]
+    return segments_of([pack(*lane) for lane in lanes])
+
+
+def segments_of(packed: list[Packed]) -> tuple[np.ndarray, np.ndarray]:
+    """The same for lanes that are packed already."""
     most = max(one.problems.size for one in packed)
     table = np.zeros((WIDTH, most), dtype=PROBLEM)
     table["begin"] = np.inf

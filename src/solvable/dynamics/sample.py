@@ -32,6 +32,29 @@ def draw(form, frames, stream, work):
 
 
 @compiled(strict=True, inline=True)
+def moving_field(state, work, C, L, rank, free, rows, row, z):
+    """Field of one of the `rows` that move, in a block whose draws begin at z."""
+    at, total = C + row * rank, fill(0.0)
+    for i in range(rank):
+        total = fma(load(state, at + i), load(work, z + i), total)
+    if free:
+        at = L + row
+        for j in range(row + 1):
+            total = fma(load(state, at), load(work, z + rank + j), total)
+            at += rows - 1 - j
+    return total
+
+
+@compiled(strict=True, inline=True)
+def fixed_field(state, work, B, rank, row, z):
+    """Field of one of the rows on the fixed frame."""
+    at, total = B + row * rank, fill(0.0)
+    for i in range(rank):
+        total = fma(load(state, at + i), load(work, z + i), total)
+    return total
+
+
+@compiled(strict=True, inline=True)
 def fields(form, frames, state, work):
     """Fields of students and teachers."""
     p, q = form.students, form.teachers
@@ -41,19 +64,10 @@ def fields(form, frames, state, work):
         rank, free, z, scale = frame.rank, frame.freedom > 0, frame.draws, fill(frame.root)
         C, L, B = frame.C, frame.L, frame.B
         for k in range(p):
-            at, total = C + k * rank, fill(0.0)
-            for i in range(rank):
-                total = fma(load(state, at + i), load(work, z + i), total)
-            if free:
-                at = L + k
-                for j in range(k + 1):
-                    total = fma(load(state, at), load(work, z + rank + j), total)
-                    at += p - 1 - j
+            total = moving_field(state, work, C, L, rank, free, p, k, z)
             store(work, h + k, total * scale if b == 0 else fma(total, scale, load(work, h + k)))
         for m in range(q):
-            at, total = B + m * rank, fill(0.0)
-            for i in range(rank):
-                total = fma(load(state, at + i), load(work, z + i), total)
+            total = fixed_field(state, work, B, rank, m, z)
             store(work, u + m, total * scale if b == 0 else fma(total, scale, load(work, u + m)))
 
 
@@ -131,14 +145,11 @@ def look_up(form, numbers, work):
 @compiled(strict=True, inline=True)
 def amplitudes(form, numbers, state, work):
     """F of every student, and what pushes the readouts."""
-    p, q, kind = form.students, form.teachers, form.unit
-    fields, amplitudes, pushes, readout = form.fields, form.amplitudes, form.pushes, form.readout
-    students = kind == TABULATED
     teachers = form.teacher_unit == TABULATED and not form.product
-    if students or teachers:
+    if form.unit == TABULATED or teachers:
         look_up(form, numbers, work)
     label = fill(1.0 if form.product else 0.0)
-    for m in range(q):
+    for m in range(form.teachers):
         field = load(work, form.teacher_fields + m)
         if form.product:
             label = label * field
@@ -149,13 +160,21 @@ def amplitudes(form, numbers, state, work):
             label = fma(fill(numbers[form.teacher_readout + m]), value, label)
     if form.noisy:
         label = fma(fill(form.label_noise), load(work, form.normals - 1), label)
+    respond(form, numbers, work, label, state, form.readout)
+
+
+@compiled(strict=True, inline=True)
+def respond(form, numbers, work, label, readouts, readout):
+    """F and pushes, given the label; `readouts` has those that the output is made with, from the slot `readout` on."""
+    p, kind = form.students, form.unit
+    fields, amplitudes, pushes, students = form.fields, form.amplitudes, form.pushes, kind == TABULATED
     at, degree, error = form.unit_numbers, form.degree, label
     for k in range(p):
         if not students:
             value, slope = unit(kind, numbers, at, degree, load(work, fields + k))
             store(work, amplitudes + k, slope)
             store(work, pushes + k, value)
-        error = error - load(state, readout + k) * load(work, pushes + k)
+        error = error - load(readouts, readout + k) * load(work, pushes + k)
     push = error
     if form.loss == LOG_COSH:
         for lane in range(WIDTH):
@@ -165,5 +184,5 @@ def amplitudes(form, numbers, state, work):
     push = push * (2.0 * form.loss_factor)
     for k in range(p):
         slope = load(work, amplitudes + k) * push
-        store(work, amplitudes + k, slope * load(state, readout + k))
+        store(work, amplitudes + k, slope * load(readouts, readout + k))
         store(work, pushes + k, load(work, pushes + k) * push)

@@ -1,5 +1,7 @@
 """What a level sees of a state: the risk, what is watched, and whether the threshold is passed."""
 
+from copy import copy
+
 import numpy as np
 
 from solvable.dynamics.kernel_choice import observers
@@ -36,6 +38,13 @@ class Observer:
         for one, data, row in zip(self.systems, self._data, found, strict=True):
             one.observe(segment, alpha, y, row, *data)
         return found[0], abs(float(found[0, RISK]) - float(found[-1, RISK])) if len(found) > 1 else 0.0
+
+    def copy(self) -> "Observer":
+        """For another thread."""
+        other = copy(self)
+        other.scratch = self.systems[0].workspace()
+        other._data = [one.data(other.scratch) for one in self.systems]
+        return other
 
     def passed(self, seen: np.ndarray) -> bool:
         return self.watches and bool(seen[WATCHED] <= self.level if self.falls else seen[WATCHED] >= self.level)

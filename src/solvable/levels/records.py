@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from solvable.dynamics.kernel_data import RISK, unpack
+from solvable.dynamics.kernel_data import RISK, sizes, summed, unpack
 from solvable.levels.limits import check_outputs
 from solvable.levels.observer import Observer
 from solvable.levels.plan import Lane, Plan
 from solvable.results import Blocks, Ending, Trajectory
 from solvable.results.building import Curves, Ends, build
+from solvable.results.rest import with_rest
 
 
 class Records:
@@ -30,13 +31,14 @@ class Records:
         self.steps = np.unique(np.rint(plan.times * dim).astype(np.int64))
         self.dim = dim
         check_outputs(lanes, replace(plan, times=self.steps), each)
-        p, n, blocks = problem.student.width, problem.student.width + problem.teacher.width, problem.inputs.blocks
+        moving, rows, readouts = sizes(problem)
         runs, times = len(lanes) * each, self.steps.size
         self.risk, self.risk_error = np.full((2, runs, times), np.nan)
-        self.totals = np.full((runs, times, p * n + p), np.nan)
-        size = blocks * p * n + p
+        self.totals = np.full((runs, times, moving * rows + readouts), np.nan)
+        size = problem.inputs.blocks * moving * rows + readouts
         self.states = np.full((runs, times, size), np.nan) if plan.keep_blocks else None
         observers = [Observer(lane, plan) for lane in lanes]
+        self._observers = {id(lane): observer for lane, observer in zip(lanes, observers, strict=True)}
         self.ends = np.repeat([observer.packed.state for observer in observers], each, axis=0)
         self.start_risk = np.repeat([observer.see(observer.packed.state)[0][RISK] for observer in observers], each)
         self.endings = np.full(runs, Ending.INTERRUPTED)
@@ -44,12 +46,14 @@ class Records:
         self.overlap_error = 0.0  # infinite, which is unknown, where averages over nodes move the states
         self.evaluations: np.ndarray | None = None  # of each run; None: one for each sample
 
+    def observer(self, lane: Lane) -> Observer:
+        """To look at the states of a lane, for one thread."""
+        return self._observers[id(lane)].copy()
+
     def write(self, run: int, output: int, y: np.ndarray, seen: np.ndarray, error: float) -> None:
         """Output number `output` of a run, with what was seen of it."""
-        p = self.problem.student.width
         self.risk[run, output], self.risk_error[run, output] = seen[RISK], error
-        self.totals[run, output, :-p] = y[:-p].reshape(self.problem.inputs.blocks, -1).sum(axis=0)
-        self.totals[run, output, -p:] = y[-p:]
+        self.totals[run, output] = summed(self.problem, y) if self.problem.inputs.blocks > 1 else y
         if self.states is not None:
             self.states[run, output] = y
 
@@ -67,8 +71,7 @@ class Records:
 
     def trajectory(self, name: str, settings: dict[str, Any]) -> Trajectory:
         problem = self.problem
-        p, n = problem.student.width, problem.student.width + problem.teacher.width
-        rows = self.totals[..., : p * n].reshape(*self.risk.shape, p, n)
+        totals = unpack(problem, self.totals)
         student, cross, readout = unpack(problem, self.ends)
         blocks = None
         if self.states is not None:
@@ -76,9 +79,9 @@ class Records:
         curves = Curves(
             alpha=self.steps / self.dim,
             risk=self.risk,
-            student_overlap=rows[..., :p],
-            cross_overlap=rows[..., p:],
-            readout=self.totals[..., p * n :],
+            student_overlap=totals[0][..., 0, :, :],
+            cross_overlap=totals[1][..., 0, :, :],
+            readout=totals[2],
             risk_error=self.risk_error,
             overlap_error=np.where(np.isfinite(self.risk), self.overlap_error, np.nan),
             blocks=blocks,
@@ -86,4 +89,6 @@ class Records:
         evaluations = (self._samples() if self.evaluations is None else self.evaluations).astype(np.int64)
         ends = Ends(Blocks(student, cross), readout, self.endings, self.end_steps / self.dim, evaluations)
         starts = [lane.start for lane in self.lanes]
-        return build(problem, name, settings, starts, self.start_risk, curves, ends, stop=self.plan.stop)
+        made = build(problem, name, settings, starts, self.start_risk, curves, ends, stop=self.plan.stop)
+        each = [start for start in starts for _ in range(self.each)]
+        return with_rest(made, each, self.totals, self.ends, self.states)

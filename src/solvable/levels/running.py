@@ -9,7 +9,7 @@ import numpy as np
 from solvable.levels.plan import Lane, Plan
 from solvable.levels.progress import meter
 from solvable.levels.protocol import Level
-from solvable.overlaps import Overlaps, Weights, check_start, hearing
+from solvable.overlaps import Overlaps, Weights, check_start, fitted, hearing
 from solvable.problems import Problem, Schedule
 from solvable.results.clock import Clock
 from solvable.results.threshold import FUNCTION, Threshold
@@ -94,6 +94,7 @@ def _lane(problem: Problem, start: Overlaps | Weights) -> Lane:
 
 def _checked_lane(problem: Problem, start: Overlaps | Weights) -> Lane:
     measured, weights = (start, None) if isinstance(start, Overlaps) else (start.overlaps(problem), start)
+    measured = fitted(problem, measured)
     check_start(problem, measured)
     return Lane(problem, measured, weights)
 

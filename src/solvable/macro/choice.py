@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable.dynamics.exactness import is_closed, rule_for
+from solvable.dynamics.functions import has_numbers
 from solvable.dynamics.gaussian_moments import field_covariance, moments
 from solvable.dynamics.weight_equations import columns
 from solvable.levels import Lane, Plan
 from solvable.macro.integrators import FINER
-from solvable.problems import Problem
+from solvable.problems import Problem, features
 
 if TYPE_CHECKING:
     from solvable.macro.level import Macro
@@ -27,6 +28,8 @@ def chosen(level: "Macro", lane: Lane, plan: Plan) -> str:
         return level.method
     problem = lane.problem
     if problem.inputs.blocks == 1 or problem.inputs.is_scheduled or problem.student.norm == "sphere":
+        return "explicit"
+    if features(problem):
         return "explicit"
     now = problem.at(0.0)
     found = moments(field_covariance(now, lane.start), now, lane.start.readout)
@@ -67,6 +70,11 @@ def check_method(level: "Macro", lanes: list[Lane]) -> None:
         raise ValueError("method: 'closed' given, but small_rate is false; the closed form is that of gradient flow")
     if not is_closed(problem):
         rule_for(problem, level.nodes, 0)
+    for name in features(problem):
+        if level.method not in ("auto", "explicit"):
+            raise ValueError(f"method: {level.method!r} given, but {name} is too; must be 'explicit' or 'auto'")
+        if not has_numbers(problem):
+            raise ValueError(f"{name}: given together with a function that only Python can call; Macro has no averages")
     if level.method == "weights":
         for misfit in misfits_of_rows(level, problem):
             raise ValueError(f"method: 'weights' given, but {misfit}")

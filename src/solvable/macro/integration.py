@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable.dynamics.exactness import is_closed, is_exact
-from solvable.dynamics.functions import is_additive
-from solvable.dynamics.kernel_choice import system
-from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack
+from solvable.dynamics.functions import uses_pairs
+from solvable.dynamics.kernel_choice import system, task_risks
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack, unpack_rest
 from solvable.dynamics.quadratic_flow import flow_overlaps
 from solvable.dynamics.weight_equations import pack_rows
 from solvable.levels import Lane, Plan
@@ -23,6 +23,7 @@ from solvable.numerics.ending import Ending
 from solvable.numerics.interpreting import interpreted
 from solvable.numerics.threads import one_blas_thread
 from solvable.overlaps import integrated
+from solvable.problems import features
 from solvable.results import Threshold
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def is_small(level: "Macro", lanes: list[Lane], plan: Plan) -> bool:
         or level.method not in ("auto", "explicit")
         or problem.inputs.blocks > 1
         or not is_closed(problem)
+        or features(problem)  # which have other kernels
     ):
         return False
     entry, functions, _ = integrator("explicit", level.rtol, 1)
@@ -61,7 +63,7 @@ def solve_lane(level: "Macro", lane: Lane, plan: Plan, reports: np.ndarray) -> S
     if level.method == "closed":
         return _follow_closed_form(lane, plan, report)
     exact = is_exact(lane.problem, level.nodes, noise=not level.small_rate)
-    scattered = not exact and not (level.small_rate and is_additive(lane.problem))
+    scattered = not exact and not (level.small_rate and uses_pairs(lane.problem))
     rtol = max(level.rtol, 1e-5) if scattered else level.rtol  # scattered nodes are no finer
     solved = _integrate(level, lane, plan, report, level.node_seed, rtol)
     if exact or report.ending == Ending.INTERRUPTED:
@@ -82,8 +84,7 @@ def solve_lane(level: "Macro", lane: Lane, plan: Plan, reports: np.ndarray) -> S
 
 
 def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: int, rtol: float) -> Solved:
-    closed, block = is_closed(lane.problem), None
-    method = chosen(level, lane, plan) if closed else "explicit"
+    block, method = None, chosen(level, lane, plan) if is_closed(lane.problem) else "explicit"
     if method == "weights":
         packed, block = pack_rows(lane.problem, lane.start, lane.weights)
     else:
@@ -94,7 +95,7 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
         one = one.watching(plan.stop.watched)
     packed, data, compiled = one.packed, one.data(), one.compiled and function is None
     entry, functions, rows = integrator(method, rtol, lane.problem.inputs.blocks)
-    if not closed:
+    if method == "explicit":
         functions = one.observe, one.rhs
     if function is not None:
         functions = _asking(function, lane, functions[0]), *functions[1:]
@@ -121,8 +122,17 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
     risks = outputs[:-1, RISK], exact, exact, float(first[RISK])
     if block is None:
         in_python = compiled and method == "explicit" and not entry.overloads
-        return Solved(*overlaps(lane.problem, states, plan), *risks, last, in_python)
+        solved = Solved(*overlaps(lane.problem, states, plan), *risks, last, in_python)
+        return _with_cases(solved, lane, plan, states, level.nodes) if features(lane.problem) else solved
     return Solved(*overlaps_of_rows(lane, packed, block, states, plan), *risks, last_rows(lane, packed, block, last))
+
+
+def _with_cases(solved: Solved, lane: Lane, plan: Plan, states: np.ndarray, nodes: int) -> Solved:
+    """With what only problems of several cases have: rows beyond students and teachers, and risks of single tasks."""
+    problem = lane.problem
+    more = states if problem.extras or problem.teacher.is_moving else None
+    risks = task_risks(problem, lane.start, states, plan.times, nodes) if problem.tasks else None
+    return solved._replace(states=more, task_risk=risks)
 
 
 @contextmanager
@@ -165,7 +175,9 @@ def _asking(function: Any, lane: Lane, look: Any) -> Any:
     def observe(segment: int, t: float, y: np.ndarray, seen: np.ndarray, *data: Any) -> None:
         look(segment, t, y, seen, *data)
         student, cross, readout = unpack(lane.problem, y)
-        value = function(integrated(student, cross, lane.start.block_teacher_overlap, readout))
+        teacher, extra = unpack_rest(lane.problem, lane.start, y)
+        teacher = lane.start.block_teacher_overlap if teacher is None else teacher
+        value = function(integrated(student, cross, teacher, readout, lane.problem.extras, extra))
         if np.ndim(value) > 0 or value is None or np.isnan(value):
             raise ValueError(f"stop: the function returned {value!r}, must return a number")
         seen[WATCHED] = value
@@ -176,5 +188,5 @@ def _asking(function: Any, lane: Lane, look: Any) -> Any:
 def _floor(lane: Lane, first: np.ndarray) -> float:
     """Risk below which nothing can grow any more: zero, up to rounding, where neither noise nor decay moves a perfect student."""
     training = lane.problem.training
-    still = not (training.label_noise or training.weight_decay)
+    still = not (training.label_noise or training.weight_decay or features(lane.problem))
     return 1e-14 * min(float(first[RISK]), training.loss_factor) if still else -np.inf

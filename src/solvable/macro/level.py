@@ -18,7 +18,7 @@ from solvable.macro.outputs import labelled
 from solvable.numerics.control import REPORT
 from solvable.numerics.interpreting import prepare
 from solvable.numerics.threads import bell, cores, gather, pool
-from solvable.problems import ONE_PASS
+from solvable.problems import CASES
 from solvable.results import Trajectory
 
 
@@ -51,7 +51,7 @@ class Macro:
 
     name = "macro"
     clock = counts = "alpha"  # what progress is told in
-    domain = ONE_PASS
+    domain = CASES
 
     def __post_init__(self) -> None:
         for field, low, high in [("rtol", 1e-14, 1e-2), ("atol", 0.0, 1e-2)]:
@@ -101,7 +101,7 @@ class Macro:
             one = system(lane.problem, pack(lane.problem, lane.start), self.nodes)
             entry, functions, _ = integrator(method, self.rtol, lane.problem.inputs.blocks)
             if one.compiled:
-                kernels = functions if is_closed(lane.problem) else (one.observe, one.rhs)
+                kernels = (one.observe, one.rhs) if method == "explicit" else functions
                 prepare(entry, *(kernel for kernel in kernels if not isinstance(kernel, int)))
 
     def check(self, lanes: list[Lane]) -> None:

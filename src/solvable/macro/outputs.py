@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from solvable.dynamics.kernel_data import Packed, unpack
+from solvable.dynamics.kernel_data import Packed, summed, unpack
 from solvable.levels import Lane, Plan
 from solvable.problems import Problem
 from solvable.results import Blocks, Trajectory
 from solvable.results.building import Curves, Ends, build
+from solvable.results.rest import with_rest
 
 if TYPE_CHECKING:
     from solvable.macro.level import Macro
@@ -29,6 +30,8 @@ class Solved(NamedTuple):
     start_risk: float
     last: np.ndarray
     interpreted: bool = False
+    states: np.ndarray | None = None  # packed, where there is more in them than the above
+    task_risk: np.ndarray | None = None
 
     @property
     def moving(self) -> np.ndarray:
@@ -43,6 +46,7 @@ def labelled(level: "Macro", lanes: list[Lane], plan: Plan, solved: list[Solved]
     kept = [one.blocks for one in solved if one.blocks is not None]
     blocks = Blocks(_stacked([one.student for one in kept]), _stacked([one.cross for one in kept])) if kept else None
     end_student, end_cross, end_readout = unpack(problem, _stacked([one.last for one in solved]))
+    tasks = [one.task_risk for one in solved if one.task_risk is not None]
     curves = Curves(
         alpha=plan.times,
         risk=_stacked([one.risk for one in solved]),
@@ -52,12 +56,18 @@ def labelled(level: "Macro", lanes: list[Lane], plan: Plan, solved: list[Solved]
         risk_error=_stacked([one.risk_error for one in solved]),
         overlap_error=_stacked([one.overlap_error for one in solved]),
         blocks=blocks,
+        task_risk=_stacked(tasks) if tasks else None,
     )
     endings, times, evaluations = (reports[name].copy() for name in ("ending", "time", "evaluations"))
     ends = Ends(Blocks(end_student, end_cross), end_readout, endings, times, evaluations)
     settings = level.settings() | ({"interpreted": True} if any(one.interpreted for one in solved) else {})
     starts, risks = [lane.start for lane in lanes], np.array([one.start_risk for one in solved])
-    return build(problem, level.name, settings, starts, risks, curves, ends, stop=plan.stop)
+    made = build(problem, level.name, settings, starts, risks, curves, ends, stop=plan.stop)
+    states = [one.states for one in solved if one.states is not None]
+    if not states:
+        return made
+    outputs = _stacked(states)
+    return with_rest(made, starts, summed(problem, outputs), _stacked([one.last for one in solved]), outputs)
 
 
 def _stacked(runs: list[np.ndarray]) -> np.ndarray:

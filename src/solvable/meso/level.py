@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvable.dynamics import reduced_form
+from solvable.dynamics.case_form import has_cases
 from solvable.dynamics.exactness import is_closed, is_exact, rule_for
 from solvable.dynamics.gaussian_moments import NODES, field_covariance, moments
 from solvable.dynamics.kernel_choice import System, system
@@ -19,13 +20,15 @@ from solvable.levels.limits import check_whole
 from solvable.levels.observer import Observer
 from solvable.levels.records import Records
 from solvable.levels.seeds import lane_seed, seed_settings
-from solvable.meso import leap
+from solvable.meso import case_leap, leap
+from solvable.meso.case_leap import sums_of
 from solvable.numerics.driving import first_step
 from solvable.numerics.interpreting import by_machine_code
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import STREAM, child
 from solvable.numerics.threads import interruptible
-from solvable.problems import ONE_PASS, Problem
+from solvable.overlaps import Overlaps
+from solvable.problems import CASES, Problem
 from solvable.results import Ending, Threshold, Trajectory
 
 FATES = {
@@ -64,7 +67,7 @@ class Meso:
 
     name = "meso"
     clock = "alpha"
-    domain = ONE_PASS
+    domain = CASES
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, samples=WIDTH, max_steps=1, threads=1, seed=0)
@@ -96,11 +99,12 @@ class Meso:
         problem = lanes[0].problem
         if problem.inputs.dim is None:
             raise ValueError("inputs.dim: infinite, but Meso has the noise of a finite one; give it, or use Macro")
-        least = 2 * problem.student.width + problem.teacher.width
+        least = 2 * problem.student.width + problem.teacher.width + len(problem.extras)
+        others = ", directions and anchors" if problem.extras else ""
         if problem.inputs.block_sizes.min() <= least:
             raise ValueError(
                 f"inputs.dim: a block of {problem.inputs.block_sizes.min()} dimensions, must have more than {least} here "
-                f"(twice the students and the teachers); Micro takes blocks of any size"
+                f"(twice the students and the teachers{others}); Micro takes blocks of any size"
             )
         if not is_closed(problem):
             rule_for(problem, NODES, 0)
@@ -137,20 +141,38 @@ class _Setting:
         )
         self.packed, self.kernels = self.system.packed, _kernels(problem, self.system)
         batched = problem.replace(training__batch=2)  # as in a batch, nothing is drawn outside the frames
-        self.form, coordinates = reduced_form.reduced_form(batched), reduced_form.coordinates(batched, lane.start)
+        if problem.teacher.rotation:
+            batched = batched.replace(teacher__drift=1.0)  # teachers that only turn move here too, as in the equations
+        begins = self.packed.problems["begin"]
+        self.form = reduced_form.with_chances(reduced_form.reduced_form(batched), batched, begins)
+        coordinates = reduced_form.coordinates(batched, lane.start)
         self.first = slots(self.form.slots)
         self.first[:] = np.repeat(coordinates, WIDTH)
-        q = problem.teacher.width
+        q = int(self.form.form.fixed) if self.form.form.cases else problem.teacher.width
         self.frame = np.stack([coordinates[one.B :][: q * q].reshape(q, q) for one in self.form.frames])
         self.inverse = np.linalg.pinv(self.frame, rcond=1e-12).transpose(0, 2, 1).copy()
         speed, packed = np.empty_like(self.packed.state), self.packed
         self.kernels.rhs(0, 0.0, packed.state, speed, *self.system.data())
-        now = problem.at(0.0)
-        drift = moments(field_covariance(now, lane.start), now, lane.start.readout).drift
-        fastest = float(problem.training.schedule(0.0)) * now.inputs.eigenvalues.max() * np.abs(drift).sum()
+        fastest = self._fastest(speed) if self.form.form.cases else _fastest(problem, lane.start)
         self.rtol = level.tolerance(records.dim)
         begin = first_step(packed.state, speed, float(records.steps[-1]) / records.dim, self.rtol)
         self.leap = min(begin, 0.1 / max(fastest, 1e-12))  # the state may be at rest, but noise moves it
+
+    def _fastest(self, speed: np.ndarray) -> float:
+        """Roughly, by how much the slope of the equations changes with the state, which some directions show."""
+        state, changes = self.packed.state, []
+        for signs in np.random.default_rng(0).choice([-1e-6, 1e-6], size=(4, state.size)):
+            other = np.empty_like(speed)
+            self.kernels.rhs(0, 0.0, state + signs * np.abs(state).max(), other, *self.system.data())
+            changes.append(np.abs(other - speed).max() / (1e-6 * np.abs(state).max()))
+        return max(changes)
+
+
+def _fastest(problem: Problem, start: Overlaps) -> float:
+    """A bound of the rates at which the equations move the overlaps."""
+    now = problem.at(0.0)
+    drift = moments(field_covariance(now, start), now, start.readout).drift
+    return float(problem.training.schedule(0.0) * now.inputs.eigenvalues.max() * np.abs(drift).sum())
 
 
 class _Path:
@@ -161,11 +183,11 @@ class _Path:
 
     def __call__(self, control: Control, job: int) -> None:
         one, records = self.setting, self.setting.records
-        y, p, q = one.packed.state.copy(), one.lane.problem.student.width, one.lane.problem.teacher.width
+        y, known = one.packed.state.copy(), one.packed.problems[0]
         blocks, times, observer = len(one.frame), records.steps / records.dim, one.observer
         states, observed = np.full((times.size, y.size), np.nan), np.empty((times.size, SEEN))
         path, data = self._path(), one.system.data()
-        geometry = one.frame, one.inverse, np.zeros((blocks, p, p + q)), np.empty(p)
+        geometry = one.frame, one.inverse, np.zeros((blocks, known.moving, known.rows)), np.empty(known.students)
         with np.errstate(all="ignore"), _breakdown(times, states, path) as broken:
             follow, *functions = one.kernels
             fate = follow(
@@ -209,8 +231,8 @@ class _Path:
         state = slots(form.slots)
         state[:] = self.setting.first
         stream = child(self.setting.seed, self.run).generate_state(STREAM * WIDTH, np.uint64)
-        rows = p + self.setting.lane.problem.teacher.width
-        sums = slots(len(form.frames) * p * rows + p * (p + 1) // 2 + p)
+        rows, heads = int(self.setting.packed.problems[0].rows), self.setting.lane.problem.heads
+        sums = slots(sums_of(len(form.frames), p, rows, heads))
         return form.process.copy(), form.frames.copy(), form.numbers, stream, state, slots(form.work), sums
 
 
@@ -231,8 +253,12 @@ def _packed(lane: Lane, stop: Threshold | None) -> Packed:
     """For the equations between kicks: what of the noise lies within the frames comes with the kicks."""
     problem = lane.problem
     packed = pack(problem, lane.start)
-    outside = problem.inputs.block_sizes - problem.student.width - problem.teacher.width
+    outside = problem.inputs.block_sizes - packed.problems["rows"][0]
     packed.blocks["fraction"] = outside / problem.inputs.dim
+    if problem.teacher.drift:
+        q, at = problem.teacher.width, int(packed.problems["drift_overlaps"][0])
+        walks = packed.numbers[at : at + outside.size * q * q].reshape(outside.size, -1)
+        walks *= (outside / problem.inputs.block_sizes)[:, None]
     return packed if stop is None else packed.watching(*stop.watched)
 
 
@@ -248,10 +274,18 @@ def _kernels(problem: Problem, equations: System) -> Kernels:
     """Compiled, or Python around averages or samples of functions that compiled code cannot call."""
     own = reduced_form.is_own(problem)
     kernels = Kernels(leap.follow, equations.rhs, equations.observe)
+    if has_cases(problem):
+        kernels = kernels._replace(follow=case_leap.follow_cases)
     if equations.compiled and not own:
         return kernels
-    gather = in_python(leap.gather, amplitudes=own_amplitudes(problem)) if own else leap.gather
-    kick = in_python(leap.kick, sample=in_python(leap.sample, gather=gather))
+    gather, kick = (case_leap.gather_cases, case_leap.kick_cases) if has_cases(problem) else (leap.gather, leap.kick)
+    if own:
+        amplitudes = own_amplitudes(problem)
+        gather = in_python(gather, amplitudes=amplitudes, case_amplitudes=amplitudes)
+    sample = in_python(leap.sample, gather=gather)
+    sample_cases = in_python(case_leap.sample_cases, gather_cases=gather)
+    kick = in_python(kick, sample=sample, sample_cases=sample_cases)
     others = {name: in_python(getattr(leap, name)) for name in ("step", "crossing")}
-    once = in_python(leap.leap, kick=kick, step=others["step"])
-    return kernels._replace(follow=in_python(leap.follow, leap=once, crossing=others["crossing"]))
+    mend = case_leap.mend_cases if has_cases(problem) else leap.mend
+    once = in_python(leap.leap, kick=kick, step=others["step"], mend=mend)
+    return kernels._replace(follow=in_python(leap.follow, leap=once, crossing=others["crossing"], mend=mend))

@@ -16,22 +16,32 @@ def clear_sums(form, work):
 def collect(form, frames, work):
     """Add one sample of a batch to the sums. What lies outside is not drawn: of all the samples' amplitudes only a triangular
     factor R of sum F F^T matters for it."""
-    p = form.students
+    add_to_sums(form, frames, work, form.students, 0)
+    for k in range(form.students):
+        slot = form.push_sums + k
+        store(work, slot, load(work, slot) + load(work, form.pushes + k))
+    add_to_factor(form.students, work, form.factor, form.amplitudes)
+
+
+@compiled(strict=True, inline=True)
+def add_to_sums(form, frames, work, rows, seen):
+    """F (z, g)^T of a sample in every block; the students' draws lie `seen` slots behind the others'."""
     for b in range(form.blocks):
         frame = frames[b]
-        rank, z, at = frame.rank, frame.draws, frame.sums
-        width = rank + (p if frame.freedom > 0 else 0)
-        for k in range(p):
+        rank, z, at = frame.rank, frame.draws + seen, frame.sums
+        width = rank + (rows if frame.freedom > 0 else 0)
+        for k in range(form.students):
             f = load(work, form.amplitudes + k)
             for i in range(width):
                 slot = at + k * width + i
                 store(work, slot, fma(f, load(work, z + i), load(work, slot)))
-    for k in range(p):
-        slot = form.push_sums + k
-        store(work, slot, load(work, slot) + load(work, form.pushes + k))
-    f = form.amplitudes
+
+
+@compiled(strict=True, inline=True)
+def add_to_factor(p, work, factor, f):
+    """R^T R += f f^T, R upper triangular; f is used up."""
     for j in range(p):
-        at = form.factor + j * p
+        at = factor + j * p
         cosine, sine, length = rotation(load(work, at + j), load(work, f + j))
         store(work, at + j, length)
         for k in range(j + 1, p):
@@ -42,40 +52,36 @@ def collect(form, frames, work):
 
 @compiled(strict=True)
 def learn_batch(form, frames, stream, state, work):
-    """One step on a whole batch: outside the frames, R^T times the triangle of Bartlett (1933) has the law of the update."""
-    p = form.students
+    """One step on a whole batch."""
     if form.decay > 0.0:
         shrink(form, frames, state, work)
+    add_batch(form, frames, stream, state, work, form.students)
+    finish(form, frames, state, work, form.push_sums, 1.0 / form.batch)
+
+
+@compiled(strict=True, inline=True)
+def add_batch(form, frames, stream, state, work, rows):
+    """What a batch adds to the students, the last of the `rows` that move: outside the frames, R^T times the triangle of Bartlett
+    (1933) has the law of the update."""
+    p = form.students
     rate = load(work, form.rate) * (1.0 / form.batch)
     for b in range(form.blocks):
         frame = frames[b]
         rank, freedom, at = frame.rank, frame.freedom, frame.sums
-        width = rank + (p if freedom > 0 else 0)
+        width, C = rank + (rows if freedom > 0 else 0), frame.C + (rows - p) * rank
         scale = rate * frame.root
         for k in range(p):
             for i in range(rank):
-                slot = frame.C + k * rank + i
+                slot = C + k * rank + i
                 store(state, slot, fma(scale, load(work, at + k * width + i), load(state, slot)))
         if freedom > 0:
-            _draw_triangle(p, stream, work, form.triangle, freedom)
-            _widen(
-                p,
-                state,
-                frame.L,
-                work,
-                at + rank,
-                width,
-                form.factor,
-                form.triangle,
-                form.wide,
-                scale,
-            )
-            _fold(p, state, frame.L, work, form.wide)
-    finish(form, frames, state, work, form.push_sums, 1.0 / form.batch)
+            draw_triangle(p, stream, work, form.triangle, freedom)
+            _widen(form, rows, state, frame.L, work, at + rank, width, frame.factor, scale)
+            fold(rows, rows + p, state, frame.L, work, form.wide)
 
 
 @compiled(strict=True)
-def _draw_triangle(p, stream, work, at, freedom):
+def draw_triangle(p, stream, work, at, freedom):
     """(p, p) lower triangle: chi of falling freedom on the diagonal, normal below."""
     normals(stream, work, at, p * p)
     for i in range(p):
@@ -83,29 +89,29 @@ def _draw_triangle(p, stream, work, at, freedom):
 
 
 @compiled(strict=True)
-def _widen(p, state, triangle, work, sums, width, factor, outside, wide, scale):
-    """(p, 2 p) = [L + scale sums | scale R^T T]."""
-    for k in range(p):
-        at = triangle + k
-        for j in range(p):
-            total = load(work, sums + k * width + j) * scale
+def _widen(form, rows, state, triangle, work, sums, width, factor, scale):
+    """(rows, rows + p) = [L + scale sums | scale R^T T] where students learn, the last p, and [L | 0] elsewhere."""
+    p, n = form.students, rows + form.students
+    for k in range(rows):
+        at, row, student = triangle + k, form.wide + k * n, k - (rows - p)
+        for j in range(rows):
+            total = load(work, sums + student * width + j) * scale if student >= 0 else fill(0.0)
             if j <= k:
                 total = total + load(state, at)
-                at += p - 1 - j
-            store(work, wide + k * 2 * p + j, total)
+                at += rows - 1 - j
+            store(work, row + j, total)
         for j in range(p):
             total = fill(0.0)
             for i in range(j, p):
-                if i <= k:  # R is upper triangular
-                    total = fma(load(work, factor + i * p + k), load(work, outside + i * p + j), total)
-            store(work, wide + k * 2 * p + p + j, total * scale)
+                if i <= student:  # R is upper triangular
+                    total = fma(load(work, factor + i * p + student), load(work, form.triangle + i * p + j), total)
+            store(work, row + rows + j, total * scale)
 
 
 @compiled(strict=True)
-def _fold(p, state, triangle, work, wide):
-    """Turn the frame by reflections until the wide matrix is lower triangular."""
-    n = 2 * p
-    for k in range(p):
+def fold(rows, n, state, triangle, work, wide):
+    """Turn the frame by reflections until the wide matrix (rows, n) is lower triangular."""
+    for k in range(rows):
         at = wide + k * n
         square = fill(0.0)
         for i in range(k, n):
@@ -115,7 +121,7 @@ def _fold(p, state, triangle, work, wide):
         store(work, at + k, head - end)
         size = where_above(head, fill(0.0), head, 0.0 - head)
         weight = where_above(square, fill(TINY), 1.0 / fma(length, size, square), fill(0.0))
-        for m in range(k + 1, p):
+        for m in range(k + 1, rows):
             other, total = wide + m * n, fill(0.0)
             for i in range(k, n):
                 total = fma(load(work, at + i), load(work, other + i), total)
@@ -126,4 +132,4 @@ def _fold(p, state, triangle, work, wide):
         slot = triangle + k
         for j in range(k + 1):
             store(state, slot, load(work, at + j))
-            slot += p - 1 - j
+            slot += rows - 1 - j

@@ -99,10 +99,13 @@ class Walk:
         self.lane, self.runs, self.records, self.data, self.sample = lane, [run], records, data, sample
         self.problem, self.dim, self.batch = problem, records.dim, int(problem.training.segments["batch"][0, 1])
         self.seed = seed
-        bare = problem.replace(inputs__spectrum=None)
-        self.made = reduced_form.reduced_form(bare)
         self.segments = reduced_form.segments([(problem, lane.start)])
-        self.own = own_amplitudes(problem) if reduced_form.is_own(problem) else None
+        self._make()
+
+    def _make(self) -> None:
+        """What kernels need of the problem."""
+        self.made = reduced_form.reduced_form(self.problem.replace(inputs__spectrum=None))
+        self.own = own_amplitudes(self.problem) if reduced_form.is_own(self.problem) else None
         self.look_ahead = look_ahead if self.own is None else in_python(look_ahead, amplitudes=self.own)
 
     def __call__(self, control: Control, place: int) -> None:
@@ -160,7 +163,7 @@ class Walk:
         self.work, self.state = np.zeros(self.made.work * WIDTH), np.zeros(self.made.slots * WIDTH)
         self.process = *self.made[:3], *self.segments, np.zeros(0, dtype=np.uint64), self.state, self.work
         self.readout = self.state[self.made.form.readout * WIDTH :: WIDTH]
-        self.readout[:] = self.lane.start.readout
+        self.readout[:] = self.lane.start.readout.ravel()
         if self.sample is not None:
             self.records.start_risk[self.runs[0]] = first = self._seen()[1][RISK]
             stop = self.records.plan.stop
@@ -172,8 +175,9 @@ class Walk:
 
     @staticmethod
     def _coordinates(weights: Weights, basis: np.ndarray | None) -> np.ndarray:
-        """(n, dim) students, then teachers, in the coordinates in which inputs come."""
-        rows = np.vstack([weights.student, weights.teacher])
+        """(n, dim) students, then teachers, directions and anchors, in the coordinates in which inputs come."""
+        extras = [rows for rows in (weights.directions, weights.anchors) if rows is not None]
+        rows = np.vstack([weights.student, weights.teacher, *extras])
         rows = rows if weights.basis is None else rows @ weights.basis
         return rows if basis is None else rows @ basis.T
 
@@ -240,13 +244,14 @@ class Walk:
     def overlaps(self) -> np.ndarray:
         """The state as `dynamics.kernel_data` has it."""
         rows = self.V if self.basis is None else self.V @ self.basis
-        sizes = self.problem.inputs.block_sizes
+        sizes, moving = self.problem.inputs.block_sizes, self.p
+        moving += self.problem.teacher.width if self.problem.teacher.is_moving else 0
         if sizes.size == 1:
-            blocks = rows[: self.p] @ rows.T
+            blocks = rows[:moving] @ rows.T
         elif sizes.max() == 1:
-            blocks = np.einsum("ki,ji->ikj", rows[: self.p], rows)
+            blocks = np.einsum("ki,ji->ikj", rows[:moving], rows)
         else:
-            blocks = np.array([part[: self.p] @ part.T for part in np.split(rows, np.cumsum(sizes)[:-1], axis=1)])
+            blocks = np.array([part[:moving] @ part.T for part in np.split(rows, np.cumsum(sizes)[:-1], axis=1)])
         return np.concatenate([blocks.ravel() / self.dim, self.readout])
 
     def _seen(self) -> tuple[np.ndarray, np.ndarray, float]:

@@ -7,17 +7,18 @@ from typing import Any, Literal
 import numpy as np
 
 from solvable.dynamics import reduced_form
+from solvable.dynamics.case_form import has_cases
 from solvable.levels import Lane, Plan
 from solvable.levels.jobs import run_jobs
 from solvable.levels.limits import check_whole
 from solvable.levels.records import Records
 from solvable.levels.seeds import lane_seed, seed_settings
-from solvable.micro import full, reduced
+from solvable.micro import full, full_cases, reduced
 from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import embed
-from solvable.problems import ONE_PASS, Data, Schedule
+from solvable.problems import CASES, ONE_PASS, Data, Schedule
 from solvable.results import Trajectory
 
 FORMS = ("auto", "reduced", "full")
@@ -47,7 +48,7 @@ class Micro:
 
     name = "micro"
     clock = "alpha"
-    domain = ONE_PASS
+    domain = CASES
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, threads=1, seed=0)
@@ -88,7 +89,7 @@ class Micro:
         if isinstance(problem.training.batch, Schedule) or problem.inputs.is_scheduled:
             name = "inputs.spectrum.eigenvalues" if problem.inputs.is_scheduled else "training.batch"
             raise ValueError(f"{name}: a schedule is given, but full weights take constant ones; use form='reduced'")
-        if dim * (problem.student.width + problem.teacher.width) > MOST_WEIGHTS:
+        if dim * lanes[0].start.stacked.shape[1] > MOST_WEIGHTS:
             raise ValueError(f"inputs.dim: {dim} given, too many for full weights; the form 'reduced' takes any dim")
         threads = min(self.runs * len(lanes), self.threads or cores())
         check_memory(
@@ -98,6 +99,7 @@ class Micro:
             if lane.weights is None:
                 embed(lane.problem, lane.start, 0)  # refuses them too
         if self.data is not None:
+            ONE_PASS.require(problem, "Micro with data")
             self._check_data(self.data, lanes, dim)
 
     def _check_data(self, data: Data, lanes: list[Lane], dim: int) -> None:
@@ -131,7 +133,8 @@ class Micro:
             groups = reduced.groups(flat, seeds, records)
             return records, groups, [steps * len(group.runs) for group in groups]
         sample = self._sample()
-        walks = [full.Walk(lane, i, seeds[i], records, self.data, sample) for i, lane in enumerate(flat)]
+        walk = full_cases.CaseWalk if has_cases(lanes[0].problem) else full.Walk
+        walks = [walk(lane, i, seeds[i], records, self.data, sample) for i, lane in enumerate(flat)]
         return records, walks, [steps] * len(walks)
 
     def _sample(self) -> full.Sample | None:

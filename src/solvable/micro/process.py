@@ -66,6 +66,9 @@ def set_numbers(form, frames, segments, blocks, step, work):
 @compiled(strict=True)
 def overlaps(form, frames, state, lane, y):
     """Student rows of every block's overlaps and the readout of one lane, as `dynamics.kernel_data` has them."""
+    if form.cases > 0:
+        overlaps_of_rows(form, frames, state, lane, y)
+        return
     p, q = form.students, form.teachers
     n = p + q
     for b in range(form.blocks):
@@ -91,6 +94,44 @@ def overlaps(form, frames, state, lane, y):
                 y[at + p + m] = total
     for k in range(p):
         y[form.blocks * p * n + k] = state[(form.readout + k) * WIDTH + lane]
+
+
+@compiled(strict=True)
+def overlaps_of_rows(form, frames, state, lane, y):
+    """The same with cases: rows of students, and of teachers if these move, with all rows."""
+    p, q, n = form.students, form.teachers, form.moving + form.fixed
+    m = p + (q if form.moving_teachers else 0)
+    for b in range(form.blocks):
+        for k in range(m):
+            for j in range(n):
+                y[(b * m + k) * n + j] = overlap(form, frames[b], state, lane, place(form, k), place(form, j))
+    for k in range(form.heads * p):
+        y[form.blocks * m * n + k] = state[(form.readout + k) * WIDTH + lane]
+
+
+@compiled(strict=True)
+def place(form, row):
+    """Among the rows that move, then those that are fixed, of one in the order students, teachers, others."""
+    p, first = form.students, form.moving - form.students
+    if row < p:
+        return first + row
+    return row - p if row < p + first else row
+
+
+@compiled(strict=True)
+def overlap(form, frame, state, lane, k, j):
+    """Of two rows, by their places, in a block."""
+    rank, rows, total = frame.rank, form.moving, 0.0
+    mine = frame.C + k * rank if k < rows else frame.B + (k - rows) * rank
+    other = frame.C + j * rank if j < rows else frame.B + (j - rows) * rank
+    for i in range(rank):
+        total += state[(mine + i) * WIDTH + lane] * state[(other + i) * WIDTH + lane]
+    if frame.freedom > 0 and k < rows and j < rows:
+        column = frame.L
+        for i in range(min(k, j) + 1):
+            total += state[(column + k - i) * WIDTH + lane] * state[(column + j - i) * WIDTH + lane]
+            column += rows - i
+    return total
 
 
 @compiled(strict=True)
@@ -137,9 +178,10 @@ def look(observe, bound, process, sight, runs, ends, step, direction):
                 observe(segment, time, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
             if near and direction * (seen[WATCHED] - run.level) >= 0.0:
                 run.fate = PASSED
-            run.reach = reach(
-                problems[segment], steepness, seen[WATCHED], run.level, ends[lane], numbers[lane], scratch
-            )
+            if form.cases == 0:  # with cases the risk moves with probabilities, teachers and heads too: look every time
+                run.reach = reach(
+                    problems[segment], steepness, seen[WATCHED], run.level, ends[lane], numbers[lane], scratch
+                )
             for i in range(frames[0].C * WIDTH + lane, frames[form.blocks - 1].B * WIDTH + lane, WIDTH):
                 anchors[i] = state[i]
         if run.fate == GOING:

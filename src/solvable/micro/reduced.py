@@ -9,13 +9,13 @@ from solvable.dynamics import reduced_form
 from solvable.dynamics.averages import bound_risk
 from solvable.dynamics.equations import observe
 from solvable.dynamics.kernel_choice import is_coarse
-from solvable.dynamics.kernel_data import SEEN
+from solvable.dynamics.kernel_data import SEEN, Packed, pack
 from solvable.dynamics.python_kernels import in_python, own_amplitudes
 from solvable.levels import Lane
 from solvable.levels.jobs import Control
-from solvable.levels.observer import Observer
 from solvable.levels.records import Records
 from solvable.micro import process
+from solvable.micro.case_process import follow_cases
 from solvable.micro.reach import steepness
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
@@ -38,18 +38,21 @@ class Group:
         runs: list[int],
         seeds: list[np.random.SeedSequence],
         records: Records,
+        bare: reduced_form.ReducedForm,
+        packed: list[Packed],
     ) -> None:
         problem = lanes[0].problem
         self.lanes, self.runs, self.records = lanes, runs, records
-        made = reduced_form.reduced_form(problem)
-        segments = reduced_form.segments([(lane.problem, lane.start) for lane in lanes])
+        segments = reduced_form.segments_of(packed)
+        made = reduced_form.with_chances(bare.copy(), problem, segments[0]["begin"][0])
         self.process = (
             made.process, made.frames, made.numbers, *segments,
             streams(seeds), reduced_form.lanes(states), slots(made.work),
         )  # fmt: skip
-        self.follow: Callable[..., int] = process.follow
+        self.follow: Callable[..., int] = follow_cases if made.form.cases else process.follow
         if reduced_form.is_own(problem):
-            self.follow = in_python(process.follow, amplitudes=own_amplitudes(problem))
+            own = own_amplitudes(problem)
+            self.follow = in_python(self.follow, amplitudes=own, case_amplitudes=own)
 
     def __call__(self, control: Control, place: int) -> None:
         with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped
@@ -77,7 +80,7 @@ class Group:
     def _prepare(self) -> None:
         """What only the thread that runs needs."""
         count = len(self.runs)
-        known = {id(lane): Observer(lane, self.records.plan) for lane in self.lanes}
+        known = {id(lane): self.records.observer(lane) for lane in self.lanes}
         self.observers = [known[id(lane)] for lane in self.lanes]
         first = self.observers[0]
         numbers = np.stack([observer.packed.numbers for observer in self.observers])
@@ -156,9 +159,15 @@ class Group:
 
 def groups(lanes: list[Lane], seeds: list[np.random.SeedSequence], records: Records) -> list[Group]:
     """One lane for each run, in groups of eight; a run's stream and arithmetic do not depend on its group."""
-    known = {id(lane): reduced_form.coordinates(lane.problem, lane.start) for lane in lanes}
-    states = [known[id(lane)] for lane in lanes]
+    distinct = {id(lane): lane for lane in lanes}.values()
+    known = {id(lane): reduced_form.coordinates(lane.problem, lane.start) for lane in distinct}
+    packed = {id(lane): pack(lane.problem, lane.start) for lane in distinct}
+    bare, states = reduced_form.reduced_form(lanes[0].problem), [known[id(lane)] for lane in lanes]
     parts = [slice(i, min(i + WIDTH, len(lanes))) for i in range(0, len(lanes), WIDTH)]
     return [
-        Group(lanes[part], states[part], list(range(part.start, part.stop)), seeds[part], records) for part in parts
-    ]
+        Group(
+            lanes[part], states[part], list(range(part.start, part.stop)), seeds[part], records,
+            bare, [packed[id(lane)] for lane in lanes[part]],
+        )
+        for part in parts
+    ]  # fmt: skip

@@ -69,13 +69,21 @@ def _turn(p, state, at, work, g, s, f, scale, v):
 @compiled(strict=True, inline=True)
 def learn(form, frames, state, work):
     """One step on one sample whose draws, fields and amplitudes are in `work`."""
-    p, amplitudes = form.students, form.amplitudes
     if form.decay > 0.0:
         shrink(form, frames, state, work)
+    add_sample(form, frames, state, work, form.students, 0)
+    finish(form, frames, state, work, form.pushes, 1.0)
+
+
+@compiled(strict=True, inline=True)
+def add_sample(form, frames, state, work, rows, seen):
+    """What one sample adds to the students, the last of the `rows` that move. Their draws lie `seen` slots behind the others';
+    before the amplitudes are those of the rows before them, which are zero."""
+    p, amplitudes = form.students, form.amplitudes
     rate = load(work, form.rate)
     for b in range(form.blocks):
         frame = frames[b]
-        rank, z, C = frame.rank, frame.draws, frame.C
+        rank, z, C = frame.rank, frame.draws + seen, frame.C + (rows - p) * frame.rank
         scale = rate * frame.root
         for k in range(p):
             at, f = C + k * rank, load(work, amplitudes + k) * scale
@@ -83,40 +91,44 @@ def learn(form, frames, state, work):
                 store(state, at + i, fma(f, load(work, z + i), load(state, at + i)))
         if frame.freedom > 0:
             outside = load(work, form.outsides + b)
-            _turn(p, state, frame.L, work, z + rank, outside, amplitudes, scale, form.column)
-    finish(form, frames, state, work, form.pushes, 1.0)
+            _turn(rows, state, frame.L, work, z + rank, outside, amplitudes - (rows - p), scale, form.column)
 
 
 @compiled(strict=True, inline=True)
 def finish(form, frames, state, work, pushes, weight):
     """Back to the sphere, and the readout."""
-    p = form.students
     if form.sphere:
-        for k in range(p):
-            total = fill(0.0)
-            for b in range(form.blocks):
-                frame = frames[b]
-                at = frame.C + k * frame.rank
-                for i in range(frame.rank):
-                    total = fma(load(state, at + i), load(state, at + i), total)
-                if frame.freedom > 0:
-                    at = frame.L + k
-                    for j in range(k + 1):
-                        total = fma(load(state, at), load(state, at), total)
-                        at += p - 1 - j
-            factor = 1.0 / root(total)
-            for b in range(form.blocks):
-                frame = frames[b]
-                at = frame.C + k * frame.rank
-                for i in range(frame.rank):
-                    store(state, at + i, load(state, at + i) * factor)
-                if frame.freedom > 0:
-                    at = frame.L + k
-                    for j in range(k + 1):
-                        store(state, at, load(state, at) * factor)
-                        at += p - 1 - j
+        to_sphere(form, frames, state, form.students)
     if form.train_readout:
         rate = load(work, form.readout_rate) * weight
-        for k in range(p):
+        for k in range(form.students):
             at = form.readout + k
             store(state, at, fma(rate, load(work, pushes + k), load(state, at)))
+
+
+@compiled(strict=True, inline=True)
+def to_sphere(form, frames, state, rows):
+    """Give every student, the last of the `rows` that move, norm one."""
+    for k in range(rows - form.students, rows):
+        total = fill(0.0)
+        for b in range(form.blocks):
+            frame = frames[b]
+            at = frame.C + k * frame.rank
+            for i in range(frame.rank):
+                total = fma(load(state, at + i), load(state, at + i), total)
+            if frame.freedom > 0:
+                at = frame.L + k
+                for j in range(k + 1):
+                    total = fma(load(state, at), load(state, at), total)
+                    at += rows - 1 - j
+        factor = 1.0 / root(total)
+        for b in range(form.blocks):
+            frame = frames[b]
+            at = frame.C + k * frame.rank
+            for i in range(frame.rank):
+                store(state, at + i, load(state, at + i) * factor)
+            if frame.freedom > 0:
+                at = frame.L + k
+                for j in range(k + 1):
+                    store(state, at, load(state, at) * factor)
+                    at += rows - 1 - j

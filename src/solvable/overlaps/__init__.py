@@ -4,7 +4,7 @@ from solvable.overlaps.frames import nearest_frame
 from solvable.overlaps.grams import block_gram, gram
 from solvable.overlaps.measuring import as_array, measure
 from solvable.overlaps.sizes import check_overlaps, hearing
-from solvable.overlaps.starts import Seed, check_start, start
+from solvable.overlaps.starts import Seed, check_start, fitted, fixed_overlaps, start
 from solvable.overlaps.state import InvalidStart, Overlaps, integrated, repaired
 from solvable.overlaps.weights import Weights, embed, gram_factor
 
@@ -18,6 +18,8 @@ __all__ = [
     "check_overlaps",
     "check_start",
     "embed",
+    "fitted",
+    "fixed_overlaps",
     "gram",
     "gram_factor",
     "hearing",

@@ -15,34 +15,81 @@ def as_array(weights: Any) -> np.ndarray:
     return np.asarray(weights, dtype=float)
 
 
-def measure(problem: Problem, weights: Any, teacher_weights: Any, readout: Any = None, basis: Any = None) -> Overlaps:
+def measure(
+    problem: Problem,
+    weights: Any,
+    teacher_weights: Any = None,
+    readout: Any = None,
+    basis: Any = None,
+    *,
+    directions: Any = None,
+    anchors: Any = None,
+) -> Overlaps:
     """Overlaps of weights (p, dim) and teacher weights (p*, dim), one unit per row.
 
     With a spectrum the coordinates are those of the covariance's eigenbasis, block after block in the order of
     `problem.inputs.eigenvalues`; weights in other coordinates need the eigenvectors as columns of `basis` (dim, dim).
+
+    Where inputs are a mixture, `directions` (directions, dim) are those of its means (None: the mixture's `vectors`, in the
+    eigenbasis). `anchors` (p, dim) are the students' weights that training is anchored to (None: the weights themselves).
     """
-    W, B = as_array(weights), as_array(teacher_weights)
     dim = problem.inputs.dim
     if dim is None:
         raise InvalidStart(
             "inputs.dim: infinite, but weights have finitely many coordinates; give the problem their number"
         )
-    for name, array, width in [("weights", W, problem.student.width), ("teacher_weights", B, problem.teacher.width)]:
-        if array.shape != (width, dim):
-            raise InvalidStart(f"{name}: shape {array.shape} given, must be {(width, dim)}")
-    if basis is not None:
-        basis = as_array(basis)
-        if basis.shape != (dim, dim):
-            raise InvalidStart(f"basis: shape {basis.shape} given, must be {(dim, dim)}")
-        if np.abs(basis.T @ basis - np.eye(dim)).max() > 1e-8:
-            raise InvalidStart("basis: its columns must be orthonormal")
-        W, B = W @ basis, B @ basis
+    rotation = _orthonormal(basis, dim)
+    p, q = problem.student.width, problem.teacher.width
+    rows = [
+        _rows("weights", weights, (p, dim), rotation),
+        _rows(
+            "teacher_weights", np.zeros((0, dim)) if teacher_weights is None else teacher_weights, (q, dim), rotation
+        ),
+    ]
+    rows.append(_directions(problem, directions, rotation))
+    if problem.training.anchor:
+        rows.append(rows[0] if anchors is None else _rows("anchors", anchors, (p, dim), rotation))
+    elif anchors is not None:
+        raise InvalidStart("anchors: given although training.anchor is 0, so nothing would use them")
     edges = np.cumsum(problem.inputs.block_sizes)[:-1]
-    stacked = np.array([rows @ rows.T / dim for rows in np.split(np.vstack([W, B]), edges, axis=1)])
-    p = problem.student.width
+    stacked = np.array([part @ part.T / dim for part in np.split(np.vstack(rows), edges, axis=1)])
     return Overlaps(
         stacked[:, :p, :p],
-        stacked[:, :p, p:],
-        stacked[:, p:, p:],
-        problem.student.readout_values if readout is None else as_array(readout),
+        stacked[:, :p, p : p + q],
+        stacked[:, p : p + q, p : p + q],
+        problem.readout_values if readout is None else as_array(readout),
+        problem.extras,
+        stacked[:, p + q :],
     )
+
+
+def _rows(name: str, given: Any, shape: tuple[int, int], rotation: np.ndarray | None) -> np.ndarray:
+    array = as_array(given)
+    if array.shape != shape:
+        raise InvalidStart(f"{name}: shape {array.shape} given, must be {shape}")
+    return array if rotation is None else array @ rotation
+
+
+def _orthonormal(basis: Any, dim: int) -> np.ndarray | None:
+    if basis is None:
+        return None
+    basis = as_array(basis)
+    if basis.shape != (dim, dim):
+        raise InvalidStart(f"basis: shape {basis.shape} given, must be {(dim, dim)}")
+    if np.abs(basis.T @ basis - np.eye(dim)).max() > 1e-8:
+        raise InvalidStart("basis: its columns must be orthonormal")
+    return basis
+
+
+def _directions(problem: Problem, given: Any, rotation: np.ndarray | None) -> np.ndarray:
+    """(directions, dim) in the eigenbasis."""
+    dim, mixture = problem.inputs.dim or 0, problem.mixture
+    if mixture is None:
+        if given is not None:
+            raise InvalidStart("directions: given although the problem has no mixture, so nothing would use them")
+        return np.zeros((0, dim))
+    if given is not None:
+        return _rows("directions", given, (mixture.directions, dim), rotation)
+    if mixture.vectors is None:
+        raise InvalidStart("directions: are missing; give those of the mixture's means, or mixture.vectors")
+    return np.array(mixture.vectors)

@@ -22,9 +22,11 @@ def start(
     student_overlap: Any = None,
     cross_overlap: Any = None,
     teacher_overlap: Any = None,
+    direction_overlap: Any = None,
     block_student_overlap: Any = None,
     block_cross_overlap: Any = None,
     block_teacher_overlap: Any = None,
+    block_direction_overlap: Any = None,
     readout: Any = None,
 ) -> Overlaps:
     """A start for `problem`, one of four:
@@ -39,15 +41,22 @@ def start(
     - overlaps as given. A plain overlap is shared among the blocks by their size; `block_...` has a leading block axis.
       What is left out is the problem's own teacher and zero cross overlap.
 
-    `readout` (p,) overrides the problem's. Seeds are ints or SeedSequences.
+    Directions of a mixture are known vectors beside the teachers: students are drawn with random overlaps with them, or
+    `direction_overlap` (p, directions) prescribes those. Anchors are the students themselves.
+
+    `readout` (p,), or (heads, p) if tasks have several, overrides the problem's. Seeds are ints or SeedSequences.
     """
     check_overlaps(problem)
     prescribed = any(
-        x is not None for x in (student_overlap, cross_overlap, block_student_overlap, block_cross_overlap)
-    )
-    values = problem.student.readout_values if readout is None else as_array(readout)
-    if values.shape != (problem.student.width,):
-        raise InvalidStart(f"readout: shape {values.shape} given, must be {(problem.student.width,)}")
+        x is not None
+        for x in (
+            student_overlap, cross_overlap, direction_overlap,
+            block_student_overlap, block_cross_overlap, block_direction_overlap,
+        )
+    )  # fmt: skip
+    values = problem.readout_values if readout is None else as_array(readout)
+    if values.shape != problem.readout_values.shape:
+        raise InvalidStart(f"readout: shape {values.shape} given, must be {problem.readout_values.shape}")
     if prescribed:
         for name, value, default in [("scale", scale, 1.0), ("students", students, "gaussian"), ("cross", cross, None)]:
             if value != default:
@@ -63,35 +72,58 @@ def start(
     random = None if seed is None else np.random.default_rng(_checked_seed(seed))
 
     given = _spread(problem, "teacher_overlap", teacher_overlap, block_teacher_overlap, problem.teacher.width)
-    T = hearing(problem, _teacher)(problem, random) if given is None else given
+    fixed = hearing(problem, fixed_overlaps)(problem, random, given)
     if prescribed:
-        p, q = problem.student.width, problem.teacher.width
+        p, q, d = problem.student.width, problem.teacher.width, fixed.shape[1] - problem.teacher.width
         Q = _spread(problem, "student_overlap", student_overlap, block_student_overlap, p)
-        R = _spread(problem, "cross_overlap", cross_overlap, block_cross_overlap, p, q)
+        parts = [
+            _spread(problem, "cross_overlap", cross_overlap, block_cross_overlap, p, q),
+            _spread(problem, "direction_overlap", direction_overlap, block_direction_overlap, p, d),
+        ]
         assert Q is not None
-        R = np.zeros((len(Q), p, q)) if R is None else R
+        R = np.concatenate(
+            [np.zeros((len(Q), p, size)) if one is None else one for one, size in zip(parts, (q, d), strict=True)],
+            axis=2,
+        )
     else:
         assert random is not None
         _check_scale(problem, scale, cross)
         if students == "orthogonal":
-            Q, R = hearing(problem, _orthogonal)(problem, random, scale, cross, T)
+            Q, R = hearing(problem, _orthogonal)(problem, random, scale, cross, fixed)
         elif students == "gaussian":
             if cross is not None:
                 raise InvalidStart(
                     'cross: given with Gaussian students, whose overlaps follow; say students="orthogonal"'
                 )
-            Q, R = hearing(problem, _gaussian)(problem, random, scale, T)
+            Q, R = hearing(problem, _gaussian)(problem, random, scale, fixed)
         elif students == "spanning":
             if cross is not None:
                 raise InvalidStart(
                     'cross: given with spanning students, whose overlaps follow; say students="orthogonal"'
                 )
-            Q, R = _spanning(problem, scale, T)
+            Q, R = _spanning(problem, scale, fixed)
         else:
             raise InvalidStart(f"students: {students!r} given, must be 'gaussian', 'orthogonal' or 'spanning'")
-    result = hearing(problem, Overlaps)(Q, R, T, values)
+    result = hearing(problem, _state)(problem, Q, R, fixed, values)
     check_start(problem, result)
     return result
+
+
+def _state(problem: Problem, Q: np.ndarray, R: np.ndarray, fixed: np.ndarray, readout: np.ndarray) -> Overlaps:
+    """Students that overlap by R with the fixed rows, teachers and then directions; anchors are the students themselves."""
+    q = problem.teacher.width
+    rows = np.concatenate([R[:, :, q:].transpose(0, 2, 1), fixed[:, q:]], axis=2)
+    roles = ("direction",) * rows.shape[1]
+    made = Overlaps(Q, R[:, :, :q], fixed[:, :q, :q], readout, roles, rows)
+    return made.anchored() if problem.training.anchor else made
+
+
+def fitted(problem: Problem, state: Overlaps) -> Overlaps:
+    """The state as a run of `problem` begins with it: where the problem has anchors and the state has none they are its students;
+    anchors that the problem has no use for are left out."""
+    if not isinstance(state, Overlaps) or bool(problem.training.anchor) == ("anchor" in state.extras):
+        return state
+    return state.anchored() if problem.training.anchor else state.without("anchor")
 
 
 def check_start(problem: Problem, start: Overlaps) -> None:
@@ -105,32 +137,83 @@ def check_start(problem: Problem, start: Overlaps) -> None:
         raise InvalidStart(
             f"start: has (blocks, students, teachers) = {start.block_cross_overlap.shape}, the problem {(blocks, p, q)}"
         )
-    if not problem.training.train_readout and np.abs(start.readout - problem.student.readout_values).max() > 1e-12:
+    if start.extras != problem.extras:
+        raise InvalidStart(f"start: has {_counted(start.extras)}, the problem {_counted(problem.extras)}")
+    values = problem.readout_values
+    if start.readout.shape != values.shape:
+        raise InvalidStart(f"readout: shape {start.readout.shape} at the start, the problem has {values.shape}")
+    if not problem.training.train_readout and np.abs(start.readout - values).max() > 1e-12:
         raise InvalidStart(
             f"readout: {np.round(start.readout, 6)} at the start, but the problem's student.readout is "
-            f"{np.round(problem.student.readout_values, 6)} and is not trained; draw the start for this problem"
+            f"{np.round(values, 6)} and is not trained; draw the start for this problem"
         )
     if problem.student.norm == "sphere":
         norms = np.diag(start.student_overlap)
         if np.abs(norms - 1).max() > 1e-9:
             raise InvalidStart(f"student_overlap: on the sphere its diagonal must be 1, but is {np.round(norms, 6)}")
+    if problem.mixture is not None:
+        gram = problem.mixture.block_gram(problem.inputs.fractions)
+        d, n = problem.mixture.directions, p + q
+        difference = np.abs(start.block_extra_overlap[:, :d, n : n + d] - gram).max()
+        if difference > 1e-9 * np.abs(gram).max():
+            raise InvalidStart(f"start: its directions overlap otherwise than mixture.gram says, by {difference:.3g}")
+    if problem.teacher.is_moving:
+        return
     if problem.teacher.overlap != "sampled":
-        expected = _teacher(problem, None)
-        difference = np.abs(start.block_teacher_overlap - expected).max()
-        if difference > 1e-9 * np.abs(expected).max():
+        expected = fixed_overlaps(problem, None)
+        found = start.stacked[:, p : p + expected.shape[1], p : p + expected.shape[1]]
+        difference = np.abs(found - expected).max(initial=0.0)
+        if difference > 1e-9 * np.abs(expected).max(initial=0.0):
             raise InvalidStart(
                 f"teacher_overlap: differs from the problem's teacher.overlap by {difference:.3g}; "
                 f'say overlap="sampled" for a teacher whose overlaps come with the start'
             )
 
 
+def _counted(extras: tuple[str, ...]) -> str:
+    roles = dict.fromkeys(extras)
+    return " and ".join(f"{extras.count(role)} {role}(s)" for role in roles) or "neither directions nor anchors"
+
+
+def fixed_overlaps(
+    problem: Problem, random: np.random.Generator | None, teachers: np.ndarray | None = None
+) -> np.ndarray:
+    """(blocks, p* + directions, p* + directions): how teachers, then directions overlap with each other. Teachers are given, or
+    have each block's share of the problem's overlap, or are drawn with Gaussian weights of unit variance."""
+    fractions, q, mixture = problem.inputs.fractions, problem.teacher.width, problem.mixture
+    if mixture is None:
+        return _teacher(problem, random) if teachers is None else teachers
+    gram = mixture.block_gram(fractions)
+    if teachers is None and problem.teacher.overlap == "sampled":
+        T, cross = _sampled_teachers(problem, random, gram)
+    else:
+        T = _teacher(problem, random) if teachers is None else teachers
+        cross = mixture.block_teacher_overlap(fractions, q)
+    return np.block([[T, cross.transpose(0, 2, 1)], [cross, gram]])
+
+
+def _sampled_teachers(
+    problem: Problem, random: np.random.Generator | None, gram: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Overlaps of Gaussian teachers with each other, and of directions with them."""
+    _need_draws(problem, random)
+    assert random is not None
+    T, cross = _beside(problem, random, problem.teacher.width, 1.0, gram)
+    return T, cross.transpose(0, 2, 1)
+
+
+def _need_draws(problem: Problem, random: np.random.Generator | None) -> None:
+    if random is None:
+        raise InvalidStart("teacher_overlap: is missing; the teacher is sampled, so give its overlaps or a seed")
+    _need_dim(problem, "a sampled teacher")
+
+
 def _teacher(problem: Problem, random: np.random.Generator | None) -> np.ndarray:
     """(blocks, p*, p*): each block's share of the given overlap, or a draw of Gaussian weights of unit variance."""
     teacher, fractions = problem.teacher, problem.inputs.fractions
     if teacher.overlap == "sampled":
-        if random is None:
-            raise InvalidStart("teacher_overlap: is missing; the teacher is sampled, so give its overlaps or a seed")
-        _need_dim(problem, "a sampled teacher")
+        _need_draws(problem, random)
+        assert random is not None
         sizes = problem.inputs.block_sizes
         rows = [_wishart_factor(random, teacher.width, int(size)) for size in sizes]
         return np.array([row @ row.T for row in rows]) / sizes.sum()
@@ -144,7 +227,7 @@ def _orthogonal(
     if cross is None:
         _need_dim(problem, 'students="orthogonal" without the size `cross` of the cross overlaps')
         cross = scale / float(np.sqrt(problem.inputs.dim or 1))
-    shape = (problem.inputs.blocks, problem.student.width, problem.teacher.width)
+    shape = (problem.inputs.blocks, problem.student.width, T.shape[1])
     drawn = cross * random.standard_normal(shape)
     fractions = problem.inputs.fractions
     longest = (
@@ -180,13 +263,24 @@ def _spanning(problem: Problem, scale: float, T: np.ndarray) -> tuple[np.ndarray
 def _gaussian(
     problem: Problem, random: np.random.Generator, scale: float, T: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The law of overlaps of Gaussian weights given the teachers: coordinates on the span of the teachers are normal,
-    what is left is a Wishart matrix with so many fewer degrees of freedom."""
+    """Overlaps of Gaussian students given the teachers (and directions)."""
     _need_dim(problem, "a sampled start")
-    p, dim, sizes = problem.student.width, problem.inputs.dim, problem.inputs.block_sizes
+    student, crossing = _beside(problem, random, problem.student.width, scale, T)
+    if problem.student.norm == "sphere":
+        norms = np.sqrt(np.einsum("bkk->k", student))
+        student, crossing = student / np.outer(norms, norms), crossing / norms[:, None]
+    return student, crossing
+
+
+def _beside(
+    problem: Problem, random: np.random.Generator, count: int, scale: float, fixed: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The law of overlaps of Gaussian weights given vectors with Gram matrices `fixed` (blocks, n, n): coordinates on their span
+    are normal, what is left is a Wishart matrix with so many fewer degrees of freedom."""
+    dim, sizes = problem.inputs.dim, problem.inputs.block_sizes
     assert dim is not None
     Q, R = [], []
-    for size, gram in zip(sizes, T, strict=True):
+    for size, gram in zip(sizes, fixed, strict=True):
         span = _factor(gram)
         rank = span.shape[1]
         if size < rank:
@@ -194,15 +288,11 @@ def _gaussian(
                 f"inputs.dim: a block of {size} dimensions cannot hold {rank} independent teachers; "
                 f'raise dim or say overlap="sampled"'
             )
-        inside = random.standard_normal((p, rank)) * scale / np.sqrt(dim)
-        outside = _wishart_factor(random, p, int(size) - rank) * scale / np.sqrt(dim)
+        inside = random.standard_normal((count, rank)) * scale / np.sqrt(dim)
+        outside = _wishart_factor(random, count, int(size) - rank) * scale / np.sqrt(dim)
         Q.append(inside @ inside.T + outside @ outside.T)
         R.append(inside @ span.T)
-    student, crossing = np.array(Q), np.array(R)
-    if problem.student.norm == "sphere":
-        norms = np.sqrt(np.einsum("bkk->k", student))
-        student, crossing = student / np.outer(norms, norms), crossing / norms[:, None]
-    return student, crossing
+    return np.array(Q), np.array(R)
 
 
 def _wishart_factor(random: np.random.Generator, width: int, freedom: int) -> np.ndarray:
@@ -216,7 +306,7 @@ def _wishart_factor(random: np.random.Generator, width: int, freedom: int) -> np
 def _factor(gram: np.ndarray) -> np.ndarray:
     """F (q, rank) with F F^T = gram."""
     values, vectors = np.linalg.eigh(gram)
-    keep = values > 1e-12 * max(values[-1], 1e-300)
+    keep = values > 1e-12 * max(values.max(initial=0.0), 1e-300)
     return vectors[:, keep] * np.sqrt(values[keep])
 
 

@@ -12,11 +12,22 @@ class InvalidStart(ValueError):
 
 
 def repaired(
-    student: np.ndarray, cross: np.ndarray, teacher: np.ndarray, readout: np.ndarray, *, sphere: bool = False
+    student: np.ndarray,
+    cross: np.ndarray,
+    teacher: np.ndarray,
+    readout: np.ndarray,
+    *,
+    sphere: bool = False,
+    extras: tuple[str, ...] = (),
+    extra: np.ndarray | None = None,
 ) -> "Overlaps":
     """Overlaps from integrated ones, which may leave the cone of possible ones by the size of the tolerance where students
-    coincide with teachers: teachers and cross overlaps stay, what the students have beside them loses its negative part.
-    On the sphere students are then scaled back to norm one."""
+    coincide with teachers: teachers, extra rows and cross overlaps stay, what the students have beside them loses its negative
+    part. On the sphere students are then scaled back to norm one."""
+    p, q = cross.shape[1:]
+    if extra is not None:
+        teacher = _without_negative(np.block([[teacher, extra[:, :, p : p + q].transpose(0, 2, 1)], [extra[:, :, p:]]]))
+        cross = np.concatenate([cross, extra[:, :, :p].transpose(0, 2, 1)], axis=2)
     inverse = np.linalg.pinv(teacher, rcond=1e-12, hermitian=True)
     cross = cross @ inverse @ teacher
     inside = cross @ inverse @ cross.transpose(0, 2, 1)
@@ -27,17 +38,43 @@ def repaired(
     if sphere:
         norms = np.sqrt(np.einsum("bkk->k", total))
         total, cross = total / np.outer(norms, norms), cross / norms[:, None]
-    return Overlaps(total, cross, teacher, readout)
+    if extra is None:
+        return Overlaps(total, cross, teacher, readout)
+    rows = np.concatenate([cross[:, :, q:].transpose(0, 2, 1), teacher[:, q:]], axis=2)
+    return Overlaps(total, cross[:, :, :q], teacher[:, :q, :q], readout, extras, rows)
 
 
-def integrated(student: np.ndarray, cross: np.ndarray, teacher: np.ndarray, readout: np.ndarray) -> "Overlaps":
+def _without_negative(gram: np.ndarray) -> np.ndarray:
+    """The same without the negative part that moving teachers may have got; as it is where there is none."""
+    values, vectors = np.linalg.eigh(gram)
+    clipped = (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
+    is_negative = values[:, :1, None] < -1e-12 * np.abs(values[:, -1:, None])
+    return np.where(is_negative, 0.5 * (clipped + clipped.transpose(0, 2, 1)), gram)
+
+
+def integrated(
+    student: np.ndarray,
+    cross: np.ndarray,
+    teacher: np.ndarray,
+    readout: np.ndarray,
+    extras: tuple[str, ...] = (),
+    extra: np.ndarray | None = None,
+) -> "Overlaps":
     """Overlaps as an integrator has them, unchecked: possible up to its tolerance."""
     made = object.__new__(Overlaps)
-    for name, array in zip(Overlaps.__dataclass_fields__, (student, cross, teacher, readout), strict=True):
+    extra = np.zeros((len(student), 0, student.shape[1] + teacher.shape[1])) if extra is None else extra
+    for name, array in zip(ARRAYS, (student, cross, teacher, readout, extra), strict=True):
         kept = array.copy()
         kept.setflags(write=False)
         object.__setattr__(made, name, kept)
+    object.__setattr__(made, "extras", extras)
     return made
+
+
+ARRAYS = (
+    "block_student_overlap", "block_cross_overlap", "block_teacher_overlap", "readout", "block_extra_overlap",
+)  # fmt: skip
+ROLES = ("direction", "anchor")  # of extra rows
 
 
 @dataclass(frozen=True)
@@ -45,16 +82,25 @@ class Overlaps:
     """Overlaps w.w'/dim of students and teachers, restricted to each block; read-only arrays.
 
     block_student_overlap (blocks, p, p), block_cross_overlap (blocks, p, p*), block_teacher_overlap (blocks, p*, p*),
-    readout (p,). Totals over the blocks are `student_overlap`, `cross_overlap`, `teacher_overlap`.
+    readout (p,), or (heads, p). Totals over the blocks are `student_overlap`, `cross_overlap`, `teacher_overlap`.
+
+    `extras` has the roles of further rows: "direction" of a mixture, "anchor" of a student. block_extra_overlap (blocks, extra,
+    p + p* + extra) has their overlaps with all rows, students first, then teachers, then extras.
     """
 
     block_student_overlap: np.ndarray
     block_cross_overlap: np.ndarray
     block_teacher_overlap: np.ndarray
     readout: np.ndarray
+    extras: tuple[str, ...] = ()
+    block_extra_overlap: np.ndarray = None  # type: ignore[assignment]  # an array once it is made
 
     def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
+        if self.block_extra_overlap is None:
+            shape = (np.shape(self.block_student_overlap)[0], 0, sum(np.shape(self.block_cross_overlap)[1:]))
+            object.__setattr__(self, "block_extra_overlap", np.zeros(shape))
+        object.__setattr__(self, "extras", tuple(self.extras))
+        for name in ARRAYS:
             array = np.array(getattr(self, name), dtype=float)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -76,25 +122,68 @@ class Overlaps:
     @cached_property
     def longest(self) -> float:
         """The largest overlap of a unit with itself; no other overlap is larger."""
-        parts = self.block_student_overlap, self.block_teacher_overlap
-        return max(float(part.sum(axis=0).max()) for part in parts)
+        extra = self.block_extra_overlap[:, :, self.block_extra_overlap.shape[2] - len(self.extras) :]
+        parts = self.block_student_overlap, self.block_teacher_overlap, extra
+        return max(float(part.sum(axis=0).max(initial=0.0)) for part in parts)
+
+    @property
+    def direction_overlap(self) -> np.ndarray:
+        """(students, directions) overlaps with the directions of a mixture."""
+        return self._with("direction")
+
+    @property
+    def anchor_overlap(self) -> np.ndarray:
+        """(students, anchors) overlaps with the students of the start."""
+        return self._with("anchor")
+
+    def _with(self, role: str) -> np.ndarray:
+        chosen = [i for i, one in enumerate(self.extras) if one == role]
+        rows: np.ndarray = self.block_extra_overlap[:, chosen, : self.block_student_overlap.shape[1]]
+        return rows.sum(axis=0).T
 
     @property
     def stacked(self) -> np.ndarray:
-        """(blocks, n, n) overlaps of all units, students first."""
-        return np.block(
+        """(blocks, n, n) overlaps of all units, students first, then teachers, then extras."""
+        units = np.block(
             [
                 [self.block_student_overlap, self.block_cross_overlap],
                 [self.block_cross_overlap.transpose(0, 2, 1), self.block_teacher_overlap],
             ]
         )
+        if not self.extras:
+            return units
+        n = units.shape[1]
+        columns = self.block_extra_overlap[:, :, :n].transpose(0, 2, 1)
+        return np.concatenate([np.concatenate([units, columns], axis=2), self.block_extra_overlap], axis=1)
+
+    def without(self, role: str) -> "Overlaps":
+        """The same without the extra rows of this role."""
+        kept = [i for i, one in enumerate(self.extras) if one != role]
+        n = self.block_student_overlap.shape[1] + self.block_teacher_overlap.shape[1]
+        rows = self.block_extra_overlap[:, kept][:, :, [*range(n), *(n + i for i in kept)]]
+        return self._extended(tuple(self.extras[i] for i in kept), rows)
+
+    def anchored(self) -> "Overlaps":
+        """The same with its students as anchors, in the place of any before."""
+        bare = self.without("anchor")
+        n, p = bare.stacked.shape[1], bare.block_student_overlap.shape[1]
+        copied = [*range(n), *range(p)]
+        rows = bare.stacked[:, copied][:, :, copied][:, n - len(bare.extras) :]
+        return bare._extended((*bare.extras, *("anchor",) * p), rows)
+
+    def _extended(self, extras: tuple[str, ...], rows: np.ndarray) -> "Overlaps":
+        return Overlaps(
+            self.block_student_overlap, self.block_cross_overlap, self.block_teacher_overlap, self.readout, extras, rows
+        )
 
     @cached_property
     def hash(self) -> str:
         digest = hashlib.sha256()
-        for name in self.__dataclass_fields__:
+        for name in ARRAYS if self.extras else ARRAYS[:4]:
             array = np.ascontiguousarray(getattr(self, name), dtype="<f8")
             digest.update(repr(array.shape).encode() + array.tobytes())
+        if self.extras:
+            digest.update(" ".join(self.extras).encode())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -109,8 +198,12 @@ class Overlaps:
             "block_student_overlap": (blocks, p, p),
             "block_cross_overlap": (blocks, p, q),
             "block_teacher_overlap": (blocks, q, q),
-            "readout": (p,),
+            "readout": (p,) if self.readout.ndim < 2 else (len(self.readout), p),
+            "block_extra_overlap": (blocks, len(self.extras), p + q + len(self.extras)),
         }
+        for role in self.extras:
+            if role not in ROLES:
+                raise InvalidStart(f"extras: {role!r} given, must be one of {', '.join(ROLES)}")
         for name, shape in expected.items():
             array = getattr(self, name)
             if array.shape != shape:

@@ -12,39 +12,49 @@ from solvable.problems import Problem
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Students (p, dim) and teachers (p*, dim), one unit per row, with squared norms of order dim; `readout` (p,), or None for
-    the problem's. With a spectrum the coordinates are those of its eigenbasis, block after block, unless the eigenvectors
-    are given as columns of `basis` (dim, dim). Every level starts from weights as from overlaps."""
+    """Students (p, dim) and teachers (p*, dim; None: no teachers), one unit per row, with squared norms of order dim; `readout`
+    (p,) or (heads, p), or None for the problem's. With a spectrum the coordinates are those of its eigenbasis, block after block,
+    unless the eigenvectors are given as columns of `basis` (dim, dim). `directions` (directions, dim) are those of a mixture (None:
+    its `vectors`), `anchors` (p, dim) the students that training is anchored to (None: the students themselves). Every level starts
+    from weights as from overlaps."""
 
     student: np.ndarray
-    teacher: np.ndarray
+    teacher: np.ndarray = None  # type: ignore[assignment]  # an array once it is made
     readout: np.ndarray | None = None
     basis: np.ndarray | None = None
+    directions: np.ndarray | None = None
+    anchors: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("student", "teacher", "readout", "basis"):
+        for name in ("student", "teacher", "readout", "basis", "directions", "anchors"):
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, _checked(name, value))
-        if self.student.shape[1] != self.teacher.shape[1]:
-            raise InvalidStart(
-                f"teacher: rows of {self.teacher.shape[1]} numbers given, must be {self.student.shape[1]} as the students'"
-            )
+        dim = self.student.shape[1]
+        if self.teacher is None:
+            object.__setattr__(self, "teacher", np.zeros((0, dim)))
+        for name in ("teacher", "directions", "anchors"):
+            rows = getattr(self, name)
+            if rows is not None and rows.shape[1] != dim:
+                raise InvalidStart(f"{name}: rows of {rows.shape[1]} numbers given, must be {dim} as the students'")
 
     def __repr__(self) -> str:
         return f"Weights({len(self.student)} students, {len(self.teacher)} teachers, dim {self.student.shape[1]})"
 
     def overlaps(self, problem: Problem) -> Overlaps:
-        return measure(problem, self.student, self.teacher, self.readout, self.basis)
+        return measure(
+            problem, self.student, self.teacher, self.readout, self.basis,
+            directions=self.directions, anchors=self.anchors if problem.training.anchor else None,
+        )  # fmt: skip
 
 
 def _checked(name: str, value: Any) -> np.ndarray:
-    shape = "(p,)" if name == "readout" else "(dim, dim)" if name == "basis" else "(units, dim)"
+    shape = "(p,) or (heads, p)" if name == "readout" else "(dim, dim)" if name == "basis" else "(units, dim)"
     try:
         array = as_array(value)
     except (TypeError, ValueError):
         raise InvalidStart(f"{name}: {type(value).__name__} given, must be an array {shape} of numbers") from None
-    if np.iscomplexobj(value) or array.ndim != (1 if name == "readout" else 2):
+    if np.iscomplexobj(value) or (array.ndim != 2 and not (name == "readout" and array.ndim == 1)):
         kind = "complex numbers" if np.iscomplexobj(value) else f"shape {array.shape}"
         raise InvalidStart(f"{name}: {kind} given, must be real numbers {shape}")
     if not np.isfinite(array).all():
@@ -67,7 +77,9 @@ def embed(problem: Problem, start: Overlaps, seed: Any, basis: np.ndarray | None
         places = (ends[chosen] - size)[:, None] + np.arange(size)
         rows[:, places.ravel()] = parts.transpose(1, 0, 2).reshape(len(rows), -1)
     rows = rows if basis is None else rows @ basis.T
-    return Weights(rows[:p], rows[p:], start.readout, basis)
+    n = p + problem.teacher.width
+    extras = np.split(rows[n:], [start.extras.count("direction")])  # directions, anchors
+    return Weights(rows[:p], rows[p:n], start.readout, basis, *(part if len(part) else None for part in extras))
 
 
 def gram_factor(gram: np.ndarray, columns: int, *, rounding: float = 0.0) -> np.ndarray:

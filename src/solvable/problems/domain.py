@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic_core import PydanticUndefined
 
+from solvable.problems.features import FEATURES
 from solvable.problems.inputs import PowerLaw
 from solvable.problems.model import InvalidProblem, Model
 from solvable.problems.networks import Network
@@ -176,6 +177,7 @@ EVERYTHING = Domain(
     batch=True, loss=ANY, trained_readout=True, samples=True, schedules=True,
 )  # fmt: skip
 ONE_PASS = replace(EVERYTHING, samples=False)
+CASES = replace(ONE_PASS, knows=FEATURES)  # classes, tasks, masks, noise on inputs, anchors, teachers that move
 
 _AT = "problem.at(alpha) has that of one time"
 _READOUTS = {
@@ -213,9 +215,9 @@ def unusual_settings(model: Model, place: str = "") -> Iterator[tuple[str, Any]]
 
 
 def _has_readout(network: Network, allowed: str | float) -> bool:
-    values = network.readout_values
-    if allowed == ANY:
+    if allowed == ANY or not network.width:
         return True
+    values = network.readout_values.ravel()
     if allowed == "positive":
         return bool((values > 0).all())
     if allowed == "equal":

@@ -184,12 +184,13 @@ class Model(BaseModel):
             raise InvalidProblem(explain(cls, error)) from None
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some fields changed, validated again. `training__learning_rate=0.1` reaches inside a part."""
+        """A copy with some fields changed, validated again. `training__learning_rate=0.1` reaches inside a part,
+        `tasks__0__readout=...` inside one of several."""
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         inner: dict[str, dict[str, Any]] = {}
         for key, value in changes.items():
             part, _, rest = key.partition("__")
-            if rest and isinstance(fields.get(part), Model):
+            if rest and (isinstance(fields.get(part), Model) or _are_models(fields.get(part))):
                 inner.setdefault(part, {})[rest] = value
             else:
                 fields[key] = value
@@ -197,10 +198,33 @@ class Model(BaseModel):
             if part in changes:
                 raise InvalidProblem([f"{part}: given as a whole and in parts; give one"])
             try:
-                fields[part] = fields[part].replace(**values)
+                fields[part] = _inside(fields[part], values)
             except InvalidProblem as error:
                 raise InvalidProblem([f"{part}.{line}" for line in error.problems]) from None
         return type(self)(**fields)
+
+
+def _are_models(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and all(isinstance(one, Model) for one in value)
+
+
+def _inside(part: Any, values: dict[str, Any]) -> Any:
+    """A part, or a tuple of them, with some fields changed."""
+    if isinstance(part, Model):
+        return part.replace(**values)
+    chosen: dict[int, dict[str, Any]] = {}
+    for key, value in values.items():
+        number, _, rest = key.partition("__")
+        if not number.isdecimal() or int(number) >= len(part) or not rest:
+            raise InvalidProblem([f"{number}: given, must be a number from 0 to {len(part) - 1} and a field of it"])
+        chosen.setdefault(int(number), {})[rest] = value
+    made = list(part)
+    for i, changes in chosen.items():
+        try:
+            made[i] = made[i].replace(**changes)
+        except InvalidProblem as error:
+            raise InvalidProblem([f"{i}.{line}" for line in error.problems]) from None
+    return tuple(made)
 
 
 Array = Annotated[tuple[float, ...], Plain]

@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, InstanceOf, PlainSerializer, model_validator
+from pydantic import Field, InstanceOf, PlainSerializer, WithJsonSchema, model_validator
 
 from solvable.gaussian.units import UNITS, Activation, OwnFunction, hermite
 from solvable.problems.model import Array, Matrix, Model, Plain, one_of
 
 Width = Annotated[int, Plain, Field(gt=0, le=10_000)]
+TeacherWidth = Annotated[int, Plain, Field(ge=0, le=10_000)]
 Unit = Annotated[str, one_of(UNITS)]
 Readout = Literal["mean", "sqrt", "unit"] | Annotated[float, Plain] | Array
 
@@ -63,13 +64,14 @@ def _custom(value: OwnFunction) -> dict[str, str]:
     return {"custom": value.name, "fingerprint": value.fingerprint, "identity": value.identity}
 
 
-AnyUnit = Unit | Hermite | Annotated[Activation, InstanceOf(), PlainSerializer(_custom)]
-AnyTarget = Literal["additive", "product"] | Annotated[Target, InstanceOf(), PlainSerializer(_custom)]
+_OWN = WithJsonSchema({"not": {}})  # files cannot hold a function
+AnyUnit = Unit | Hermite | Annotated[Activation, InstanceOf(), PlainSerializer(_custom), _OWN]
+AnyTarget = Literal["additive", "product"] | Annotated[Target, InstanceOf(), PlainSerializer(_custom), _OWN]
 
 
 def readout_values(readout: Any, width: int) -> np.ndarray:
     """(width,) what multiplies the units: 1/width, 1/sqrt(width), 1, one given number for all, or one for each."""
-    named = {"mean": 1.0 / width, "sqrt": 1.0 / math.sqrt(width), "unit": 1.0}
+    named = {"mean": 1.0 / max(width, 1), "sqrt": 1.0 / math.sqrt(max(width, 1)), "unit": 1.0}
     return np.array(np.broadcast_to(named[readout] if isinstance(readout, str) else readout, (width,)), dtype=float)
 
 
@@ -80,7 +82,11 @@ class Network(Model):
 
     @model_validator(mode="after")
     def _check_readout(self) -> "Network":
-        if isinstance(self.readout, tuple) and len(self.readout) != self.width:
+        if (
+            isinstance(self.readout, tuple)
+            and not any(isinstance(one, tuple) for one in self.readout)
+            and len(self.readout) != self.width
+        ):
             raise ValueError(f"readout: {len(self.readout)} values given for width {self.width}, must be as many")
         return self
 
@@ -105,9 +111,28 @@ class Network(Model):
 
 
 class Student(Network):
-    """`norm` is "free", or "sphere": every student keeps overlap one with itself, renormalised after each step."""
+    """`norm` is "free", or "sphere": every student keeps overlap one with itself, renormalised after each step. Where tasks have
+    heads of their own, `readout` may be given for each head (head, width)."""
 
+    readout: Readout | Matrix = "mean"  # type: ignore[assignment]
     norm: Literal["free", "sphere"] = "free"
+
+    @model_validator(mode="after")
+    def _check_heads(self) -> "Student":
+        if self.heads is not None and any(len(row) != self.width for row in self.readout):  # type: ignore[union-attr, arg-type]
+            raise ValueError(f"readout: must have {self.width} values for each head")
+        return self
+
+    @property
+    def heads(self) -> int | None:
+        """How many readouts are given, None where one is for all."""
+        given = self.readout
+        return len(given) if isinstance(given, tuple) and given and isinstance(given[0], tuple) else None
+
+    @property
+    def readout_values(self) -> np.ndarray:
+        """(width,), or (head, width) where it is given for each head."""
+        return np.array(self.readout, dtype=float) if self.heads is not None else super().readout_values
 
 
 class Teacher(Network):
@@ -115,10 +140,21 @@ class Teacher(Network):
     typical teacher of many dimensions), "sampled" (Gaussian weights, different in each block), or a Gram matrix.
 
     `target` is "additive" (the network sum_l readout_l g(z_l)), "product" (of the teachers' fields, z_1 z_2 ...) or a
-    Target; the last two do not use activation and readout."""
+    Target; the last two do not use activation and readout.
 
+    A problem whose labels come from classes alone has a teacher of width 0. Teachers may move: `drift` is the rate of a random walk
+    that keeps their overlaps on average (each forgets where it was as exp(-drift steps/dim)), `rotation` turns the first two in
+    their plane by so many radians per steps/dim."""
+
+    width: TeacherWidth
     target: AnyTarget = "additive"
     overlap: Literal["orthonormal", "sampled"] | Matrix = "orthonormal"
+    drift: Annotated[float, Plain, Field(ge=0)] = 0.0
+    rotation: Annotated[float, Plain] = 0.0
+
+    @property
+    def is_moving(self) -> bool:
+        return bool(self.drift or self.rotation)
 
     @property
     def is_orthonormal(self) -> bool:
@@ -142,7 +178,17 @@ class Teacher(Network):
         return self
 
     @model_validator(mode="after")
+    def _check_motion(self) -> "Teacher":
+        if self.rotation and self.width < 2:
+            raise ValueError(f"rotation: given for {self.width} teacher(s), needs two to turn in their plane")
+        if self.drift and not self.width:
+            raise ValueError("drift: given although there are no teachers, so nothing would use it")
+        return self
+
+    @model_validator(mode="after")
     def _check_overlap(self) -> "Teacher":
+        if isinstance(self.overlap, tuple) and not self.width:
+            raise ValueError("overlap: given although there are no teachers, so nothing would use it")
         if isinstance(self.overlap, tuple):
             if len(self.overlap) != self.width or any(len(row) != self.width for row in self.overlap):
                 raise ValueError(f"overlap: must be {self.width} rows of {self.width} numbers")

@@ -5,30 +5,77 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+import numpy as np
+from pydantic import Field, model_validator
 
 from solvable.gaussian.losses import BUILT_IN_LOSSES, LOSSES
 from solvable.gaussian.units import BUILT_IN, UNITS, OwnFunction
+from solvable.problems.fitting import check_parts
 from solvable.problems.foreign import parse_json, parse_toml, read_text
 from solvable.problems.inputs import Inputs
-from solvable.problems.model import InvalidProblem, Model
+from solvable.problems.mixture import Mixture
+from solvable.problems.model import InvalidProblem, Model, Plain
 from solvable.problems.networks import Student, Teacher
+from solvable.problems.tasks import Task
 from solvable.problems.training import Training
 
 FUNCTIONS = (("student", "activation"), ("teacher", "activation"), ("teacher", "target"))  # which may be one's own
+
+QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor")}
 
 
 def _hash(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+def _no_teacher() -> Teacher:
+    return Teacher(width=0)
+
+
 class Problem(Model):
-    teacher: Teacher
+    """Who teaches, who learns, on what inputs and by which rule. With a `mixture` the inputs come in classes, which may give the
+    labels; then the teacher may be left out. `tasks` share the teacher's units, each with readouts of its own."""
+
+    teacher: Teacher = Field(default_factory=_no_teacher)
     student: Student
     inputs: Inputs = Field(default_factory=Inputs)
     training: Training
+    mixture: Mixture | None = None
+    tasks: Annotated[tuple[Task, ...], Plain] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> "Problem":
+        check_parts(self)
+        return self
+
+    @property
+    def heads(self) -> int:
+        """How many readouts the students have."""
+        return 1 + max(self.task_heads)
+
+    @property
+    def task_heads(self) -> tuple[int, ...]:
+        """The head that answers each task; without tasks there is one."""
+        if not self.tasks:
+            return (0,)
+        return tuple(i if task.head is None else task.head for i, task in enumerate(self.tasks))
+
+    @property
+    def readout_values(self) -> np.ndarray:
+        """What multiplies the students: (student,), or (head, student) if there are several heads."""
+        values = self.student.readout_values
+        if self.heads == 1:
+            return values.reshape(-1)
+        return np.array(np.broadcast_to(values, (self.heads, self.student.width)))
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """The roles of the rows beyond students and teachers: directions of the mixture, then anchors."""
+        directions = 0 if self.mixture is None else self.mixture.directions
+        anchors = self.student.width if self.training.anchor else 0
+        return ("direction",) * directions + ("anchor",) * anchors
 
     @property
     def hash(self) -> str:
@@ -68,20 +115,27 @@ class Problem(Model):
     def at(self, alpha: float) -> "Problem":
         """The same problem with the numbers of one time (steps/dim) in the place of schedules: for what knows constants only, such
         as moments, predictions and landscapes."""
-        return self._with(self.inputs.at(alpha), self.training.at(alpha))
+        return self._with(lambda part: part.at(alpha))
 
     def later(self, alpha: float) -> "Problem":
         """The same problem as seen from a later time (steps/dim), at which its schedules begin: for a run that goes on from there,
         `run(problem.later(alpha), trajectory.last(), level)`."""
         if not 0 <= alpha < math.inf:
             raise ValueError(f"later: {alpha!r} given, must be a finite time in steps/dim, not negative")
-        return self._with(self.inputs.later(alpha), self.training.later(alpha))
+        return self._with(lambda part: part.later(alpha))
 
-    def _with(self, inputs: Inputs, training: Training) -> "Problem":
-        if inputs is self.inputs and training is self.training:
+    def _with(self, change: Callable[[Any], Any]) -> "Problem":
+        """With other parts in the place of those that may have schedules; a part without any gives itself back."""
+        found: dict[str, Any] = {"inputs": change(self.inputs), "training": change(self.training)}
+        if self.mixture is not None:
+            found["mixture"] = change(self.mixture)
+        tasks = tuple(change(task) for task in self.tasks)
+        if any(one is not task for one, task in zip(tasks, self.tasks, strict=True)):
+            found["tasks"] = tasks
+        if all(part is getattr(self, name) for name, part in found.items()):
             return self
         kept = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self).model_construct(**kept | {"inputs": inputs, "training": training})
+        return type(self).model_construct(**kept | found)
 
     def own_functions(self) -> dict[str, OwnFunction]:
         """The functions of one's own in it, by their places."""
@@ -89,7 +143,16 @@ class Problem(Model):
         return {place: value for place, value in found.items() if isinstance(value, OwnFunction)}
 
     def to_json(self) -> str:
-        return self.model_dump_json(exclude_none=True)
+        return self.model_dump_json(exclude_none=True, exclude=self._unused())
+
+    def _unused(self) -> dict[str, Any]:
+        """Of the fields that few problems use those that this one leaves at their defaults: files do not show them."""
+        left: dict[str, Any] = {} if self.tasks else {"tasks": True}
+        for part, names in QUIET.items():
+            table = getattr(self, part)
+            unused = {name for name in names if getattr(table, name) == type(table).model_fields[name].default}
+            left |= {part: unused} if unused else {}
+        return left | ({"teacher": True} if self.teacher == _no_teacher() else {})
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -100,7 +163,7 @@ class Problem(Model):
 
         for where, part in self.own_functions().items():
             raise InvalidProblem([f"{where}: the function {part.name!r} cannot be written to a file"])
-        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
+        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True, exclude=self._unused()))
 
     @classmethod
     def from_toml(cls, text: str) -> Self:

@@ -1,5 +1,6 @@
-"""By which rule it learns: rate or schedule, batch, weight decay, loss, label noise, readout, samples."""
+"""By which rule it learns: rate or schedule, batch, weight decay, loss, noise, masks, readout, samples."""
 
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -7,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from solvable.gaussian.losses import LOSSES
+from solvable.problems.dropout import Dropout
 from solvable.problems.model import Array, Model, Plain, Unbounded, one_of
 
 
@@ -133,6 +135,33 @@ def whole(segments: np.ndarray) -> np.ndarray:
     return np.array(rows)
 
 
+def begins_of(tables: Iterable[np.ndarray]) -> np.ndarray:
+    """When segments begin within which all of these schedules are smooth: at zero, and where any of them has one."""
+    return np.unique(np.concatenate([np.zeros(1), *(rows[:, 0] for rows in tables if len(rows) > 1)]))
+
+
+def within(rows: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Value and slope of a schedule at the begin of each segment."""
+    if len(rows) == 1:
+        return rows[0, 1] + rows[0, 2] * (begins - rows[0, 0]), rows[0, 2]
+    begin, value, slope = rows[np.searchsorted(rows[:, 0], begins, side="right") - 1].T
+    return value + slope * (begins - begin), slope
+
+
+def check_shares(name: str, numbers: Sequence[float | Schedule]) -> None:
+    """Refuse probabilities that do not sum to one at all times."""
+    tables = [segments_of(number) for number in numbers]
+    begins = begins_of(tables)
+    value, slope = np.sum([np.broadcast_arrays(*within(rows, begins)) for rows in tables], axis=0)
+    wrong = np.flatnonzero(np.abs(value - 1) > 1e-9)
+    if wrong.size:
+        when = f" from time {begins[wrong[0]]:g} on" if begins.size > 1 else ""
+        raise ValueError(f"{name}: must sum to 1, but sum to {value[wrong[0]]:.6g}{when}")
+    lengths = np.append(np.diff(begins), 0.0)
+    if np.abs(slope * lengths).max() > 1e-9:
+        raise ValueError(f"{name}: must sum to 1 at all times, but schedules in steps and linear ones are mixed")
+
+
 def value_at(number: Any, time: float) -> Any:
     """Of a number that may be a schedule; anything else is given back."""
     return float(number(time)) if isinstance(number, Schedule) else number
@@ -156,6 +185,10 @@ class Training(Model):
     many, seen again and again, all at once (`Empirical`); None is one pass over fresh ones.
 
     Rates, batch, weight decay and label noise may be a `Schedule`. A scheduled batch is the nearest whole number at each time.
+
+    Students may see less or worse than the teacher: `dropout` leaves some of them out, `input_noise` adds noise of this variance to
+    what they see (one number, or one for each block), `label_flips` is the probability that a label has the wrong sign. `anchor`
+    pulls them back to where the run began: a quadratic penalty, rate x anchor x (w - w_start) / dim in each step.
     """
 
     learning_rate: Rate
@@ -167,6 +200,10 @@ class Training(Model):
     train_readout: bool = False
     readout_rate: Rate | None = None
     samples: Annotated[int, Plain, Field(gt=0, le=10**9)] | None = None
+    dropout: Dropout | None = None
+    input_noise: NotNegative | Array = 0.0
+    label_flips: Annotated[float, Plain, Field(ge=0, le=0.5)] = 0.0
+    anchor: NotNegative = 0.0
 
     @model_validator(mode="after")
     def _check(self) -> "Training":
@@ -178,6 +215,8 @@ class Training(Model):
                 raise ValueError(f"{name}: is zero at all times, so nothing would be learned")
         if isinstance(self.batch, Schedule) and min(self.batch.rates) < 1:
             raise ValueError(f"batch: must be at least 1 at all times, got {self.batch.rates}")
+        if isinstance(self.input_noise, tuple) and (not self.input_noise or min(self.input_noise) < 0):
+            raise ValueError(f"input_noise: must be numbers that are not negative, got {self.input_noise}")
         return self
 
     @cached_property

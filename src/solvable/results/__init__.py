@@ -1,8 +1,9 @@
 """What a run leaves behind: trajectories, clocks, endings, observables, files."""
 
+from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
 from solvable.results.threshold import Threshold
-from solvable.results.trajectory import Blocks, Trajectory
+from solvable.results.trajectory import Trajectory
 
 __all__ = ["Blocks", "Clock", "Ending", "Threshold", "Trajectory"]

@@ -7,13 +7,15 @@ import numpy as np
 
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
+from solvable.results.blocks import Blocks
 from solvable.results.threshold import Threshold
-from solvable.results.trajectory import Blocks, Trajectory
+from solvable.results.trajectory import Trajectory
 
 
 class Curves(NamedTuple):
     """At the times `alpha` (time,), with runs in front: risk (run, time), overlaps (run, time, p, p or p*), readout (run, time, p).
-    Errors (run, time) are zero where none are given; `blocks` where the overlaps of single blocks were kept."""
+    Errors (run, time) are zero where none are given; `blocks` where the overlaps of single blocks were kept; the last three where
+    there are tasks, extra rows or moving teachers."""
 
     alpha: np.ndarray
     risk: np.ndarray
@@ -23,6 +25,9 @@ class Curves(NamedTuple):
     risk_error: np.ndarray | None = None
     overlap_error: np.ndarray | None = None
     blocks: Blocks | None = None
+    task_risk: np.ndarray | None = None
+    extra_overlap: np.ndarray | None = None
+    moving_teacher_overlap: np.ndarray | None = None
 
 
 class Ends(NamedTuple):
@@ -68,6 +73,9 @@ def build(
         end_alpha=ends.alpha,
         nfev=ends.evaluations,
         blocks=curves.blocks,
+        task_risk=curves.task_risk,
+        extra_overlap=curves.extra_overlap,
+        moving_teacher_overlap=curves.moving_teacher_overlap,
         stop=stop,
     )
 

@@ -13,9 +13,10 @@ import numpy as np
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.foreign import one_line, parse_json
 from solvable.results import netcdf
+from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
-from solvable.results.storage import DIMENSIONS, FORMAT, OPTIONAL, RUN_ARRAYS, SAMPLE_ARRAYS
+from solvable.results.storage import DIMENSIONS, FORMAT, OPTIONAL, RUN_ARRAYS, SOME_ARRAYS, dimensions
 from solvable.results.threshold import FUNCTION, QUANTITIES, Threshold
 
 TEXTS = ("start_hash", "ending")
@@ -92,8 +93,6 @@ def _problem(attributes: dict[str, Any], given: Problem | None) -> Problem:
 
 
 def _fields(content: netcdf.Content, problem: Problem) -> dict[str, Any]:
-    from solvable.results.trajectory import Blocks
-
     attributes, arrays = content.attributes, content.arrays
     unit = _text(attributes, "unit")
     Clock(problem, unit)
@@ -109,21 +108,23 @@ def _fields(content: netcdf.Content, problem: Problem) -> dict[str, Any]:
     _check_shapes(arrays, problem, labels)
     blocks = None
     if "block_student_overlap" in arrays:
-        student, cross = (arrays[f"block_{name}_overlap"].swapaxes(1, 2) for name in ("student", "cross"))
-        blocks = Blocks(student, cross)
+        names = "block_student_overlap", "block_cross_overlap", "moving_block_teacher_overlap", "block_extra_overlap"
+        blocks = Blocks.of(arrays[name].swapaxes(1, 2) if name in arrays else None for name in names)
     return {
         "problem": problem,
         "level": _text(attributes, "level"),
         "settings": _parsed(attributes, "settings", dict),
         "alpha": arrays["alpha"],
-        "end_blocks": Blocks(arrays["end_block_student_overlap"], arrays["end_block_cross_overlap"]),
+        "end_blocks": Blocks.of(
+            arrays.get(f"end_block_{name}_overlap") for name in ("student", "cross", "teacher", "extra")
+        ),
         "endings": np.array([_ending(name) for name in arrays["ending"]], dtype=np.int64),
         "blocks": blocks,
         "stop": _threshold(attributes),
         "unit": unit,
         "labels": labels,
         **{name: arrays[name] for name in RUN_ARRAYS if name != "endings"},
-        **{name: arrays[name] for name in SAMPLE_ARRAYS if name in arrays},
+        **{name: arrays[name] for name in SOME_ARRAYS if name in arrays},
     }
 
 
@@ -137,10 +138,11 @@ def _check_shapes(arrays: dict[str, np.ndarray], problem: Problem, labels: dict[
     """That all variables are there, are of the right kind, and have as many runs, times and units as they must."""
     sizes = {
         "student": problem.student.width, "teacher": problem.teacher.width, "block": problem.inputs.blocks,
+        "head": problem.heads, "extra": len(problem.extras), "direction": problem.extras.count("direction"),
+        "row": problem.student.width + problem.teacher.width + len(problem.extras), "task": max(len(problem.tasks), 1),
     }  # fmt: skip
-    wanted = {name: dims for name, dims in DIMENSIONS.items() if name not in OPTIONAL or name in arrays}
-    if {"block_student_overlap", "block_cross_overlap"} & wanted.keys():
-        wanted |= {f"block_{name}_overlap": DIMENSIONS[f"block_{name}_overlap"] for name in ("student", "cross")}
+    names = {name for name in DIMENSIONS if name not in OPTIONAL or name in arrays} | _belonging(problem, arrays)
+    wanted = {name: dimensions(name, problem.heads) for name in DIMENSIONS if name in names}
     for name, dims in [*wanted.items(), *((name, ("run",)) for name in labels)]:
         values = _found(arrays, name)
         kinds = "O" if name in TEXTS else "iu" if name == "nfev" else "iufbO" if name in labels else "f"
@@ -152,6 +154,18 @@ def _check_shapes(arrays: dict[str, np.ndarray], problem: Problem, labels: dict[
             raise ValueError(one_line(f"{name}: shape {values.shape}, must be {dims}, as {expected}"))
     if not sizes["run"] or not sizes["time"]:
         raise ValueError("holds no run")
+
+
+def _belonging(problem: Problem, arrays: dict[str, np.ndarray]) -> set[str]:
+    """Optional variables that must be there because of others, or of the problem."""
+    pairs = {"student": True, "cross": True, "extra": bool(problem.extras)}
+    names = {f"block_{name}_overlap" for name, has in pairs.items() if has}
+    if problem.teacher.is_moving:
+        names.add("moving_block_teacher_overlap")
+    found = names if names & arrays.keys() else set()
+    if problem.extras:
+        found |= {"extra_overlap", "end_block_extra_overlap"}
+    return found | ({"moving_teacher_overlap", "end_block_teacher_overlap"} if problem.teacher.is_moving else set())
 
 
 def _ending(name: str) -> int:

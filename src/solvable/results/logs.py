@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from solvable.overlaps import as_array, measure
+from solvable.overlaps import Overlaps, as_array, measure
 from solvable.problems import Problem
+from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
 
@@ -17,11 +18,18 @@ if TYPE_CHECKING:
 
 
 def from_weights(
-    problem: Problem, weights: Any, teacher_weights: Any, times: Any, readout: Any, clock: str, plain: bool, basis: Any
+    problem: Problem,
+    weights: Any,
+    teacher_weights: Any,
+    times: Any,
+    readout: Any,
+    clock: str,
+    plain: bool,
+    basis: Any,
+    directions: Any = None,
 ) -> Trajectory:
     """See `Trajectory.from_weights`."""
     from solvable.results.building import Curves, Ends, build
-    from solvable.results.trajectory import Blocks
 
     dim = problem.inputs.dim
     if dim is None:
@@ -31,7 +39,7 @@ def from_weights(
     scale = np.sqrt(dim) if plain else 1.0
     W, B, time = (
         scale * as_array(weights),
-        scale * as_array(teacher_weights),
+        _teachers(problem, scale, teacher_weights),
         np.atleast_1d(np.asarray(times, dtype=float)),
     )
     W = W[None] if W.ndim == 3 else W
@@ -55,14 +63,22 @@ def from_weights(
     from solvable.dynamics.gaussian_moments import NODES
     from solvable.dynamics.kernel_choice import risks
 
-    a = np.broadcast_to(problem.student.readout_values if readout is None else as_array(readout), W.shape[:3])
+    values = problem.readout_values
+    a = np.broadcast_to(values if readout is None else as_array(readout), (*W.shape[:2], *values.shape))
+    B = np.broadcast_to(B, (*W.shape[:2], *B.shape[-2:]))
     states = [
-        [measure(problem, w, B, k, basis) for w, k in zip(run, ks, strict=True)] for run, ks in zip(W, a, strict=True)
+        [
+            measure(problem, w, b, k, basis, directions=directions, anchors=run[0] if problem.training.anchor else None)
+            for w, b, k in zip(run, bs, ks, strict=True)
+        ]
+        for run, bs, ks in zip(W, B, a, strict=True)
     ]
     alpha = Clock(problem, clock).to_alpha(time)
     risk, error = np.array([risks(problem, run, alpha, NODES) for run in states]).swapaxes(0, 1)
     student = np.array([[one.block_student_overlap for one in run] for run in states])
     cross = np.array([[one.block_cross_overlap for one in run] for run in states])
+    rest = _rest(problem, states)
+    blocks = Blocks(student, cross, *rest)
     curves = Curves(
         alpha,
         risk,
@@ -70,11 +86,13 @@ def from_weights(
         cross.sum(axis=2),
         np.array(a),
         risk_error=error,
-        blocks=Blocks(student, cross),
+        blocks=blocks,
+        moving_teacher_overlap=None if rest[0] is None else rest[0].sum(axis=2),
+        extra_overlap=None if rest[1] is None else rest[1].sum(axis=2),
     )
     runs = len(states)
     ends = Ends(
-        Blocks(student[:, -1], cross[:, -1]),
+        blocks.pick(slice(None), -1),
         np.array(a[:, -1]),
         np.full(runs, Ending.FINISHED),
         np.full(runs, alpha[-1]),
@@ -82,3 +100,22 @@ def from_weights(
     )
     built = build(problem, "weights", {"plain": plain}, [run[0] for run in states], risk[:, 0], curves, ends)
     return replace(built, unit=clock)
+
+
+def _teachers(problem: Problem, scale: float, given: Any) -> np.ndarray:
+    """(p*, dim), or (..., time, p*, dim) where teachers move."""
+    if given is None:
+        return np.zeros((0, problem.inputs.dim or 0))
+    B = scale * as_array(given)
+    if B.ndim != 2 and not (problem.teacher.is_moving and B.ndim in (3, 4)):
+        raise ValueError(
+            f"teacher_weights: shape {B.shape} given, must be (p*, dim), or (time, p*, dim) if teachers move"
+        )
+    return B
+
+
+def _rest(problem: Problem, states: list[list[Overlaps]]) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """(run, time, block, ...) overlaps of moving teachers, and of extra rows."""
+    teacher = np.array([[one.block_teacher_overlap for one in run] for run in states])
+    extra = np.array([[one.block_extra_overlap for one in run] for run in states])
+    return teacher if problem.teacher.is_moving else None, extra if problem.extras else None

@@ -261,6 +261,16 @@ def check_state(who: str, trajectory: Trajectory, state: Overlaps) -> None:
         raise ValueError(f"{who}: the state has (blocks, students, teachers) = {found}, the trajectory {expected}")
 
 
+def overlap_with(role: str, trajectory: Trajectory) -> np.ndarray | None:
+    """(run, time, p, rows) overlaps of students with the extra rows of a role; None where there are none."""
+    extras, rows = trajectory.problem.extras, trajectory.extra_overlap
+    if rows is None or role not in extras:
+        return None
+    chosen = [i for i, one in enumerate(extras) if one == role]
+    found: np.ndarray = rows[:, :, chosen, : trajectory.problem.student.width].swapaxes(2, 3)
+    return found
+
+
 def distance(trajectory: Trajectory, target: Overlaps, of: str) -> np.ndarray:
     """(run, time) distance from `target`; see `Trajectory.distance`. Students of the target are W' = R' T^-1 W*, so the squared
     distance per dim is tr Q - 2 tr(R T^-1 R'^T) + tr Q'."""
@@ -285,15 +295,38 @@ def distance(trajectory: Trajectory, target: Overlaps, of: str) -> np.ndarray:
     return np.sqrt(np.maximum(squared, 0.0))
 
 
+def classification_error(trajectory: Trajectory) -> np.ndarray:
+    """(run, time) see `Trajectory.classification_error`."""
+    from solvable.dynamics.classification import classification_error as error_of
+
+    t = trajectory
+    errors = np.full(t.risk.shape, np.nan)
+    for run, i in np.argwhere(np.isfinite(t.risk)):
+        errors[run, i] = error_of(t.problem, t.at(float(t.time[i]), int(run)), float(t.alpha[i]))
+    return errors
+
+
+def oracle_error(trajectory: Trajectory) -> float:
+    from solvable.dynamics.classification import oracle_error as error_of
+
+    return error_of(trajectory.problem)
+
+
 def end_risk(trajectory: Trajectory) -> np.ndarray:
     """(run,) the risk in the last state: of the last output where the run ended there, else computed."""
-    from solvable.dynamics.gaussian_moments import moments
+    from solvable.dynamics.gaussian_moments import NODES, moments
+    from solvable.dynamics.kernel_choice import risks as risks_of
+    from solvable.problems import features
 
     t = trajectory
     risks = np.where(t.end_alpha == t.alpha[-1], t.risk[:, -1], np.nan)
     for run in np.flatnonzero(np.isnan(risks)):
         students, cross, teachers = t.end_blocks.student[run], t.end_blocks.cross[run], t.block_teacher_overlap[run]
-        if np.isfinite(students).all():
+        if not np.isfinite(students).all():
+            continue
+        if features(t.problem):
+            risks[run] = risks_of(t.problem, [t.last(int(run))], t.end_alpha[run : run + 1], NODES)[0][0]
+        else:
             blocks = np.block([[students, cross], [cross.transpose(0, 2, 1), teachers]])
             then = t.problem.at(float(t.end_alpha[run]))
             risks[run] = moments(np.tensordot(then.inputs.eigenvalues, blocks, axes=1), then, t.end_readout[run]).risk

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from solvable.overlaps import check_start, integrated
-from solvable.problems import Problem
+from solvable.problems import EVERYTHING, FEATURES, Problem
 
 if TYPE_CHECKING:
     import xarray
 
     from solvable.results.trajectory import Trajectory
+
+PLAIN_ROWS = replace(EVERYTHING, knows=tuple(set(FEATURES) - {"tasks", "teacher.drift", "teacher.rotation"}))
 
 
 def risk_on(trajectory: Trajectory, other: Problem) -> xarray.DataArray:
@@ -21,6 +24,8 @@ def risk_on(trajectory: Trajectory, other: Problem) -> xarray.DataArray:
     from solvable.dynamics.kernel_choice import risks
 
     t = trajectory
+    PLAIN_ROWS.require(t.problem, "`risk_on`, of a run,")
+    EVERYTHING.require(other, "`risk_on`")
     students, crosses, teachers = _rows(t, other)
     free = other.replace(student__norm="free")
     found = np.full((2, *t.risk.shape), np.nan)

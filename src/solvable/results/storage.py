@@ -30,6 +30,9 @@ SAMPLE_ARRAYS = (
     "weights",
     "teacher_weights",
 )  # of runs on a finite data set
+CASE_ARRAYS = ("extra_overlap", "moving_teacher_overlap", "task_risk")  # of classes, tasks, anchors and moving teachers
+SOME_ARRAYS = (*SAMPLE_ARRAYS, *CASE_ARRAYS)
+_EXTRA = ("extra", "row")
 _STUDENT, _CROSS, _TEACHER = ("student", "student_"), ("student", "teacher"), ("teacher", "teacher_")
 DIMENSIONS: dict[str, tuple[str, ...]] = {
     "alpha": ("time",),
@@ -58,8 +61,19 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "teacher_matrix": ("run", "input", "input_"),
     "weights": ("run", "time", "student", "input"),
     "teacher_weights": ("run", "teacher", "input"),
+    "extra_overlap": ("run", "time", *_EXTRA),
+    "moving_teacher_overlap": ("run", "time", *_TEACHER),
+    "task_risk": ("run", "time", "task"),
+    "direction_overlap": ("run", "time", "student", "direction"),
+    "end_block_teacher_overlap": ("run", "block", *_TEACHER),
+    "end_block_extra_overlap": ("run", "block", *_EXTRA),
+    "moving_block_teacher_overlap": ("run", "block", "time", *_TEACHER),
+    "block_extra_overlap": ("run", "block", "time", *_EXTRA),
 }
-OPTIONAL = {"block_student_overlap", "block_cross_overlap", "population_loss", *SAMPLE_ARRAYS}
+OPTIONAL = {
+    "block_student_overlap", "block_cross_overlap", "population_loss", "direction_overlap", "end_block_teacher_overlap",
+    "end_block_extra_overlap", "moving_block_teacher_overlap", "block_extra_overlap", *SOME_ARRAYS,
+}  # fmt: skip
 LONG_NAMES = {
     "risk": "risk",
     "student_overlap": "student overlap",
@@ -72,7 +86,16 @@ LONG_NAMES = {
     "teacher_matrix": "teachers' quadratic form",
     "weights": "students' weights",
     "teacher_weights": "teachers' weights",
+    "direction_overlap": "student-direction overlap",
+    "moving_teacher_overlap": "teacher overlap",
+    "task_risk": "risk of a task",
 }
+
+
+def dimensions(name: str, heads: int = 1) -> tuple[str, ...]:
+    """Of a variable, where students have so many heads."""
+    dims = DIMENSIONS[name]
+    return (*dims[:-1], "head", dims[-1]) if heads > 1 and name in ("readout", "end_readout") else dims
 
 
 def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
@@ -87,15 +110,25 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "block_cross_overlap": None if t.blocks is None else t.blocks.cross.swapaxes(1, 2),
         "population_loss": None if t.training_loss is None else t.population_loss,
     }
+    kept, ends = t.blocks, t.end_blocks
+    for name, blocks in [
+        ("moving_block_teacher_overlap", None if kept is None else kept.teacher),
+        ("block_extra_overlap", None if kept is None else kept.extra),
+    ]:
+        own_form[name] = None if blocks is None else blocks.swapaxes(1, 2)
+    own_form |= {"end_block_teacher_overlap": ends.teacher, "end_block_extra_overlap": ends.extra}
     names = [name for name in DIMENSIONS if name != "alpha"]  # which is a coordinate
     arrays = {name: own_form[name] if name in own_form else getattr(t, name) for name in names}
-    variables = {name: (DIMENSIONS[name], values) for name, values in arrays.items() if values is not None}
+    heads = t.problem.heads
+    variables = {name: (dimensions(name, heads), values) for name, values in arrays.items() if values is not None}
     coordinates: dict[str, Any] = {
         "time": ("time", t.time, {"long_name": t.clock.label, "unit": t.unit}),
         "alpha": ("time", t.alpha, {"long_name": "α = steps / dim"}),
         "run": np.arange(len(t.risk)),
         "eigenvalue": ("block", t.problem.at(0.0).inputs.eigenvalues),
     }
+    if t.extra_overlap is not None:
+        coordinates["role"] = ("extra", np.array(t.problem.extras, dtype=object))
     coordinates |= {name: ("run", values) for name, values in t.labels.items()}
     attributes = {
         "format": FORMAT,

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
 from solvable.results import loading, logs, observables, other_risk, storage, summary
+from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
 from solvable.results.threshold import Threshold
@@ -20,17 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-AVERAGED = ("risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss")
-
-
-class Blocks(NamedTuple):
-    """Overlaps per block, (run, time, block, ...) along a trajectory or (run, block, ...) at its end."""
-
-    student: np.ndarray
-    cross: np.ndarray
-
-    def pick(self, runs: np.ndarray) -> "Blocks":
-        return Blocks(self.student[runs], self.cross[runs])
+AVERAGED = (
+    "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap", "task_risk",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +37,11 @@ class Trajectory:
     Runs on a finite data set have `training_loss` (run, time), the units in the coordinates of its rows, `weights` (run, time, p,
     dim) and `teacher_weights` (run, p*, dim), and both as quadratic forms on the inputs, `matrix` (run, time, dim, dim) = weights^T
     weights / (p dim) and `teacher_matrix` (run, dim, dim); elsewhere these are None.
+
+    With several heads the readout is (run, time, head, p). Directions of a mixture and anchors are extra rows: `extra_overlap`
+    (run, time, extra, p + p* + extra) has their overlaps with all rows, students first, then teachers, then extras;
+    `direction_overlap` (run, time, p, directions) those of students with directions. Where teachers move,
+    `moving_teacher_overlap` (run, time, p*, p*) is how they overlap. With tasks `task_risk` (run, time, task) is the risk of each.
 
     `alpha` counts steps/dim; `time` is the same in the unit of `clock`. Where a run did not come to a time its values
     are NaN. `labels` tell the runs of a batch apart. `data` is the labelled dataset.
@@ -76,6 +74,9 @@ class Trajectory:
     teacher_matrix: np.ndarray | None = None
     weights: np.ndarray | None = None
     teacher_weights: np.ndarray | None = None
+    extra_overlap: np.ndarray | None = None
+    moving_teacher_overlap: np.ndarray | None = None
+    task_risk: np.ndarray | None = None
     stop: Threshold | None = None
     unit: str = "alpha"
     labels: dict[str, np.ndarray] = field(default_factory=dict)
@@ -95,7 +96,18 @@ class Trajectory:
 
     @property
     def teacher_overlap(self) -> np.ndarray:
+        """(run, p*, p*), at the start where teachers move."""
         return self.block_teacher_overlap.sum(axis=1)
+
+    @property
+    def direction_overlap(self) -> np.ndarray | None:
+        """(run, time, p, directions) overlaps of students with the directions of a mixture; None without one."""
+        return observables.overlap_with("direction", self)
+
+    @property
+    def anchor_overlap(self) -> np.ndarray | None:
+        """(run, time, p, p) overlaps of students with those of the start that they are anchored to; None without anchors."""
+        return observables.overlap_with("anchor", self)
 
     @property
     def population_loss(self) -> np.ndarray:
@@ -112,6 +124,17 @@ class Trajectory:
         reached = np.isfinite(self.risk)
         values[reached] = np.linalg.eigvalsh(self.matrix[reached])
         return values
+
+    @cached_property
+    def classification_error(self) -> np.ndarray:
+        """(run, time) how often output and label have different signs, over the mix of tasks and classes at each time, without
+        noise on labels. With several blocks of inputs it needs keep_blocks=True."""
+        return observables.classification_error(self)
+
+    @property
+    def oracle_error(self) -> float:
+        """The classification error of who knows the classes, for two opposite ones and for +-m_1 against +-m_2."""
+        return observables.oracle_error(self)
 
     @property
     def end_risk(self) -> np.ndarray:
@@ -145,15 +168,13 @@ class Trajectory:
             raise ValueError(f"at: {time} is not an output time, the nearest is {self.time[i]}; ask for it by `times`")
         blocks = self.blocks
         if blocks is None and self.block_teacher_overlap.shape[1] == 1:
-            blocks = Blocks(self.student_overlap[:, :, None], self.cross_overlap[:, :, None])
+            totals = self.student_overlap, self.cross_overlap, self.moving_teacher_overlap, self.extra_overlap
+            blocks = Blocks.of([None if part is None else part[:, :, None] for part in totals])
         if blocks is None:
             raise ValueError("at: the overlaps of the single blocks were not kept; run with keep_blocks=True")
         if np.isnan(self.risk[run, i]):
             raise ValueError(f"at: run {run} ended before, at {self.end_time[run]:.6g} ({self.ending[run].text})")
-        return repaired(
-            blocks.student[run, i], blocks.cross[run, i], self.block_teacher_overlap[run], self.readout[run, i],
-            sphere=self.problem.student.norm == "sphere",
-        )  # fmt: skip
+        return self._state(run, blocks.pick(run, i), self.readout[run, i])
 
     def last(self, run: int | None = None) -> Overlaps:
         """The state in which the run ended; of several runs say which, or see `states`. A run from there begins at time 0: if the
@@ -161,12 +182,14 @@ class Trajectory:
         run = self._run_number("last", run, "; `states()` gives those of all")
         if not np.isfinite(self.end_blocks.student[run]).all():
             raise ValueError(f"last: run {run} has no finite last state ({self.ending[run].text})")
+        return self._state(run, self.end_blocks.pick(run), self.end_readout[run])
+
+    def _state(self, run: int, blocks: Blocks, readout: np.ndarray) -> Overlaps:
+        teacher = self.block_teacher_overlap[run] if blocks.teacher is None else blocks.teacher
+        sphere = self.problem.student.norm == "sphere"
+        extras = () if blocks.extra is None else self.problem.extras
         return repaired(
-            self.end_blocks.student[run],
-            self.end_blocks.cross[run],
-            self.block_teacher_overlap[run],
-            self.end_readout[run],
-            sphere=self.problem.student.norm == "sphere",
+            blocks.student, blocks.cross, teacher, readout, sphere=sphere, extras=extras, extra=blocks.extra
         )
 
     def states(self, time: float | None = None) -> list[Overlaps]:
@@ -221,7 +244,7 @@ class Trajectory:
             problem = problem.replace(training__learning_rate=float(rates[chosen][0]))
         arrays = {
             name: value[chosen]
-            for name in (*storage.RUN_ARRAYS, *storage.SAMPLE_ARRAYS)
+            for name in (*storage.RUN_ARRAYS, *storage.SOME_ARRAYS)
             if (value := getattr(self, name)) is not None
         }
         return replace(
@@ -343,14 +366,16 @@ class Trajectory:
         clock: str = "steps",
         plain: bool = False,
         basis: Any = None,
+        directions: Any = None,
     ) -> "Trajectory":
         """Lay a log of weights from any training beside the theory: `weights` (time, p, dim), or (run, time, p, dim) for
         several, from NumPy, PyTorch or JAX; `times` in the unit of `clock`; `readout` (time, p) if it was trained.
 
         `plain=True` for networks whose fields are w.x instead of w.x/sqrt(dim), as most code has them: their
-        learning rate is ours divided by dim. With a spectrum the weights are those in the eigenbasis; see `measure`.
+        learning rate is ours divided by dim. With a spectrum the weights are those in the eigenbasis; see `measure`, also for the
+        `directions` of a mixture. Teachers that move have a log too, (time, p*, dim).
         """
-        return logs.from_weights(problem, weights, teacher_weights, times, readout, clock, plain, basis)
+        return logs.from_weights(problem, weights, teacher_weights, times, readout, clock, plain, basis, directions)
 
     def plot(self, ax: "Axes | None" = None, **style: Any) -> "Axes":
         """The risk of every run against time."""

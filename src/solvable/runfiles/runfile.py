@@ -25,7 +25,8 @@ class StartTable(Model):
     student_overlap: Matrix | None = None
     cross_overlap: Matrix | None = None
     teacher_overlap: Matrix | None = None
-    readout: Array | None = None
+    direction_overlap: Matrix | None = None
+    readout: Array | Matrix | None = None
 
     @property
     def is_drawn(self) -> bool:

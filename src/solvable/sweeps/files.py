@@ -13,7 +13,7 @@ from solvable.problems.model import Model, Plain
 from solvable.problems.problem import RUN_TABLES, SWEEP_TABLES, read_tables
 from solvable.runfiles import read_content
 from solvable.sweeps.expressions import Expression
-from solvable.sweeps.grid import axis_values
+from solvable.sweeps.grid import WHOLE, axis_values
 from solvable.sweeps.measures import FewestSamples, Measure, Run
 from solvable.sweeps.sweep import Sweep, plan
 
@@ -113,7 +113,8 @@ def _base(
             values[name] = Expression(str(rule))(lambda wanted: _get(values if wanted in values else tables, wanted))
     for name, value in values.items():
         part = name.partition(".")[0]
-        if name != "level" and "." in name and part in (*Problem.model_fields, "start", "level", "run"):
+        whole = name in WHOLE and name != "level"
+        if whole or (name != "level" and "." in name and part in (*Problem.model_fields, "start", "level", "run")):
             _set(filled, name, value)
     if recovery is not None:
         for name in ("start", "level", "run"):
@@ -153,6 +154,9 @@ def _axis(name: str, given: Any) -> Any:
 def _get(tables: dict[str, Any], name: str) -> Any:
     value: Any = tables
     for word in [name] if name in tables else name.split("."):
+        if isinstance(value, list) and word.isdecimal() and int(word) < len(value):
+            value = value[int(word)]
+            continue
         if not isinstance(value, dict) or word not in value:
             raise ValueError(f"{name}: is not in the file")
         value = value[word]
@@ -161,8 +165,16 @@ def _get(tables: dict[str, Any], name: str) -> Any:
 
 def _set(tables: dict[str, Any], name: str, value: Any) -> None:
     *path, last = name.split(".")
+    at: Any = tables
     for word in path:
-        tables = tables.setdefault(word, {})
-        if not isinstance(tables, dict):
+        if isinstance(at, list):
+            if not word.isdecimal() or int(word) >= len(at):
+                raise InvalidProblem([f"{name}: {word} given, must be a number from 0 to {len(at) - 1}"])
+            at = at[int(word)]
+        else:
+            at = at.setdefault(word, {})
+        if not isinstance(at, dict | list):
             raise InvalidProblem([f"{name}: cannot vary inside {word}, which is not a table"])
-    tables[last] = value
+    if not isinstance(at, dict):
+        raise InvalidProblem([f"{name}: cannot vary inside {path[-1]}, which is a list"])
+    at[last] = value

@@ -15,6 +15,7 @@ from solvable.sweeps.measures import Measure, field_of
 from solvable.sweeps.records import MANIFEST, Labelled, Record, key_of
 
 MOST = 1_000_000  # points
+WHOLE = ("level", "mixture", "tasks")  # which vary as a whole, too
 Rule = Callable[[Mapping[str, Any]], Any] | str
 
 
@@ -97,7 +98,7 @@ class Grid:
             if "." in name and part not in known:
                 raise ValueError(f"{name}: cannot vary, must begin with one of {', '.join(known)}")
             taken = name in known or name in FUNCTIONS or name in RESERVED or not name.isidentifier()
-            if "." not in name and name != "level" and taken:
+            if "." not in name and name not in WHOLE and taken:
                 raise ValueError(f"{name}: is no name for a variable; fields are dotted, as student.width")
         for name in self.derive:
             if name in varied:
@@ -106,7 +107,7 @@ class Grid:
         if all(isinstance(rule, Expression) for rule in rules):
             used = {name for rule in rules for name in rule.names}
             for name in varied:
-                if "." not in name and name != "level" and name not in used:
+                if "." not in name and name not in WHOLE and name not in used:
                     raise ValueError(f"{name}: is varied, but nothing uses it; fields are dotted, as student.width")
 
     @cached_property
@@ -223,7 +224,8 @@ class Grid:
 RESERVED = {
     "at_time", "done", "failure", "risk", "risk_error", "time", "run", "instance", "student", "student_", "teacher", "readout",
     "mean", "start_risk", "end_risk", "exit_time", "end_time", "ending", "nfev", "fewest", "standard_error", "student_overlap",
-    "cross_overlap", "overlap_error", "training_loss", "population_loss",
+    "cross_overlap", "overlap_error", "training_loss", "population_loss", "direction_overlap", "direction", "task_risk", "task",
+    "head",
 }  # fmt: skip
 
 

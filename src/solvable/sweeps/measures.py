@@ -159,7 +159,9 @@ def _arrays(found: Trajectory, keep: tuple[str, ...]) -> dict[str, Labelled]:
         inner = {
             "student_overlap": ("student", "student_"),
             "cross_overlap": ("student", "teacher"),
-            "readout": ("student",),
+            "readout": ("student",) if found.problem.heads == 1 else ("head", "student"),
+            "direction_overlap": ("student", "direction"),
+            "task_risk": ("task",),
         }
         arrays[name] = Labelled(("run", "time", *inner.get(name, ())), values)
     if keep:
@@ -213,6 +215,9 @@ class FewestSamples:
 def field_of(name: str, part: Any, rest: str) -> Any:
     """The value of a dotted name inside a description."""
     for word in rest.split("."):
+        if isinstance(part, tuple) and word.isdecimal() and int(word) < len(part):
+            part = part[int(word)]
+            continue
         known = type(part).model_fields if isinstance(part, Model) else _fields(part)
         if word not in known:
             raise ValueError(f"{name}: is not a field" + (f", must be one of {', '.join(known)}" if known else ""))

@@ -91,7 +91,7 @@ def as_command(taken: Taken) -> tuple[bytes, str]:
 
 def as_python(taken: Taken) -> tuple[bytes, str]:
     state = taken.state
-    tables = {name: state[name] for name in ("teacher", "student", "inputs", "training") if name in state}
+    tables = {name: state[name] for name in work.PARTS if name in state}
     start = ", ".join(f"{name}={value!r}" for name, value in _start(state).items() if value is not None)
     until = f"until={state['run']['until']!r}"
     scales = ", ".join(f'{axis}scale="log"' for axis, log in (("x", taken.log_time), ("y", taken.log_risk)) if log)

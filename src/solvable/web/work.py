@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from solvable.dynamics.cases import case_table
 from solvable.dynamics.exactness import is_closed
 from solvable.dynamics.functions import has_numbers
 from solvable.levels import run, run_batch
@@ -27,10 +28,13 @@ NEAREST, DIRECTIONS = 5, 6  # critical points of a list; most teachers with dire
 SIZES = {
     "student.width": 16, "teacher.width": 16, "inputs.spectrum.distinct": 64, "inputs.spectrum.eigenvalues": 64,
     "inputs.spectrum.beta": 10, "inputs.dim": 10**9, "training.batch": 1024, "run.until": 1e6,
+    "mixture.probabilities": 16, "mixture.means.0": 16, "tasks": 8,
 }  # fmt: skip
 LEAST = 1e-6  # of times
 SLOW = f"cut off at {{:.3g}} after {SECONDS:g} s of work, which is all that the explorer spends; the library takes longer ones"
-TABLES = ("teacher", "student", "inputs", "training", "start", "run")
+PARTS = tuple(Problem.model_fields)  # tables of a problem
+TABLES = (*PARTS, "start", "run")
+CASES = 64  # most that a sample may belong to
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ def view(state: Any) -> View:
     file = read_content(state, {})
     _check_bounds(file)
     assert file.run.until is not None
-    still = Training(learning_rate=1.0, train_readout=file.problem.training.train_readout)
+    training = file.problem.training
+    still = Training(learning_rate=1.0, train_readout=training.train_readout, anchor=training.anchor)
     return View(file.problem, _start(file.problem.replace(training=still), file.start), file.run.until)
 
 
@@ -72,7 +77,8 @@ def _check_sizes(state: dict[str, Any]) -> None:
     for name, most in SIZES.items():
         value: Any = state
         for word in name.split("."):
-            value = value.get(word) if isinstance(value, dict) else None
+            inside = value[0] if word == "0" and isinstance(value, list) and value else None
+            value = value.get(word) if isinstance(value, dict) else inside
         if isinstance(value, list):
             value = len(value)
         if isinstance(value, int | float) and value > most:
@@ -91,6 +97,9 @@ def _check_bounds(file: RunFile) -> None:
     for name in ("times", "stop", "clock"):
         if getattr(file.run, name) is not None:
             mistakes.append(f"run.{name}: is not for the explorer")
+    count = case_table(problem).size
+    if count > CASES:
+        mistakes.append(f"training.dropout: {count} cases of a sample, must be at most {CASES} in the explorer")
     if problem.training.samples is not None:
         mistakes.append("training.samples: is not for the explorer; use Empirical")
     if mistakes:

@@ -1,0 +1,299 @@
+"""The equations of motion where samples come in cases (`cases.py`): classes, tasks, masks, noise that only students see.
+
+Given its case c, a sample's fields are normal with mean h^c = sum_j M_cj n^j and covariance
+C^c = sum_b (lambda_bc + sigma_bc [among students]) Omega^b + sum_j tau_cj n^j (n^j)^T; n^j are the overlaps of all rows with
+direction m_j, in all blocks together. With phi^c = <F>, D^c and S^c of that case, and probabilities pi_c:
+
+    dOmega^b/dalpha = A^b Omega^b + (A^b Omega^b)^T + N^b
+    A^b = Gamma + eta sum_c pi_c ( D^c Lambda^bc + sum_j (M_cj phi^c + tau_cj D^c n^j) e_{m_j}^T )
+    N^b = f_b (eta^2/B) sum_c pi_c (lambda_bc + sigma_bc) S^c
+
+with Lambda^bc = lambda_bc + sigma_bc for students, lambda_bc for teachers. Gamma has weight decay, the pull to anchors, the sphere,
+and the motion of teachers: -delta on those that drift, which adds 2 delta f_b T to N^b, and a rotation of the first two.
+
+Rows are students, teachers, directions, anchors; teachers are among the moving ones if they drift or turn. Scratch behind the
+planes of `work`: what the functions here call `stacks` (block, row, row), `gains` (block, student, row), `spreads` (block, student,
+student), `columns` (student, direction), `along` (direction, row), then what moments need.
+"""
+
+from solvable.dynamics.closed_moments import clipped
+from solvable.dynamics.equations import (
+    batch_at,
+    decay_at,
+    eigenvalue_at,
+    hold_norms,
+    label_noise_at,
+    rate_at,
+    readout_rate_at,
+    stack,
+    watch,
+)
+from solvable.dynamics.kernel_data import GAIN, PLANES, RISK, SYSTEM, WATCHED
+from solvable.dynamics.mean_moments import moments_with_means
+from solvable.gaussian.means import averages_with_means, mean_scratch
+from solvable.numerics.compiled import compiled
+
+
+def case_scratch(students: int, teachers: int, rows: int, blocks: int) -> int:
+    """Numbers of scratch behind the planes."""
+    fields = students + teachers
+    shared = blocks * (rows**2 + students * rows + students**2 + 1) + (students + rows) * rows + fields
+    return shared + 3 * fields**2 + 6 * fields + mean_scratch(fields)
+
+
+@compiled()
+def share_at(case, problem, t):
+    """The probability of a case."""
+    return case.probability + case.slope * (t - problem.begin)
+
+
+@compiled(inline=True)
+def take_overlaps(segment, t, y, problem, blocks, numbers, stacks, along, eigenvalues):
+    """Eigenvalues at this time, overlaps of all rows in each block, and of all rows with the directions in all blocks together."""
+    n = problem.rows
+    for b in range(problem.blocks):
+        eigenvalues[b] = eigenvalue_at(problem, blocks[segment, b], t)
+        stack(b, y, problem, numbers, stacks[b])
+    for j in range(problem.directions):
+        for i in range(n):
+            total = 0.0
+            for b in range(problem.blocks):
+                total += stacks[b, problem.first_direction + j, i]
+            along[j, i] = total
+
+
+@compiled()
+def choose_fields(problem, case, numbers, who):
+    """The rows whose fields a case has to do with, students first: not those that its mask drops, nor teachers that it does not ask
+    about. How many students, and how many in all."""
+    students = 0
+    for k in range(problem.students):
+        if numbers[case.mask + k] != 0.0:
+            who[students] = k
+            students += 1
+    count = students
+    for i in range(problem.teachers):
+        if numbers[case.teacher_readout + i] != 0.0:
+            who[count] = problem.first_teacher + i
+            count += 1
+    return students, count
+
+
+@compiled()
+def set_weights(problem, case, y, numbers, students, who, a, s):
+    """Prefactors a and weights s in the error of the fields `who`."""
+    base = problem.blocks * problem.moving * problem.rows + case.head * problem.students
+    for i in range(s.size):
+        row = int(who[i])
+        if i < students:
+            a[i] = numbers[case.mask + row] * y[base + row]
+            s[i] = -a[i]
+        else:
+            a[i], s[i] = 0.0, numbers[case.teacher_readout + row - problem.first_teacher]
+
+
+@compiled(inline=True)
+def set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C):
+    """Means and covariance of the fields `who`."""
+    n = h.size
+    for i in range(n):
+        h[i] = 0.0
+        for j in range(n):
+            C[i, j] = 0.0
+    for j in range(problem.directions):
+        mean, spike = numbers[case.means + j], numbers[case.spikes + j]
+        for i in range(n):
+            overlap = along[j, int(who[i])]
+            h[i] += mean * overlap
+            for k in range(n if spike != 0.0 else 0):
+                C[i, k] += spike * overlap * along[j, int(who[k])]
+    for b in range(problem.blocks):
+        lam = numbers[case.factors + b] * eigenvalues[b]
+        among = lam + numbers[case.input_noise + b]
+        for i in range(n):
+            row = int(who[i])
+            for j in range(i + 1):
+                C[i, j] += (among if i < students else lam) * stacks[b, row, int(who[j])]
+    for i in range(n):
+        for j in range(i):
+            C[j, i] = C[i, j]
+
+
+@compiled(inline=True)
+def add_case(problem, case, weight, numbers, eigenvalues, students, who, along, out, sums):
+    """Add a case's part of A^b, in columns of fields and of directions, and of N^b, without rates."""
+    (D, S, phi, _), (gains, spreads, columns) = out, sums
+    n, noisy = who.size, problem.noise
+    for j in range(problem.directions):
+        mean, spike = numbers[case.means + j], numbers[case.spikes + j]
+        for k in range(students):
+            total = mean * phi[k]
+            for i in range(n if spike != 0.0 else 0):
+                total += spike * D[k, i] * along[j, int(who[i])]
+            columns[int(who[k]), j] += weight * total
+    for b in range(problem.blocks):
+        lam = weight * numbers[case.factors + b] * eigenvalues[b]
+        among = lam + weight * numbers[case.input_noise + b]
+        for k in range(students):
+            row = int(who[k])
+            for j in range(n):
+                gains[b, row, int(who[j])] += (among if j < students else lam) * D[k, j]
+            for m in range(students if noisy else 0):
+                spreads[b, row, int(who[m])] += among * S[k, m]
+
+
+@compiled(inline=True)
+def add_pull(problem, case, weight, y, numbers, students, who, pull, dy):
+    """Add a case's part of the drift of the readout that answers it."""
+    base = problem.blocks * problem.moving * problem.rows + case.head * problem.students
+    for k in range(students):
+        row = int(who[k])
+        dy[base + row] += weight * numbers[case.mask + row] * pull[k]
+
+
+@compiled()
+def gain_of_students(problem, eta, decay, Omega, gain, columns, G):
+    """Students' rows of A^b Omega^b."""
+    first, anchor, fields = problem.first_direction, problem.first_anchor, problem.first_teacher + problem.teachers
+    for k in range(problem.students):
+        for j in range(problem.rows):
+            total = 0.0
+            for i in range(fields):
+                total += gain[k, i] * Omega[j, i]
+            for d in range(problem.directions):
+                total += columns[k, d] * Omega[j, first + d]
+            G[k, j] = eta * total - (decay + eta * problem.anchor) * Omega[k, j]
+            if problem.anchor != 0.0:
+                G[k, j] += eta * problem.anchor * Omega[anchor + k, j]
+
+
+@compiled()
+def gain_of_teachers(problem, Omega, G):
+    """Rows of teachers that move: they forget, and the first two turn."""
+    first, turn = problem.first_teacher, problem.rotation
+    for i in range(problem.teachers if problem.moving > first else 0):
+        for j in range(problem.rows):
+            G[first + i, j] = -problem.drift * Omega[first + i, j]
+            if i == 0:
+                G[first, j] += turn * Omega[first + 1, j]
+            elif i == 1:
+                G[first + 1, j] -= turn * Omega[first, j]
+
+
+@compiled()
+def move_rows(b, spread, problem, numbers, spreads, G, dy):
+    """Block b of the equations: dy = G + G^T + N^b; `spread` is fraction eta^2/B."""
+    p, n, m, first, q = problem.students, problem.rows, problem.moving, problem.first_teacher, problem.teachers
+    for k in range(m):
+        row = (b * m + k) * n
+        for j in range(n):
+            dy[row + j] = G[k, j] + (G[j, k] if j < m else 0.0)
+        for j in range(p if problem.noise and k < p else 0):
+            dy[row + j] += spread * spreads[b, k, j]
+        for j in range(q if k >= first and problem.drift != 0.0 else 0):
+            dy[row + first + j] += 2.0 * problem.drift * numbers[problem.drift_overlaps + (b * q + k - first) * q + j]
+
+
+@compiled(inline=True)
+def assemble_cases(segment, t, y, dy, problems, blocks, numbers, work, stacks, sums):
+    """The equations of motion from the sums over cases; readout drifts are at the end of `dy`."""
+    problem, G = problems[segment], work[GAIN]
+    gains, spreads, columns = sums
+    eta, batch = rate_at(problem, t), batch_at(problem, t)
+    decay = eta * decay_at(problem, t)
+    for b in range(problem.blocks):
+        gain_of_students(problem, eta, decay, stacks[b], gains[b], columns, G)
+        gain_of_teachers(problem, stacks[b], G)
+        move_rows(b, blocks[segment, b].fraction * eta * eta / batch, problem, numbers, spreads, G, dy)
+    if problem.sphere:
+        hold_norms(problem, y, dy)
+    base, rate = problem.blocks * problem.moving * problem.rows, readout_rate_at(problem, t)
+    for k in range(base, y.size):
+        dy[k] = rate * dy[k] if problem.train_readout else 0.0
+
+
+@compiled(SYSTEM, pure=True)
+def rhs_of_cases(segment, t, y, dy, problems, blocks, cases, numbers, work):
+    """dy/dalpha where the moments have a closed form."""
+    problem, rest = problems[segment], work[PLANES:]
+    scratch = rest.reshape(rest.size)
+    p, n, B, d, f = (
+        problem.students,
+        problem.rows,
+        problem.blocks,
+        problem.directions,
+        problem.students + problem.teachers,
+    )
+    stacks, scratch = scratch[: B * n * n].reshape(B, n, n), scratch[B * n * n :]
+    gains, scratch = scratch[: B * p * n].reshape(B, p, n), scratch[B * p * n :]
+    spreads, scratch = scratch[: B * p * p].reshape(B, p, p), scratch[B * p * p :]
+    columns, scratch = scratch[: p * d].reshape(p, d), scratch[p * d :]
+    along, scratch = scratch[: d * n].reshape(d, n), scratch[d * n :]
+    eigenvalues, everyone, scratch = scratch[:B], scratch[B : B + f], scratch[B + f :]
+    take_overlaps(segment, t, y, problem, blocks, numbers, stacks, along, eigenvalues)
+    gains[:], spreads[:], columns[:], dy[B * problem.moving * n :] = 0.0, 0.0, 0.0, 0.0
+    rule = problem.loss_factor, label_noise_at(problem, t), problem.noise, problem.train_readout
+    for i in range(problem.cases):
+        case = cases[segment, i]
+        weight = share_at(case, problem, t)
+        if weight <= 0.0:
+            continue
+        students, count = choose_fields(problem, case, numbers, everyone)
+        who = everyone[:count]
+        square, vectors = count * count, scratch[3 * count * count :]
+        C, D = scratch[:square].reshape(count, count), scratch[square : 2 * square].reshape(count, count)
+        S = scratch[2 * square : 3 * square].reshape(count, count)
+        h, a, s = vectors[:count], vectors[count : 2 * count], vectors[2 * count : 3 * count]
+        phi, pull, left = vectors[3 * count : 4 * count], vectors[4 * count : 5 * count], vectors[5 * count :]
+        set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C)
+        set_weights(problem, case, y, numbers, students, who, a, s)
+        moments_with_means(problem.kind, students, rule, a, (h, C), (case.label, s), (D, S, phi, pull), left)
+        add_case(
+            problem,
+            case,
+            weight,
+            numbers,
+            eigenvalues,
+            students,
+            who,
+            along,
+            (D, S, phi, pull),
+            (gains, spreads, columns),
+        )
+        add_pull(problem, case, weight, y, numbers, students, who, pull, dy)
+    assemble_cases(segment, t, y, dy, problems, blocks, numbers, work, stacks, (gains, spreads, columns))
+
+
+@compiled(SYSTEM, pure=True)
+def observe_cases(segment, t, y, seen, problems, blocks, cases, numbers, work):
+    """The risk of the present mix of tests, and what is watched."""
+    problem, rest = problems[segment], work[PLANES:]
+    scratch = rest.reshape(rest.size)
+    n, B, d, f = problem.rows, problem.blocks, problem.directions, problem.students + problem.teachers
+    stacks, scratch = scratch[: B * n * n].reshape(B, n, n), scratch[B * n * n :]
+    along, scratch = scratch[: d * n].reshape(d, n), scratch[d * n :]
+    eigenvalues, everyone, scratch = scratch[:B], scratch[B : B + f], scratch[B + f :]
+    take_overlaps(segment, t, y, problem, blocks, numbers, stacks, along, eigenvalues)
+    risk, size = 0.0, 0.0
+    for i in range(problem.cases, problem.cases + problem.tests):
+        case = cases[segment, i]
+        weight = share_at(case, problem, t)
+        if weight <= 0.0:
+            continue
+        students, count = choose_fields(problem, case, numbers, everyone)
+        who, C, vectors = everyone[:count], scratch[: count * count].reshape(count, count), scratch[count * count :]
+        h, a, s, left = (
+            vectors[:count],
+            vectors[count : 2 * count],
+            vectors[2 * count : 3 * count],
+            vectors[3 * count :],
+        )
+        set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C)
+        set_weights(problem, case, y, numbers, students, who, a, s)
+        found, terms = averages_with_means(
+            problem.kind, 0, (h, C), (case.label, s), 0.0, (False, True), (C, C, h, h), left
+        )
+        risk += weight * found
+        size += weight * terms
+    seen[RISK] = clipped(problem.loss_factor * risk, problem.loss_factor * size)
+    seen[WATCHED] = watch(problem, y, seen[RISK], work)

@@ -1,0 +1,244 @@
+"""Kicks where samples come in cases: each of the sampled steps draws its case, so that the scatter between cases is in the noise.
+
+In place of deviations from the mean, half of the samples count with the opposite sign: sqrt(n/m) times their sum then has mean
+zero and the covariance of n samples, whatever the mean of one is. The F F^T of a block count with the variance of their cases.
+
+Teachers that drift or turn move too. They are the first rows of the moving frame, as in `dynamics/case_form.py`, while the state
+has them behind the students; a kick adds the random walk of so many steps within the frames, the equations have what lies outside.
+"""
+
+import math
+from typing import Any
+
+from solvable.dynamics.case_sample import case_amplitudes, case_fields, draw_case, of_head, set_chances
+from solvable.dynamics.equations import batch_at, eigenvalue_at, label_noise_at, rate_at, readout_rate_at
+from solvable.dynamics.kernel_data import GAIN
+from solvable.dynamics.python_kernels import in_python
+from solvable.dynamics.sample import draw
+from solvable.meso import leap
+from solvable.meso.leap import SINGULAR, mean
+from solvable.numerics.compiled import compiled
+from solvable.numerics.lanes import WIDTH, fill, fma, load, put, store
+from solvable.numerics.random import normals
+
+
+@compiled(strict=True)
+def row_of(problem, r):
+    """In the state, of row r of the moving frame: teachers that move come first there."""
+    teachers = problem.moving - problem.students
+    return r - teachers if r >= teachers else problem.students + r
+
+
+@compiled(strict=True)
+def factor_rows(y, problem, inverse, V):
+    """As `leap.factor`, for all rows that move: V (block, moving, fixed + moving)."""
+    m, n, impossible = problem.moving, problem.rows, False
+    q = n - m
+    for b in range(problem.blocks):
+        for k in range(m):
+            row = (b * m + row_of(problem, k)) * n
+            size = y[row + row_of(problem, k)]
+            for i in range(q):
+                total = 0.0
+                for f in range(q):
+                    total += y[row + m + f] * inverse[b, f, i]
+                V[b, k, i] = total
+            for j in range(k + 1):
+                total = y[row + row_of(problem, j)]
+                for i in range(q + j):
+                    total -= V[b, k, i] * V[b, j, i]
+                if j < k:
+                    V[b, k, q + j] = total / V[b, j, q + j] if V[b, j, q + j] > 0.0 else 0.0
+                else:
+                    V[b, k, q + k] = math.sqrt(total) if total > SINGULAR * size else 0.0
+                    impossible = impossible or total < -SINGULAR * abs(size)
+            for j in range(k + 1, m):
+                V[b, k, q + j] = 0.0
+    return impossible
+
+
+@compiled(strict=True)
+def spread_rows(form, frames, V, y, state):
+    """The same coordinates in every lane, where `dynamics.case_sample` looks for them."""
+    m, q = form.moving, form.fixed
+    for b in range(form.blocks):
+        for k in range(m):
+            for i in range(q):
+                store(state, frames[b].C + k * q + i, fill(V[b, k, i]))
+        at = frames[b].L
+        for j in range(m):
+            for k in range(j, m):
+                store(state, at, fill(V[b, k, q + j]))
+                at += 1
+    readouts = form.heads * form.students
+    for k in range(readouts):
+        store(state, form.readout + k, fill(y[y.size - readouts + k]))
+
+
+@compiled(strict=True)
+def take_rows(b, problem, coordinates, frame, y):
+    """Overlaps of block b, of all rows that move, from coordinates (moving, fixed + moving)."""
+    m, n = problem.moving, problem.rows
+    for k in range(m):
+        row = (b * m + row_of(problem, k)) * n
+        for j in range(m):
+            total = 0.0
+            for i in range(n):
+                total += coordinates[k, i] * coordinates[j, i]
+            y[row + row_of(problem, j)] = total
+        for f in range(n - m):
+            total = 0.0
+            for i in range(n - m):
+                total += coordinates[k, i] * frame[b, f, i]
+            y[row + m + f] = total
+
+
+@compiled(strict=True)
+def normalise_rows(y, problem, norms):
+    """Back to the sphere."""
+    p, m, n = problem.students, problem.moving, problem.rows
+    for k in range(p):
+        norms[k] = 0.0
+        for b in range(problem.blocks):
+            norms[k] += y[(b * m + k) * n + k]
+        norms[k] = 1.0 / math.sqrt(norms[k])
+    for b in range(problem.blocks):
+        for k in range(m):
+            for j in range(n):
+                scale = (norms[k] if k < p else 1.0) * (norms[j] if j < p else 1.0)
+                y[(b * m + k) * n + j] *= scale
+
+
+@compiled(strict=True)
+def collect_case(form, frames, work, sums):
+    """Add eight samples: F (z, g)^T for each block, F F^T for each block, and what pushes the readouts of each head."""
+    at, p, sign = 0, form.students, fill(1.0)
+    for lane in range(WIDTH // 2):
+        sign = put(sign, lane, -1.0)
+    for b in range(form.blocks):
+        width, z = form.fixed + form.moving, frames[b].draws + form.seen
+        for k in range(p):
+            f = sign * load(work, form.amplitudes + k)
+            for i in range(width):
+                store(sums, at, fma(f, load(work, z + i), load(sums, at)))
+                at += 1
+    for b in range(form.blocks):
+        scale = load(work, form.spreads + b)
+        variance = sign * scale * scale
+        for k in range(p):
+            f = variance * load(work, form.amplitudes + k)
+            for j in range(k + 1):
+                store(sums, at, fma(f, load(work, form.amplitudes + j), load(sums, at)))
+                at += 1
+    for t in range(form.heads):
+        for k in range(p):
+            one = of_head(form, work, t, load(work, form.pushes + k))
+            store(sums, at, fma(sign, one, load(sums, at)))
+            at += 1
+
+
+def sums_of(blocks: int, students: int, rows: int, heads: int) -> int:
+    """How many sums `collect_case` keeps."""
+    return blocks * (students * rows + students * (students + 1) // 2) + heads * students
+
+
+@compiled(strict=True)
+def gather_cases(sampler, rounds):
+    forms, frames, numbers, stream, state, work, sums = sampler
+    form = forms[0]
+    sums[:] = 0.0
+    for _ in range(rounds):
+        draw(form, frames, stream, work)
+        draw_case(form, frames, numbers, stream, state, work)
+        case_fields(form, frames, state, work)
+        case_amplitudes(form, numbers, state, work)
+        collect_case(form, frames, work, sums)
+
+
+@compiled(strict=True)
+def sample_cases(problem, blocks, segment, alpha, y, sampler, geometry, rounds):
+    """As `leap.sample`."""
+    forms, frames, numbers, _, state, work, _ = sampler
+    form = forms[0]
+    factor_rows(y, problem, geometry[1], geometry[2])
+    spread_rows(form, frames, geometry[2], y, state)
+    form.label_noise = math.sqrt(label_noise_at(problem, alpha))
+    for b in range(problem.blocks):
+        frames[b].root = math.sqrt(eigenvalue_at(problem, blocks[segment, b], alpha))
+    set_chances(form, frames, numbers, segment, alpha - problem.begin, work)
+    gather_cases(sampler, rounds)
+
+
+@compiled(strict=True)
+def kick_cases(_rhs, h, alpha, segment, y, data, sampler, geometry, _slope, rounds):
+    """As `leap.kick`."""
+    problem, blocks, sums, form = data[0][segment], data[1], sampler[6], sampler[0][0]
+    p, n, batch = problem.students, problem.rows, batch_at(problem, alpha)
+    rounds = max(1, min(rounds, int(h * form.dim * batch / WIDTH)))
+    samples = rounds * WIDTH
+    sample_cases(problem, blocks, segment, alpha, y, sampler, geometry, rounds)
+    size, eta = math.sqrt(h * samples / (form.dim * batch)), rate_at(problem, alpha)
+    moved, at = data[4][GAIN], problem.blocks * p * n
+    for b in range(problem.blocks):
+        push_rows(b, eta * size, h, samples, problem, sampler, geometry[2], moved)
+        take_rows(b, problem, moved, geometry[0], y)
+        outside = eta * eta * blocks[segment, b].fraction / batch * size
+        for k in range(p):
+            for j in range(k + 1):
+                more = outside * mean(sums, at, samples)
+                y[(b * problem.moving + k) * n + j] += more
+                if j < k:
+                    y[(b * problem.moving + j) * n + k] += more
+                at += 1
+    if problem.train_readout:
+        readouts = problem.heads * p
+        for k in range(readouts):
+            y[y.size - readouts + k] += size * readout_rate_at(problem, alpha) * mean(sums, at + k, samples)
+    if problem.sphere:
+        normalise_rows(y, problem, geometry[3])
+
+
+@compiled(strict=True)
+def push_rows(b, scale, h, samples, problem, sampler, V, moved):
+    """Coordinates of all rows of block b that move, after the kick: students by their samples, teachers by their walk."""
+    forms, _, numbers, stream, _, work, sums = sampler
+    form, p, n = forms[0], problem.students, problem.rows
+    first = problem.moving - p
+    for k in range(p):
+        for i in range(n):
+            moved[first + k, i] = V[b, first + k, i] + scale * mean(sums, (b * p + k) * n + i, samples)
+    if first == 0:
+        return
+    length, at = math.sqrt(2.0 * problem.drift * h / form.dim), form.walks * WIDTH
+    normals(stream, work, form.walks, first * n)
+    for k in range(first):
+        for i in range(n):
+            step = 0.0
+            for j in range(k + 1):
+                step += numbers[form.walk_factor + k * first + j] * work[at + (j * n + i) * WIDTH]
+            moved[k, i] = V[b, k, i] + length * step
+
+
+@compiled(strict=True)
+def mend_cases(y, problem, geometry):
+    """As `leap.mend`."""
+    frame, inverse, V, norms = geometry
+    if not factor_rows(y, problem, inverse, V):
+        return
+    for b in range(problem.blocks):
+        take_rows(b, problem, V[b], frame, y)
+    if problem.sphere:
+        normalise_rows(y, problem, norms)
+
+
+def _variant(kernel: Any, name: str, **others: Any) -> Any:
+    """The Python of a kernel, with other kernels in the place of those that it calls by these names."""
+    function = in_python(kernel, **others)
+    function.__module__, function.__name__, function.__qualname__ = __name__, name, name
+    return function
+
+
+leap_cases = compiled(strict=True)(_variant(leap.leap, "leap_cases", kick=kick_cases, mend=mend_cases))
+follow_cases = compiled(leap.follow.declared, strict=True, allocates=True)(
+    _variant(leap.follow, "follow_cases", leap=leap_cases, mend=mend_cases)
+)

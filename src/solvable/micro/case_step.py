@@ -1,0 +1,150 @@
+"""Steps of problems with cases: pulls to the start, readouts of several heads, batches of several cases, teachers that move."""
+
+import math
+
+from solvable.dynamics.case_sample import of_head
+from solvable.micro.batch import add_batch, add_to_factor, add_to_sums, draw_triangle, fold
+from solvable.micro.step import add_sample, to_sphere
+from solvable.numerics.compiled import compiled
+from solvable.numerics.lanes import fill, fma, load, store
+from solvable.numerics.random import normals
+
+
+@compiled(strict=True, inline=True)
+def learn_case(form, frames, state, work):
+    """One step on one sample whose draws, fields and amplitudes are in `work`."""
+    pull_back(form, frames, state, work)
+    add_sample(form, frames, state, work, form.moving, form.seen)
+    if form.sphere:
+        to_sphere(form, frames, state, form.moving)
+    if form.train_readout:
+        p, rate = form.students, load(work, form.readout_rate)
+        for t in range(form.heads):
+            for k in range(p):
+                at, push = form.readout + t * p + k, of_head(form, work, t, load(work, form.pushes + k))
+                store(state, at, fma(rate, push, load(state, at)))
+
+
+@compiled(strict=True, inline=True)
+def pull_back(form, frames, state, work):
+    """Weight decay, and the pull of the anchors, on the old weights."""
+    if form.decay == 0.0 and form.anchor == 0.0:
+        return
+    rows, p, rate = form.moving, form.students, load(work, form.rate)
+    keep, back = 1.0 - rate * (form.decay + form.anchor), rate * form.anchor
+    for b in range(form.blocks):
+        frame = frames[b]
+        rank, anchors = frame.rank, frame.B + form.anchors * frame.rank
+        for k in range(p):
+            at = frame.C + (rows - p + k) * rank
+            for i in range(rank):
+                value = keep * load(state, at + i)
+                if form.anchor > 0.0:
+                    value = fma(back, load(state, anchors + k * rank + i), value)
+                store(state, at + i, value)
+            if frame.freedom > 0:
+                row = rows - p + k
+                at = frame.L + row
+                for j in range(row + 1):
+                    store(state, at, keep * load(state, at))
+                    at += rows - 1 - j
+
+
+@compiled(strict=True)
+def collect_case(form, frames, work):
+    """Add one sample of a batch to the sums. Cases differ in their variances, and blocks in how: each has a factor of its own."""
+    p = form.students
+    add_to_sums(form, frames, work, form.moving, form.seen)
+    for t in range(form.heads if form.train_readout else 0):
+        for k in range(p):
+            slot, push = form.push_sums + t * p + k, of_head(form, work, t, load(work, form.pushes + k))
+            store(work, slot, load(work, slot) + push)
+    for b in range(form.blocks):
+        if frames[b].freedom > 0:
+            spread = load(work, form.spreads + b)
+            for k in range(p):
+                store(work, form.column + k, spread * load(work, form.amplitudes + k))
+            add_to_factor(p, work, frames[b].factor, form.column)
+
+
+@compiled(strict=True)
+def learn_case_batch(form, frames, stream, state, work):
+    """One step on a whole batch."""
+    pull_back(form, frames, state, work)
+    add_batch(form, frames, stream, state, work, form.moving)
+    if form.sphere:
+        to_sphere(form, frames, state, form.moving)
+    if form.train_readout:
+        rate = load(work, form.readout_rate) * (1.0 / form.batch)
+        for k in range(form.heads * form.students):
+            at = form.readout + k
+            store(state, at, fma(rate, load(work, form.push_sums + k), load(state, at)))
+
+
+@compiled(strict=True)
+def move_teachers(form, frames, numbers, stream, state, work):
+    """Teachers after a step: the first two turn in their plane, all walk at random. Without a walk they keep on the fixed frame."""
+    for b in range(form.blocks):
+        frame = frames[b]
+        if form.drift == 0.0:
+            turn_rows(form, state, frame.B, frame.rank)
+        else:
+            turn_rows(form, state, frame.C, frame.rank)
+            walk(form, frame, numbers, stream, state, work)
+
+
+@compiled(strict=True)
+def turn_rows(form, array, first, width):
+    """Turn two neighbouring rows in their plane, by the rotation of one step."""
+    if form.rotation == 0.0:
+        return
+    cosine, sine = fill(math.cos(form.rotation / form.dim)), fill(math.sin(form.rotation / form.dim))
+    for i in range(first, first + width):
+        x, y = load(array, i), load(array, i + width)
+        store(array, i, fma(cosine, x, sine * y))
+        store(array, i + width, fma(cosine, y, 0.0 - sine * x))
+
+
+@compiled(strict=True)
+def walk(form, frame, numbers, stream, state, work):
+    """Teachers' rows times 1 - drift/dim, plus sqrt(2 drift)/dim times normals of their covariance: on the frames, and outside
+    them a triangle of Bartlett (1933), which is folded in."""
+    q, rows, rank, free = form.teachers, form.moving, frame.rank, frame.freedom > 0
+    width, n = rank + (rows if free else 0), rows + q
+    keep, size = fill(1.0 - form.drift / form.dim), math.sqrt(2.0 * form.drift) / form.dim
+    normals(stream, work, form.walks, q * width)
+    for m in range(q):
+        for i in range(rank):
+            at = frame.C + m * rank + i
+            step = mixed(form, numbers, work, form.walks + i, width, m)
+            store(state, at, fma(fill(size), step, keep * load(state, at)))
+    if not free:
+        return
+    draw_triangle(q, stream, work, form.triangle, frame.freedom)
+    for k in range(rows):
+        at, row = frame.L + k, form.wide + k * n
+        for j in range(n):
+            store(work, row + j, load(state, at) if j <= k else fill(0.0))
+            at += rows - 1 - j if j < k else 0
+    turn_rows(form, work, form.wide, n)
+    for m in range(q):
+        row = form.wide + m * n
+        for j in range(rows):
+            step = mixed(form, numbers, work, form.walks + rank + j, width, m)
+            store(work, row + j, fma(fill(size), step, keep * load(work, row + j)))
+        for j in range(m + 1):
+            total = fill(0.0)
+            for i in range(j, m + 1):
+                total = fma(fill(numbers[form.walk_factor + m * q + i]), load(work, form.triangle + i * q + j), total)
+            store(work, row + rows + j, size * total)
+    fold(rows, n, state, frame.L, work, form.wide)
+
+
+@compiled(strict=True, inline=True)
+def mixed(form, numbers, work, first, width, m):
+    """Normals of the teachers' covariance: row m of its factor times a column of standard ones."""
+    total = fill(0.0)
+    for i in range(m + 1):
+        factor = fill(numbers[form.walk_factor + m * form.teachers + i])
+        total = fma(factor, load(work, first + i * width), total)
+    return total

@@ -1,0 +1,109 @@
+"""Full weights of problems with cases: step by step in NumPy, as a check of the reduced process."""
+
+import math
+
+import numpy as np
+
+from solvable.dynamics import reduced_form
+from solvable.dynamics.case_form import walk_covariance
+from solvable.dynamics.case_sample import answer, set_chances
+from solvable.dynamics.python_kernels import in_python, own_amplitudes
+from solvable.micro import process
+from solvable.micro.full import Walk
+from solvable.numerics.lanes import WIDTH
+from solvable.numerics.random import child
+from solvable.overlaps import gram_factor
+
+
+class CaseWalk(Walk):
+    """One run. Rows of `V` are students, teachers, directions, anchors."""
+
+    def _make(self) -> None:
+        self.made = reduced_form.with_chances(
+            reduced_form.reduced_form(self.problem), self.problem, self.segments[0]["begin"][0]
+        )
+        own = reduced_form.is_own(self.problem)
+        self.answer = in_python(answer, case_amplitudes=own_amplitudes(self.problem)) if own else answer
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self.random = np.random.default_rng(child(self.seed, WIDTH + 3))
+        form = self.made.form
+        self.table = self.made.numbers[form.table :][: form.cases * form.stride].reshape(form.cases, form.stride)
+        self.edges = np.repeat(np.arange(form.blocks), self.problem.inputs.block_sizes)  # the block of each coordinate
+        self.walk = gram_factor(walk_covariance(self.problem), self.problem.teacher.width)
+        self.heads = self.readout.reshape(self.problem.heads, self.p)
+
+    def _advance(self, step: int, goal: int) -> int:
+        for number in range(step, goal):
+            self._step(number)
+        return goal
+
+    def _step(self, number: int) -> None:
+        """One step, as `micro/case_step.py` takes it on the frames."""
+        form, numbers, p, q = self.made.form, self.made.numbers, self.p, self.problem.teacher.width
+        process.set_numbers(form, self.made.frames, *self.segments, float(number), self.work)
+        segment = int(self.work[form.segments * WIDTH])
+        passed = number / self.dim - self.segments[0][0, segment].begin
+        set_chances(form, self.made.frames, numbers, segment, passed, self.work)
+        case, x, seen = self._inputs(int(form.batch))
+        root, rate = math.sqrt(self.dim), self.work[form.rate * WIDTH]
+        F, pushed = self._pushes(case, seen @ self.V[:p].T / root, x @ self.V[p : p + q].T / root)
+        W = self.V[:p]
+        pull = form.decay * W
+        if form.anchor:
+            pull = pull + form.anchor * (W - self.V[len(self.V) - p :])
+        W -= rate * pull
+        W += rate * root / len(case) * F.T @ seen
+        if form.sphere:
+            W *= np.sqrt(self.dim / np.einsum("ki,ki->k", W, W))[:, None]
+        if form.train_readout:
+            gain = self.work[form.readout_rate * WIDTH] / len(case)
+            for t, head in enumerate(self.heads):
+                head += gain * pushed[self.table[case, 1] == t].sum(axis=0)
+        self._move_teachers()
+
+    def _inputs(self, batch: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Cases of a batch, what teachers see of its inputs, and what students see."""
+        form, random = self.made.form, self.random
+        cumulated = self.work[form.chances * WIDTH :][: form.cases]
+        case = np.searchsorted(cumulated, 1.0 - random.random(batch))
+        directions, means = form.directions, form.entries + self.p
+        entries = self.table[case, means:]
+        weights, spikes, roots = np.split(entries, [directions, 2 * directions], axis=1)
+        weights = weights + spikes * random.standard_normal(weights.shape)
+        first = self.p + self.problem.teacher.width
+        deviations = self.made.frames["deviation"]
+        x = (roots[:, ::2] * deviations)[:, self.edges] * random.standard_normal((batch, self.dim))
+        x += weights @ self.V[first : first + directions] / math.sqrt(self.dim)
+        if not form.seen:
+            return case, x, x
+        return case, x, x + roots[:, 1::2][:, self.edges] * random.standard_normal(x.shape)
+
+    def _pushes(self, case: np.ndarray, fields: np.ndarray, taught: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(sample, student) amplitudes, and what pushes the readouts."""
+        form, slots, p = self.made.form, self.work.reshape(-1, WIDTH), self.p
+        noise, found = self._noise(len(case)), np.empty((2, len(case), p))
+        self.state.reshape(-1, WIDTH)[:] = self.state[::WIDTH, None]
+        for i in range(0, len(case), WIDTH):
+            part = slice(i, i + WIDTH)
+            count = len(case[part])
+            slots[form.case] = form.table
+            slots[form.case, :count] += form.stride * case[part]
+            slots[form.fields :][:p, :count] = fields[part].T
+            slots[form.teacher_fields :][: taught.shape[1], :count] = taught[part].T
+            slots[form.normals - 1, :count] = noise[part]
+            self.answer(form, self.made.numbers, self.state, self.work)
+            for kind, at in enumerate((form.amplitudes, form.pushes)):
+                found[kind, part] = slots[at:][:p, :count].T
+        return found[0], found[1]
+
+    def _move_teachers(self) -> None:
+        form, first, q = self.made.form, self.p, self.problem.teacher.width
+        rows = self.V[first : first + q]
+        if form.rotation:
+            c, s = math.cos(form.rotation / self.dim), math.sin(form.rotation / self.dim)
+            rows[:2] = np.array([[c, s], [-s, c]]) @ rows[:2]
+        if form.drift:
+            rows *= 1 - form.drift / self.dim
+            rows += math.sqrt(2 * form.drift / self.dim) * self.walk @ self.random.standard_normal(rows.shape)

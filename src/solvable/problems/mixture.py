@@ -1,0 +1,184 @@
+"""Inputs in classes: Gaussians with means along a few directions, variances and labels of their own."""
+
+from functools import cached_property
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from solvable.problems.model import Array, Matrix, Model, Plain
+from solvable.problems.training import Schedule, check_shares, later, value_at
+
+Blocks = Annotated[tuple[tuple[tuple[float, ...], ...], ...], Plain]
+Share = Annotated[float, Plain, Field(gt=0, le=1)] | Schedule
+
+
+class Mixture(Model):
+    """An input of class c is x = sum_j (means_cj + sqrt(spikes_cj) zeta_j) m_j / sqrt(dim) + noise, whose variance in block b is
+    variances_cb times the block's eigenvalue.
+
+    The directions m_j have entries of order one, |m_j|^2 of order dim, so that the mean of the input is of order 1/sqrt(dim) per
+    entry and means of fields are of order one. `gram` (direction, direction) has their overlaps m_i.m_j/dim (None: the identity),
+    shared among the blocks by their size, or is given per block (block, direction, direction); or `vectors` (direction, dim) has
+    the directions themselves, coordinates in the order of the blocks. `teacher_overlap` (direction, teacher) is how they overlap
+    with the teachers (None: not at all), shared among the blocks by their size.
+
+    `probabilities` (class,) are numbers or Schedules and sum to one at all times; `means` (class, direction); `variances` (class,)
+    or (class, block) are factors on the eigenvalues (None: one); `spikes` (class, direction) are variances along the directions
+    (None: none). `labels` (class,) are added to the teacher's output, or are all there is where the problem has no teacher.
+    """
+
+    probabilities: Annotated[tuple[Share, ...], Plain, Field(min_length=1)]
+    means: Matrix
+    gram: Matrix | Blocks | None = None
+    variances: Array | Matrix | None = None
+    labels: Array | None = None
+    spikes: Matrix | None = None
+    teacher_overlap: Matrix | None = None
+    vectors: Matrix | None = None
+
+    @classmethod
+    def opposite(
+        cls, distance: float, *, variance: float = 1.0, labels: tuple[float, float] = (1.0, -1.0)
+    ) -> "Mixture":
+        """Two classes of equal weight with means +m and -m, |m|^2/dim = distance^2, and variance `variance` times the
+        eigenvalues."""
+        return cls(
+            probabilities=(0.5, 0.5), means=((1.0,), (-1.0,)), gram=((float(distance) ** 2,),),
+            variances=(variance, variance), labels=labels,
+        )  # fmt: skip
+
+    @classmethod
+    def xor(cls, distance: float, *, variance: float = 1.0) -> "Mixture":
+        """Four classes of equal weight: means +m_1, -m_1 with label 1 and +m_2, -m_2 with label -1; m_1, m_2 are orthogonal,
+        |m_j|^2/dim = distance^2."""
+        size = float(distance) ** 2
+        return cls(
+            probabilities=(0.25,) * 4, means=((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)),
+            gram=((size, 0.0), (0.0, size)), variances=(variance,) * 4, labels=(1.0, 1.0, -1.0, -1.0),
+        )  # fmt: skip
+
+    @property
+    def classes(self) -> int:
+        return len(self.probabilities)
+
+    @property
+    def directions(self) -> int:
+        return len(self.means[0])
+
+    @model_validator(mode="after")
+    def _check(self) -> "Mixture":
+        check_shares("probabilities", self.probabilities)
+        if len(self.means) != self.classes:
+            raise ValueError(f"means: {len(self.means)} rows given for {self.classes} classes, must be as many")
+        if not self.directions:
+            raise ValueError("means: no directions given, must be a row of numbers for each class")
+        count, directions = self.classes, self.directions
+        _check_shape("means", self.means, (count, directions))
+        if self.gram is not None and self.vectors is not None:
+            raise ValueError("gram: given although vectors has the directions themselves; give one")
+        if self.gram is not None:
+            _check_gram(np.asarray(_rectangular("gram", self.gram)), directions)
+        if self.vectors is not None:
+            _check_shape("vectors", self.vectors, (directions, max(len(self.vectors[0]), 1) if self.vectors else 1))
+            self._check_vectors()
+        if self.variances is not None:
+            shape = np.shape(_rectangular("variances", self.variances))
+            if shape[:1] != (count,) or 0 in shape:
+                raise ValueError(
+                    f"variances: shape {shape} given for {count} classes, must be (class,) or (class, block)"
+                )
+            if np.min(np.asarray(self.variances)) <= 0:
+                raise ValueError(f"variances: must be positive, got {self.variances}")
+        if self.labels is not None and len(self.labels) != count:
+            raise ValueError(f"labels: {len(self.labels)} given for {count} classes, must be as many")
+        if self.spikes is not None:
+            _check_shape("spikes", self.spikes, (count, directions))
+            if min(min(row) for row in self.spikes) < 0:
+                raise ValueError("spikes: are variances, must not be negative")
+        if self.teacher_overlap is not None and len(self.teacher_overlap) != directions:
+            raise ValueError(
+                f"teacher_overlap: {len(self.teacher_overlap)} rows given for {directions} directions, must be as many"
+            )
+        return self
+
+    def _check_vectors(self) -> None:
+        """Refuse directions that are so long, or means so large, that inputs would have means of order one per entry."""
+        vectors, means = np.array(self.vectors), np.array(self.means)
+        dim = vectors.shape[1]
+        size = np.abs(means @ vectors).max() / np.sqrt(dim)  # the largest entry of a mean of the input
+        typical = np.sqrt(((means @ vectors) ** 2).mean(axis=1).max())
+        if dim >= 100 and typical >= np.sqrt(dim):
+            raise ValueError(
+                f"vectors: the mean of an input has entries up to {size:.3g}; entries of vectors must be of order one, "
+                f"because the mean of an input is means @ vectors / sqrt(dim)"
+            )
+
+    def at(self, time: float) -> "Mixture":
+        """The same with the probabilities of one time (steps/dim) in the place of schedules."""
+        return self._with(tuple(value_at(one, time) for one in self.probabilities))
+
+    def later(self, time: float) -> "Mixture":
+        """The same with schedules as seen from `time` (steps/dim) on."""
+        return self._with(tuple(later(one, time) for one in self.probabilities))
+
+    def _with(self, probabilities: "tuple[float | Schedule, ...]") -> "Mixture":
+        if not any(isinstance(one, Schedule) for one in self.probabilities):
+            return self
+        kept = {name: getattr(self, name) for name in type(self).model_fields}
+        return Mixture.model_construct(**kept | {"probabilities": probabilities})
+
+    def block_gram(self, fractions: np.ndarray) -> np.ndarray:
+        """(block, direction, direction) overlaps of the directions in blocks with these shares of the dimensions."""
+        if self.vectors is not None:
+            vectors = np.array(self.vectors)
+            dim = vectors.shape[1]
+            edges = np.cumsum(np.round(fractions * dim).astype(int))[:-1]
+            return np.array([part @ part.T / dim for part in np.split(vectors, edges, axis=1)])
+        gram = np.eye(self.directions) if self.gram is None else np.array(self.gram)
+        return gram if gram.ndim == 3 else fractions[:, None, None] * gram
+
+    def block_teacher_overlap(self, fractions: np.ndarray, teachers: int) -> np.ndarray:
+        """(block, direction, teacher) overlaps of the directions with the teachers."""
+        total = (
+            np.zeros((self.directions, teachers)) if self.teacher_overlap is None else np.array(self.teacher_overlap)
+        )
+        return fractions[:, None, None] * total.reshape(self.directions, teachers)
+
+    def variance_factors(self, blocks: int) -> np.ndarray:
+        """(class, block) factors on the eigenvalues."""
+        given = np.ones(self.classes) if self.variances is None else np.array(self.variances)
+        return np.array(np.broadcast_to(given if given.ndim == 2 else given[:, None], (self.classes, blocks)))
+
+    @cached_property
+    def spike_variances(self) -> np.ndarray:
+        """(class, direction)."""
+        return np.zeros((self.classes, self.directions)) if self.spikes is None else np.array(self.spikes)
+
+
+def _rectangular(name: str, rows: Any) -> Any:
+    """Refuse rows of different lengths."""
+    try:
+        return np.array(rows, dtype=float)
+    except ValueError:
+        raise ValueError(f"{name}: its rows have different lengths") from None
+
+
+def _check_shape(name: str, rows: Any, shape: tuple[int, int]) -> None:
+    found = np.shape(_rectangular(name, rows))
+    if found != shape:
+        raise ValueError(f"{name}: shape {found} given, must be {shape}")
+
+
+def _check_gram(gram: np.ndarray, directions: int) -> None:
+    if gram.shape[-2:] != (directions, directions):
+        raise ValueError(
+            f"gram: shape {gram.shape} given for {directions} directions, must be square with as many rows"
+        )
+    for one in gram.reshape(-1, directions, directions):
+        size = np.abs(one).max()
+        if np.abs(one - one.T).max() > 1e-12 * size:
+            raise ValueError("gram: must be symmetric")
+        lowest = np.linalg.eigvalsh(one)[0]
+        if lowest < -1e-10 * max(size, 1e-300):
+            raise ValueError(f"gram: must be positive semidefinite, its lowest eigenvalue is {lowest:.3g}")

@@ -1,0 +1,98 @@
+"""The diffusion of classes, tasks, masks and noise against SGD itself: means and variances of every overlap and readout."""
+
+import numpy as np
+import pytest
+
+import solvable as sv
+from comparing import joint_chance, scores
+from seeds import seed
+
+XOR = sv.Mixture(
+    probabilities=(0.4, 0.3, 0.2, 0.1),
+    means=((1.5, 0), (-1.5, 0), (0, 1), (0.3, -1)),
+    variances=((0.5, 1.0), (1.5, 0.6), (1.0, 1.0), (1.0, 2.0)),
+    labels=(1, 1, -1, -0.5),
+)
+TWO = sv.Inputs(dim=400, spectrum={"eigenvalues": [1.6, 0.4], "weights": [1, 3]})
+TEACHER = {"width": 2, "activation": "erf", "readout": "unit"}
+
+
+def problem_of(*, teacher=None, student=None, inputs=TWO, mixture=None, tasks=(), **training):
+    return sv.Problem(
+        teacher=sv.Teacher(**teacher) if teacher else sv.Teacher(width=0),
+        student=sv.Student(**{"width": 2, "activation": "erf", "readout": "unit"} | (student or {})),
+        inputs=inputs,
+        training=sv.Training(**{"learning_rate": 0.6, "loss_factor": 0.5} | training),
+        mixture=mixture,
+        tasks=tasks,
+    )
+
+
+CASES = {
+    "classes, readout": problem_of(mixture=XOR, train_readout=True, readout_rate=0.5),
+    "classes and teacher, sphere, batch, noise": problem_of(
+        teacher=TEACHER, mixture=XOR, student={"norm": "sphere"}, batch=3, label_noise=0.2, learning_rate=1.0
+    ),
+    "spikes, input noise": problem_of(
+        teacher=TEACHER, mixture=XOR.replace(spikes=((2, 0), (0, 1), (0, 0), (0, 0.5))), input_noise=(0.5, 1.0)
+    ),
+    "tasks, heads, replay": problem_of(
+        teacher={"width": 2, "activation": "erf"}, train_readout=True, readout_rate=0.5,
+        tasks=sv.Task.sequence([(1.0, 0.0), (0.3, 0.9)], [1.5], replay=0.3),
+    ),
+    "dropout, flips, anchor": problem_of(
+        teacher=TEACHER, dropout={"keep": 0.7}, label_flips=0.2, anchor=0.5, train_readout=True, readout_rate=0.3,
+    ),
+    "drift": problem_of(teacher=TEACHER | {"drift": 0.5}, train_readout=True, readout_rate=0.3, weight_decay=0.1),
+    "drift, rotation, classes, sphere, noise": problem_of(
+        teacher=TEACHER | {"drift": 0.3, "rotation": 0.8, "overlap": ((1.0, 0.4), (0.4, 1.5))},
+        mixture=XOR, student={"norm": "sphere"}, input_noise=0.3, batch=2, learning_rate=1.0,
+    ),
+    "rotation": problem_of(teacher=TEACHER | {"rotation": 1.0}),
+    "quadratic": problem_of(
+        teacher={"width": 1}, student={"activation": "quadratic", "readout": "mean"}, learning_rate=0.15,
+        mixture=sv.Mixture.opposite(1.0, labels=(0.5, -0.5)), input_noise=0.2,
+    ),
+}  # fmt: skip
+TIMES = [0.5, 2.0, 5.0]
+
+
+def flat(run):
+    """(run, everything): overlaps and readouts at all times."""
+    p = run.problem.student.width
+    parts = [run.student_overlap[:, :, *np.triu_indices(p)], run.cross_overlap, run.readout]
+    if run.problem.extras:
+        parts.append(run.extra_overlap[..., :p])
+    if run.problem.teacher.is_moving:
+        parts.append(run.moving_teacher_overlap[:, :, *np.triu_indices(2)])
+    return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+
+
+def compared(problem, runs, **settings):
+    start = sv.start(problem, seed=seed(0))
+    micro = sv.run(problem, start, sv.Micro(runs=runs, seed=seed(1)), times=TIMES)
+    meso = sv.run(problem, start, sv.Meso(runs=runs, seed=seed(2), **settings), times=TIMES)
+    assert micro.success
+    assert meso.success
+    return flat(micro), flat(meso)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", CASES)
+def test_means_and_variances_are_those_of_sgd(name) -> None:
+    """Within 5 standard errors; the bias of order 1/dim is far below them at so few runs."""
+    one, two = compared(CASES[name], 240)
+    for found in scores(one, two):
+        assert np.abs(found).max() < 5.0
+    assert joint_chance(one, two) > 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", CASES)
+def test_means_and_variances_over_many_runs(name) -> None:
+    """At ten times the dimension, so that 1/dim is below the standard errors."""
+    one, two = compared(CASES[name].replace(inputs__dim=4000), 4000)
+    for found in scores(one, two):
+        assert np.abs(found).max() < 5.5
+    assert joint_chance(one, two) > 1e-6

@@ -1,0 +1,167 @@
+"""One-pass SGD of full weights on classes, tasks, masks, noise and drift: many runs at once, in plain NumPy.
+
+Written from the definition of one step and of nothing else; it takes arrays and knows no problem of the library. A step, at
+alpha = step / N, draws for every sample of its batch a class c, a task t, a mask and whether the label is flipped, then
+
+    inputs     x = sum_j (M_cj + sqrt(tau_cj) zeta_j) m_j / sqrt(N) + sqrt(lambda_bc) xi,   students see x + sqrt(sigma_b) xi'
+    fields     z = W x / sqrt(N)
+    label      y = +-(y_c + sum_l a*_tl g(z*_l)) + sqrt(noise) zeta
+    error      e = y - sum_k a_k g(z_k),  a = mask times the head of task t,  loss c e^2
+    weights    w_k <- w_k - (eta / N) (decay w_k + anchor (w_k - w_k(0))) + (eta / B) sum_batch 2 c a_k g'(z_k) e x / sqrt(N)
+               sphere: |w_k|^2 = N
+    readout    head_tk <- head_tk + (eta_a / N B) sum over the samples of head t of 2 c mask_k g(z_k) e
+    teachers   the first two turn by rotation / N, then w* <- (1 - drift / N) w* + sqrt(2 drift / N) normals of covariance T0
+
+all from the weights and readouts before the step.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import erf
+
+UNITS = {
+    "linear": (lambda z: z, np.ones_like),
+    "quadratic": (lambda z: z**2, lambda z: 2 * z),
+    "relu": (lambda z: np.maximum(z, 0), lambda z: (z > 0) * 1.0),
+    "tanh": (np.tanh, lambda z: np.cosh(z) ** -2.0),
+    "erf": (lambda z: erf(z / np.sqrt(2)), lambda z: np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2)),
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is learned, from what, and how. `sizes` of the blocks add up to N; `variances` (class, block) are those of the inputs,
+    not factors; class and task probabilities are functions of alpha. `readout` is (head, p), `teacher_readout` (task, q)."""
+
+    student: np.ndarray  # (p, N)
+    readout: np.ndarray
+    rate: float
+    sizes: np.ndarray
+    variances: np.ndarray
+    teacher: np.ndarray | None = None  # (q, N)
+    teacher_readout: np.ndarray | None = None
+    unit: str = "erf"
+    teacher_unit: str = "erf"
+    loss_factor: float = 0.5
+    class_probability: object = lambda alpha: [1.0]
+    directions: np.ndarray | None = None  # (d, N), entries of order one
+    means: np.ndarray | None = None  # (class, d)
+    spikes: np.ndarray | None = None  # (class, d)
+    labels: np.ndarray | float = 0.0  # (class,)
+    task_probability: object = lambda alpha: [1.0]
+    heads: tuple[int, ...] = (0,)  # of the tasks
+    keep: float = 1.0
+    mask_scale: float = 1.0  # of units that are kept
+    input_noise: np.ndarray | float = 0.0  # (block,), variances
+    flips: float = 0.0
+    label_noise: float = 0.0
+    drift: float = 0.0
+    drift_covariance: np.ndarray | None = None  # (q, q)
+    rotation: float = 0.0
+    anchor: float = 0.0
+    decay: float = 0.0
+    sphere: bool = False
+    batch: int = 1
+    readout_rate: float = 0.0
+
+    def but(self, **changes):
+        return replace(self, **changes)
+
+
+class Record(NamedTuple):
+    """Overlaps (run, time, block, row, row) of students, teachers, directions and anchors; readouts (run, time, head, p)."""
+
+    overlaps: np.ndarray
+    readout: np.ndarray
+
+
+def simulate(setting, steps, runs, seed):
+    """Follow so many independent runs, and record them after the given numbers of steps."""
+    one, random = _completed(setting), np.random.default_rng(seed)
+    W, V = np.tile(one.student, (runs, 1, 1)), np.tile(one.teacher, (runs, 1, 1))
+    heads, kept = np.tile(one.readout, (runs, 1, 1)), []
+    for step in range(max(steps) + 1):
+        if step in steps:
+            kept.append((_overlaps(one, W, V), heads.copy()))
+        if step < max(steps):
+            W, heads = _learn(one, step, W, V, heads, random)
+            V = _drift(one, V, random)
+    overlaps, readout = (np.stack(part, axis=1) for part in zip(*kept, strict=True))
+    return Record(overlaps, readout)
+
+
+def _completed(one):
+    """With arrays of no rows for what there is none of."""
+    N = one.student.shape[1]
+    classes = len(one.variances)
+    directions = np.zeros((0, N)) if one.directions is None else one.directions
+    none = np.zeros((classes, len(directions)))
+    return one.but(
+        teacher=np.zeros((0, N)) if one.teacher is None else one.teacher,
+        teacher_readout=np.zeros((len(one.heads), 0)) if one.teacher_readout is None else one.teacher_readout,
+        directions=directions,
+        means=none if one.means is None else one.means,
+        spikes=none if one.spikes is None else one.spikes,
+        labels=np.broadcast_to(one.labels, (classes,)),
+        input_noise=np.broadcast_to(one.input_noise, one.sizes.shape),
+    )
+
+
+def _learn(one, step, W, V, heads, random):
+    """Weights and readouts after a step."""
+    runs, N, p = len(W), W.shape[2], W.shape[1]
+    shape, scale = (runs, one.batch), 1 / np.sqrt(N)
+    kind = random.choice(len(one.variances), size=shape, p=one.class_probability(step / N))
+    task = random.choice(len(one.heads), size=shape, p=one.task_probability(step / N))
+    head = np.array(one.heads)[task]
+    mask = one.mask_scale * (random.random((*shape, p)) < one.keep)
+    x, seen = _inputs(one, kind, random)
+    g, slope = UNITS[one.unit]
+    z, fields = seen @ W.transpose(0, 2, 1) * scale, x @ V.transpose(0, 2, 1) * scale
+    y = one.labels[kind] + (one.teacher_readout[task] * UNITS[one.teacher_unit][0](fields)).sum(axis=-1)
+    y = np.where(random.random(shape) < one.flips, -y, y) + np.sqrt(one.label_noise) * random.standard_normal(shape)
+    a = mask * heads[np.arange(runs)[:, None], head]
+    push = 2 * one.loss_factor * (y - (a * g(z)).sum(axis=-1))[..., None]
+    pull = one.decay * W + one.anchor * (W - one.student)
+    W = W - one.rate / N * pull + one.rate / one.batch * scale * (a * slope(z) * push).transpose(0, 2, 1) @ seen
+    if one.sphere:
+        W = W * np.sqrt(N / (W**2).sum(axis=2, keepdims=True))
+    belongs = head[..., None] == np.arange(heads.shape[1])  # (run, sample, head)
+    gain = np.einsum("rst,rsk->rtk", belongs.astype(float), mask * g(z) * push)
+    return W, heads + one.readout_rate / (N * one.batch) * gain
+
+
+def _inputs(one, kind, random):
+    """(run, sample, N) as teachers and as students see them."""
+    N = one.student.shape[1]
+    zeta = random.standard_normal((*kind.shape, len(one.directions)))
+    centre = (one.means[kind] + np.sqrt(one.spikes[kind]) * zeta) @ one.directions / np.sqrt(N)
+    roots = np.repeat(np.sqrt(one.variances), one.sizes, axis=1)
+    x = centre + roots[kind] * random.standard_normal((*kind.shape, N))
+    if not one.input_noise.any():
+        return x, x
+    return x, x + np.repeat(np.sqrt(one.input_noise), one.sizes) * random.standard_normal(x.shape)
+
+
+def _drift(one, V, random):
+    """Teachers after a step."""
+    N = V.shape[2]
+    if one.rotation:
+        c, s = np.cos(one.rotation / N), np.sin(one.rotation / N)
+        first, second = V[:, :1], V[:, 1:2]
+        V = np.concatenate([c * first + s * second, c * second - s * first, V[:, 2:]], axis=1)
+    if not one.drift:
+        return V
+    walk = np.einsum("lm,rmn->rln", np.linalg.cholesky(one.drift_covariance), random.standard_normal(V.shape))
+    return (1 - one.drift / N) * V + np.sqrt(2 * one.drift / N) * walk
+
+
+def _overlaps(one, W, V):
+    """(run, block, row, row) of students, teachers, directions and anchors (if there are any)."""
+    N = W.shape[2]
+    fixed = np.concatenate([one.directions, one.student if one.anchor else one.student[:0]])
+    rows = np.concatenate([W, V, np.broadcast_to(fixed, (len(W), *fixed.shape))], axis=1)
+    parts = np.split(rows, np.cumsum(one.sizes)[:-1], axis=2)
+    return np.stack([part @ part.transpose(0, 2, 1) / N for part in parts], axis=1)

@@ -1,0 +1,110 @@
+"""Sweeps over what is inside classes and tasks, in Python and in files: problems of the points, and the names of their results."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import solvable as sv
+from solvable.sweeps.files import read
+from solvable.sweeps.grid import Grid
+from solvable.sweeps.measures import Run
+
+FILE = """
+[student]
+width = 2
+activation = "erf"
+[teacher]
+width = 2
+activation = "erf"
+[inputs]
+dim = 100
+[training]
+learning_rate = 0.1
+[mixture]
+probabilities = [0.5, 0.5]
+means = [[1.0], [-1.0]]
+labels = [1.0, -1.0]
+[[tasks]]
+readout = [1.0, 0.0]
+probability = 0.5
+[[tasks]]
+readout = [0.0, 1.0]
+probability = 0.5
+[start]
+seed = 0
+[run]
+until = 1.0
+[sweep]
+keep = ["risk", "direction_overlap", "task_risk"]
+[vary]
+"""
+
+
+def planned(vary: str, path: Path) -> list[sv.Problem]:
+    file = path / "sweep.toml"
+    file.write_text(FILE + vary)
+    points = list(read(file).points)
+    assert len({point.key for point in points}) == len(points)
+    return [point.problem for point in points]
+
+
+@pytest.mark.parametrize(
+    ("vary", "look"),
+    [
+        ('"mixture.gram" = [[[1.0]], [[4.0]]]', lambda one: one.mixture.gram),
+        ('"mixture.labels" = [[1.0, -1.0], [2.0, 3.0]]', lambda one: one.mixture.labels),
+        ('"tasks.1.readout" = [[0.6, 0.8], [1.0, 0.0]]', lambda one: one.tasks[1].readout),
+        ('"training.dropout" = [{keep = 0.5}, {keep = 0.8}]', lambda one: one.training.dropout),
+        ('"training.input_noise" = [0.1, 0.2]', lambda one: one.training.input_noise),
+        ('"teacher.drift" = [0.1, 0.2]', lambda one: one.teacher.drift),
+        (
+            "tasks = [[{readout = [1.0, 0.0], probability = 1.0}], [{readout = [0.0, 1.0], probability = 1.0}]]",
+            lambda one: one.tasks,
+        ),
+        (
+            "mixture = [{probabilities = [1.0], means = [[1.0]]}, {probabilities = [1.0], means = [[2.0]]}]",
+            lambda one: one.mixture,
+        ),
+    ],
+)
+def test_points_of_a_file(vary, look, tmp_path: Path) -> None:
+    first, second = planned(vary, tmp_path)
+    assert look(first) != look(second)
+    assert first.hash != second.hash
+
+
+def test_probabilities_follow_from_a_variable(tmp_path: Path) -> None:
+    rules = '"tasks.0.probability" = "replay"\n"tasks.1.probability" = "1 - replay"\n'
+    first, second = planned(f"replay = [0.1, 0.25]\n[derive]\n{rules}", tmp_path)
+    assert [task.probability for task in first.tasks] == pytest.approx([0.1, 0.9])
+    assert [task.probability for task in second.tasks] == pytest.approx([0.25, 0.75])
+
+
+@pytest.mark.parametrize(
+    ("vary", "message"),
+    [
+        ('"tasks.2.readout" = [[0.6, 0.8], [1.0, 0.0]]', "tasks.2.readout: 2 given, must be a number from 0 to 1"),
+        ('"tasks.0.probability" = [0.2, 0.5]', "tasks.probability: must sum to 1, but sum to 0.7"),
+        ('"tasks.readout" = [[0.6, 0.8]]', "tasks.readout: cannot vary inside tasks, which is a list"),
+        ("teacher = [{width = 1}]", "teacher: is no name for a variable"),
+    ],
+)
+def test_mistakes(vary, message, tmp_path: Path) -> None:
+    with pytest.raises(sv.InvalidProblem, match=message):
+        planned(vary, tmp_path)
+
+
+def test_grid_in_python() -> None:
+    from solvable.runfiles.runfile import RunTable, StartTable
+
+    problem = sv.Problem(
+        student=sv.Student(width=2, activation="erf"), training=sv.Training(learning_rate=0.1), inputs=sv.Inputs(dim=50),
+        mixture=sv.Mixture.xor(1.0),
+    )  # fmt: skip
+    measure = Run(sv.Macro(), StartTable(seed=0), RunTable(until=1.0))
+    grid = Grid(problem, measure, {"mixture": [sv.Mixture.xor(distance) for distance in (1.0, 2.0)]})
+    points = [grid.point(number) for number in range(grid.size)]
+    np.testing.assert_array_equal([point.problem.mixture.gram[0][0] for point in points], [1.0, 4.0])
+    assert points[0].key != points[1].key
+    assert points[0].key == Grid(problem, measure, {"mixture.variances": [(1.0,) * 4]}).point(0).key
