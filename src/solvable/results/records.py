@@ -80,7 +80,7 @@ class Records:
     def write(self, run: int, output: int, y: np.ndarray, seen: np.ndarray, error: float) -> None:
         """Output number `output` of a run, with what was seen of it."""
         self.risk[run, output], self.risk_error[run, output] = seen[RISK], error
-        self.totals[run, output] = summed(self.problem, y)
+        self.totals[run, output] = summed(self.problem, y) if self.problem.inputs.blocks > 1 else y
         if self.states is not None:
             self.states[run, output] = y
 
