@@ -93,6 +93,7 @@ CASE = record(
     probability=float, slope=float, share=float, share_slope=float, label=float, sign=float, task=int, head=int,
     means=int, spikes=int, factors=int, input_noise=int, teacher_readout=int, mask=int,
 )  # fmt: skip
+ONE_CASE = {"cases": 1, "tests": 0, "tasks": 1}  # all there is without classes, tasks and masks
 PLACES = ("means", "spikes", "factors", "input_noise", "teacher_readout", "mask")
 SCHEDULED = ("rate", "readout_rate", "decay", "batch", "label_noise")  # each with a slope
 
@@ -144,6 +145,7 @@ def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     sections = _sections_of_cases(problem, start) if several else _sections(problem, start, blocks)
     places = np.cumsum([0, *(values.size for values in sections.values())]).tolist()
     known = _plain_numbers(problem, noise) | dict(zip(sections, places, strict=False))
+    known |= _counts(problem) if several else ONE_CASE
     problems = np.array([tuple(known.get(name, 0) for name in PROBLEM.names or ())] * begins.size, dtype=PROBLEM)
     problems["begin"], problems["sloped"] = begins, (blocks["slope"] != 0).any(axis=1)
     if not several:
@@ -151,17 +153,16 @@ def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     for name, course in courses.items():
         problems[name], problems[name + "_slope"] = within(course, begins)
         problems["sloped"] |= problems[name + "_slope"] != 0
-    numbers = [np.concatenate([values.ravel() for values in sections.values()])]
-    tables = [case_table(problem, begins, tests=tests) for tests in ((False, True) if several else (False,))]
-    cases = []
-    for table in tables:
-        found, more = _cases(table, sum(one.size for one in numbers))
-        cases.append(found)
-        numbers += more if several else []
-        problems["sloped"] |= (table.slope != 0).any(axis=1)
-    return Packed(
-        problems, blocks, np.concatenate(cases, axis=1), np.concatenate(numbers), state_of(start, _moving(problem))
-    )
+    numbers = np.concatenate([values.ravel() for values in sections.values()])
+    if several:
+        cases, more = _cases_and_tests(problem, begins, numbers.size)
+        numbers = np.concatenate([numbers, *more])
+        problems["sloped"] |= (cases["slope"] != 0).any(axis=1)
+    else:
+        cases = np.zeros((begins.size, 1), dtype=CASE)
+        for name in ("probability", "share", "sign"):
+            cases[name] = 1.0
+    return Packed(problems, blocks, cases, numbers, state_of(start, _moving(problem)))
 
 
 def _sections(problem: Problem, start: Overlaps, blocks: np.ndarray) -> dict[str, np.ndarray]:
@@ -228,7 +229,7 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
     directions = extras.count("direction")
     return {
         "students": p, "teachers": q, "rows": p + q + len(extras), "moving": _moving(problem), "blocks": problem.inputs.blocks,
-        **_counts(problem), "heads": problem.heads, "directions": directions,
+        "heads": problem.heads, "directions": directions,
         "first_teacher": p, "first_direction": p + q, "first_anchor": p + q + directions,
         "anchor": training.anchor, "drift": problem.teacher.drift, "rotation": problem.teacher.rotation,
         "kind": KINDS.get(activation, UNKNOWN) if isinstance(activation, str) else UNKNOWN,
@@ -240,8 +241,6 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
 
 def _counts(problem: Problem) -> dict[str, Any]:
     """How many cases there are, and what some of them have."""
-    if not features(problem):
-        return {"cases": 1, "tests": 0, "tasks": 1}
     train, tests = case_table(problem), case_table(problem, tests=True)
     return {
         "cases": train.size, "tests": tests.size, "tasks": len(problem.tasks) or 1, "several": True,

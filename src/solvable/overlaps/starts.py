@@ -161,7 +161,8 @@ def check_start(problem: Problem, start: Overlaps) -> None:
         return
     if problem.teacher.overlap != "sampled":
         expected = fixed_overlaps(problem, None)
-        found = start.stacked[:, p : p + expected.shape[1], p : p + expected.shape[1]]
+        last = p + expected.shape[1]
+        found = start.block_teacher_overlap if problem.mixture is None else start.stacked[:, p:last, p:last]
         difference = np.abs(found - expected).max(initial=0.0)
         if difference > 1e-9 * np.abs(expected).max(initial=0.0):
             raise InvalidStart(

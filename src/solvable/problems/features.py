@@ -21,7 +21,7 @@ def features(problem: Problem) -> tuple[str, ...]:
         "teacher.drift": bool(teacher.drift),
         "teacher.rotation": bool(teacher.rotation),
         "training.dropout": training.dropout is not None,
-        "training.input_noise": bool(np.any(training.input_noise)),
+        "training.input_noise": training.input_noise != 0 and np.any(training.input_noise),
         "training.label_flips": bool(training.label_flips),
         "training.anchor": bool(training.anchor),
     }
