@@ -23,6 +23,7 @@ SIZES, EIGENVALUES = np.array([20, 20]), np.array([1.5, 0.5])
 FACTORS = np.array([[0.8, 0.5], [1.2, 1.0], [0.6, 1.5], [1.0, 1.0]])
 APART = np.array([[0.2, 4.0], [3.0, 0.1], [0.2, 4.0], [3.0, 0.1]])  # classes with very different spectra
 MEANS, LABELS, SHARES = np.array([[1.0, 0], [-1, 0], [0, 1], [0.3, -1]]), (1.0, 1.0, -1.0, -0.5), (0.4, 0.3, 0.2, 0.1)
+LATER = (0.0, 0.0, 0.6, 0.4)
 SPIKES = np.array([[9.0, 0], [0, 6], [3, 3], [0, 0]])
 TASKS = np.array([[1.2, 0], [0.2, -0.8]])
 HEADS = np.array([[0.7, 0.5], [0.3, 0.6]])
@@ -58,12 +59,12 @@ def mixed(factors=FACTORS, **more):
 def case(without, *, mixture=None, tasks=(), students=None, teacher=None, training=None, **setting):
     """`setting` in the words of the reference; the same must be said in the words of a problem."""
     W, V, D = vectors()
-    rate = setting.pop("rate", 0.8)
+    rate, sizes = setting.pop("rate", 0.8), setting.get("sizes", SIZES)
     classes, taught = mixture is not None, teacher is not None
     problem = sv.Problem(
         student=sv.Student(**{"width": 2, "activation": "erf", "readout": (0.7, 0.7)} | (students or {})),
         teacher=sv.Teacher(**{"width": 2, "activation": "erf", "overlap": "sampled"} | teacher) if taught else sv.Teacher(width=0),
-        inputs=sv.Inputs(dim=DIM, spectrum=sv.Spectrum(eigenvalues=tuple(EIGENVALUES), weights=(1, 1))),
+        inputs=sv.Inputs(dim=DIM, spectrum=sv.Spectrum(eigenvalues=tuple(EIGENVALUES), weights=tuple(sizes / 20))),
         training=sv.Training(learning_rate=rate, loss_factor=0.5, **(training or {})),
         mixture=mixture,
         tasks=tasks,
@@ -96,6 +97,9 @@ def cases():
         "task_probability": lambda alpha: (1.0, 0.0) if alpha < 1 else (0.4, 0.6),
     }  # fmt: skip
     drifting = {"drift": 0.6, "drift_covariance": np.eye(2)}
+    moving_shares = tuple(
+        sv.Schedule(times=(0, 2), rates=(one, other), shape="linear") for one, other in zip(SHARES, LATER, strict=True)
+    )
     heads = {"students": {"readout": tuples(HEADS)}, "tasks": tasks}
     return {
         "mixture, readout": case(
@@ -136,6 +140,12 @@ def cases():
         "tasks, batch": case(
             {"training__batch": 1}, teacher={}, training=trained | {"batch": 3}, batch=3, **heads, **switched
         ),
+        "small block, drift, spikes, linear shares": case(
+            {"mixture__probabilities": SHARES},
+            mixture=mixed(spikes=tuples(SPIKES)).replace(probabilities=moving_shares), sizes=np.array([4, 36]), spikes=SPIKES,
+            class_probability=lambda alpha: np.array(SHARES) + alpha / 2 * (np.array(LATER) - SHARES),
+            teacher=teacher | {"drift": 0.6}, training={"input_noise": 0.4}, input_noise=0.4, **drifting,
+        ),
         "batch, different spectra": case(
             {"mixture__variances": tuples(np.tile(SHARES @ APART, (4, 1)))},
             mixture=mixed(APART), training={"batch": 4}, batch=4, rate=1.5,
@@ -149,7 +159,7 @@ def cases():
 NAMES = (
     "mixture, readout", "mixture, sphere", "mixture and teacher, decay", "spikes", "input noise", "drift",
     "drift, rotation, mixture, batch", "rotation", "dropout", "flips", "tasks, heads, replay", "tasks, batch",
-    "batch, different spectra", "anchor",
+    "small block, drift, spikes, linear shares", "batch, different spectra", "anchor",
 )  # fmt: skip
 
 

@@ -124,6 +124,18 @@ def test_dimensions_that_no_vector_has():
     assert (np.abs(expected) > 5 * error).any()
 
 
+@pytest.mark.parametrize("level", [sv.Micro(runs=5, seed=1), sv.Meso(runs=5, seed=1)], ids=["micro", "meso"])
+def test_risks_of_tasks_make_up_the_risk(level):
+    """Weighted by the probabilities of the tasks at each time, which jump; those of two starts."""
+    jumps = sv.Task.sequence([(1.0, 0.0), (0.5, -1.0)], [0.5], replay=0.3)
+    problem = problem_of(dim=400, tasks=jumps)
+    run = sv.levels.run_batch(problem, [sv.start(problem, seed=i) for i in range(2)], level, times=[0.25, 0.5, 1.0])
+    shares = np.array([[1.0, 0.0], [0.3, 0.7], [0.3, 0.7]])
+    assert run.task_risk.shape == (10, 3, 2)
+    assert np.allclose((run.task_risk * shares).sum(axis=2), run.risk, rtol=1e-10)
+    assert np.abs(run.task_risk[..., 0] - run.task_risk[..., 1]).min() > 1e-3
+
+
 def test_data_are_refused():
     problem, rows = problem_of(), np.random.default_rng(0).standard_normal((50, 40))
     start, level = sv.start(problem, seed=0), sv.Micro(data=sv.Data(rows, order="drawn"))

@@ -1490,7 +1490,7 @@ EQUATIONS_OF_CASES = (
     ),
     Mutation(
         "risks-of-tasks-by-the-present-mix",
-        "dynamics/system.py",
+        "dynamics/kernel_choice.py",
         'tests[name] = np.where(tests["task"] == task, tests[share], 0.0)',
         'tests[name] = np.where(tests["task"] == task, tests[name], 0.0)',
         ("macro/test_case_curves.py::test_the_risk_is_that_of_the_present_mix_of_tasks",),

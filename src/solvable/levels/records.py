@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from solvable.dynamics.kernel_choice import task_risks
 from solvable.dynamics.kernel_data import RISK, sizes, summed, unpack
 from solvable.levels.limits import check_outputs
-from solvable.levels.observer import Observer
+from solvable.levels.observer import NODES, Observer
 from solvable.levels.plan import Lane, Plan
+from solvable.numerics.threads import interruptible
 from solvable.results import Blocks, Ending, Trajectory
 from solvable.results.building import Curves, Ends, build
 from solvable.results.rest import with_rest
@@ -30,13 +32,14 @@ class Records:
             )
         self.steps = np.unique(np.rint(plan.times * dim).astype(np.int64))
         self.dim = dim
-        check_outputs(lanes, replace(plan, times=self.steps), each)
+        keeps = plan.keep_blocks or bool(problem.tasks)  # the risks of tasks are computed at the end
+        check_outputs(lanes, replace(plan, times=self.steps, keep_blocks=keeps), each)
         moving, rows, readouts = sizes(problem)
         runs, times = len(lanes) * each, self.steps.size
         self.risk, self.risk_error = np.full((2, runs, times), np.nan)
         self.totals = np.full((runs, times, moving * rows + readouts), np.nan)
         size = problem.inputs.blocks * moving * rows + readouts
-        self.states = np.full((runs, times, size), np.nan) if plan.keep_blocks else None
+        self.states = np.full((runs, times, size), np.nan) if keeps else None
         observers = [Observer(lane, plan) for lane in lanes]
         self._observers = {id(lane): observer for lane, observer in zip(lanes, observers, strict=True)}
         self.ends = np.repeat([observer.packed.state for observer in observers], each, axis=0)
@@ -69,12 +72,22 @@ class Records:
             else np.rint(batch.integral(self.end_steps / self.dim) * self.dim)
         )
 
+    @interruptible
+    def _task_risk(self) -> np.ndarray:
+        """(run, time, task), of all runs of a lane at once."""
+        assert self.states is not None
+        found, times = [], np.tile(self.steps / self.dim, self.each)
+        for lane, states in zip(self.lanes, np.split(self.states, len(self.lanes)), strict=True):
+            flat = states.reshape(-1, states.shape[-1])
+            found.append(task_risks(lane.problem, lane.start, flat, times, NODES))
+        return np.concatenate(found).reshape(*self.risk.shape, -1)
+
     def trajectory(self, name: str, settings: dict[str, Any]) -> Trajectory:
         problem = self.problem
         totals = unpack(problem, self.totals)
         student, cross, readout = unpack(problem, self.ends)
         blocks = None
-        if self.states is not None:
+        if self.states is not None and self.plan.keep_blocks:
             blocks = Blocks(*unpack(problem, self.states)[:2])
         curves = Curves(
             alpha=self.steps / self.dim,
@@ -85,6 +98,7 @@ class Records:
             risk_error=self.risk_error,
             overlap_error=np.where(np.isfinite(self.risk), self.overlap_error, np.nan),
             blocks=blocks,
+            task_risk=self._task_risk() if problem.tasks else None,
         )
         evaluations = (self._samples() if self.evaluations is None else self.evaluations).astype(np.int64)
         ends = Ends(Blocks(student, cross), readout, self.endings, self.end_steps / self.dim, evaluations)
