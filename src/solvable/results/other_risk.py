@@ -24,8 +24,6 @@ def risk_on(trajectory: Trajectory, other: Problem) -> xarray.DataArray:
     from solvable.dynamics.kernel_choice import risks
 
     t = trajectory
-    PLAIN_ROWS.require(t.problem, "`risk_on`, of a run,")
-    EVERYTHING.require(other, "`risk_on`")
     students, crosses, teachers = _rows(t, other)
     free = other.replace(student__norm="free")
     found = np.full((2, *t.risk.shape), np.nan)
@@ -44,6 +42,8 @@ def _rows(t: Trajectory, other: Problem) -> tuple[np.ndarray, np.ndarray, np.nda
     other problem."""
     if not isinstance(other, Problem):
         raise TypeError(f"risk_on: must be given a Problem, not {type(other).__name__}")
+    PLAIN_ROWS.require(t.problem, "`risk_on`, of a run,")
+    EVERYTHING.require(other, "`risk_on`")
     own, asked = t.problem.inputs, other.inputs
     widths, had = (other.student.width, other.teacher.width), (t.problem.student.width, t.problem.teacher.width)
     if widths != had:
