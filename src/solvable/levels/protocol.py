@@ -6,24 +6,40 @@ from solvable.levels.plan import Lane, Plan
 
 
 class Level(Protocol):
-    """A level of description. `solve` takes any number of lanes of equal shape and returns one Trajectory, with one run per
-    lane or the same number of runs for each, lane after lane. `check` refuses what the level cannot do."""
+    """What `run` asks of a level of description, such as `Macro`: a protocol, which no class needs to inherit.
+
+    Examples
+    --------
+    >>> sv.Macro().name, sv.Macro().clock, sv.Macro().one_pass
+    ('macro', 'alpha', True)
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the level in files and results."""
+        ...
 
     @property
     def clock(self) -> str:
-        """The unit of time where none is given."""
+        """Unit of time that `until` and `times` have where none is given."""
         ...
 
     @property
     def one_pass(self) -> bool:
-        """Whether it sees every sample once, so that there is no data set."""
+        """Whether it sees every sample once, so that there is no finite data set."""
         ...
 
-    def settings(self) -> dict[str, Any]: ...
+    def settings(self) -> dict[str, Any]:
+        """Settings that results depend on, as plain values."""
+        ...
 
-    def check(self, lanes: list[Lane]) -> None: ...
+    def check(self, lanes: list[Lane]) -> None:
+        """Raise an error for problems or starts that the level cannot follow."""
+        ...
 
-    def solve(self, lanes: list[Lane], plan: Plan) -> Any: ...
+    def solve(self, lanes: list[Lane], plan: Plan) -> Any:
+        """Follow any number of lanes of equal shape, and return one Trajectory.
+
+        It has one run for each lane, or the same number of runs for each, lane after lane.
+        """
+        ...
