@@ -15,9 +15,22 @@ import pytest
 
 import solvable as sv
 
-ROOMS = ("results", "levels")
+ROOMS = (
+    "gaussian",
+    "overlaps",
+    "plot",
+    "results",
+    "levels",
+    "micro",
+    "meso",
+    "macro",
+    "empirical",
+    "landscape",
+    "checks",
+    "sweeps",
+)
 # objects that users hold and call: their methods have all sections, those of other classes at least a sentence
-HELD = {"Trajectory"}
+HELD = {"Overlaps", "Problem", "Store", "Sweep", "Swept", "Trajectory"}
 SECTION = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.M)
 
 
@@ -159,4 +172,4 @@ def test_examples_run(room: str, tmp_path, monkeypatch) -> None:
             count += runner.run(test, out=said.append, clear_globs=False).attempted
     pyplot.close("all")
     assert "".join(said) == ""
-    assert count > 0
+    assert count > 0 or not list(exported(room))

@@ -16,9 +16,37 @@ from solvable.problems import InvalidProblem, Problem
 def routes_agree(
     problem: Problem, start: Overlaps, until: float, *, small_rate: bool = True, tolerance: float = 1e-6
 ) -> Report:
-    """Risks from the explicit integrator (the reference, at rtol 1e-11) and from every other route that applies: the
-    exponential and the implicit integrator, the closed form of gradient flow (small rates), the mode reduction. In units of
-    `tolerance` times the first risk. A route that does not apply is left out; `values` tells which are there."""
+    """Check that all ways to integrate the equations give the same risk.
+
+    The reference is the explicit integrator at rtol 1e-11. The others are the exponential and the implicit integrator,
+    the closed form of gradient flow (at small rates) and the reduction to modes; a route that does not apply to the
+    problem is left out.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned.
+    start : Overlaps
+        The state at time zero.
+    until : float
+        End of the run (steps/dim).
+    small_rate : bool
+        Whether terms of order rate^2 are dropped.
+    tolerance : float
+        Allowed deviation relative to the first risk.
+
+    Returns
+    -------
+    Report
+        The risk by each route; the keys of `values` tell which were taken.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> report = sv.checks.routes_agree(problem, sv.start(problem, seed=0), until=10)
+    >>> report.passed, sorted(report.values)
+    (True, ['closed form', 'exponential integrator', 'implicit integrator'])
+    """
     times = np.linspace(0.0, until, 51)
     reference = run(problem, start, Macro(rtol=1e-11, method="explicit", small_rate=small_rate), times=times).risk[0]
     found = {}

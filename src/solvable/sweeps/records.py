@@ -28,7 +28,7 @@ KINDS = "biufU"  # of arrays: truth values, numbers and text
 
 
 class Damaged(ValueError):
-    """Bytes that are not what was written."""
+    """A record or file of a store that is not what was written."""
 
 
 class Labelled(NamedTuple):
