@@ -5,7 +5,7 @@ import pytest
 
 import solvable as sv
 from seeds import seed
-from solvable.problems.training import course
+from solvable.problems.training import segments_of, whole
 
 TIMES = (0.0, 0.7, 1.5)
 STEPS = {
@@ -141,11 +141,11 @@ def test_what_needs_a_number_refuses_a_schedule() -> None:
     with pytest.raises(ValueError, match="eigenvalues: a schedule"):
         sv.field_covariance(moving, sv.start(problem_of(), seed=0))
     with pytest.raises(ValueError, match="eigenvalue is a schedule"):
-        sv.run(moving, sv.start(moving, seed=0), sv.Macro(method="exponential"), until=1)
+        sv.run(moving, sv.start(moving, seed=0), sv.Macro(method="implicit"), until=1)
     with pytest.raises(ValueError, match="full weights take constant"):
         sv.run(moving, sv.start(moving, seed=0), sv.Micro(form="full"), until=1)
     for one in (problem.replace(training__train_readout=False), moving):
-        assert not [found.name for found in sv.theory.available(one) if found.applies and "erf" in found.name]
+        assert not [found.name for found in sv.theory.available(one) if "erf" in found.name]
 
 
 def test_a_schedule_for_batches_begins_at_one() -> None:
@@ -161,6 +161,50 @@ def test_files_hold_schedules(tmp_path) -> None:
         assert sv.Problem.from_json(problem.to_json()).hash == problem.hash
 
 
-def test_courses_of_numbers() -> None:
-    assert course(2.0).tolist() == [[0.0, 2.0, 0.0]]
-    assert course(sv.Schedule(times=(0, 2), values=(1, 3), shape="linear")).tolist() == [[0, 1, 1], [2, 3, 0]]
+def test_segments_of_numbers() -> None:
+    assert segments_of(2.0).tolist() == [[0.0, 2.0, 0.0]]
+    assert segments_of(sv.Schedule(times=(0, 2), values=(1, 3), shape="linear")).tolist() == [[0, 1, 1], [2, 3, 0]]
+
+
+def test_a_batch_that_begins_between_two_numbers_is_the_one_it_goes_to() -> None:
+    for ends, expected in (((2.5, 4.0), [3, 4]), ((2.5, 1.0), [2, 1]), ((3.5, 4.0), [4]), ((2.5, 2.5), [2, 2])):
+        rows = whole(segments_of(sv.Schedule(times=(0, 1), values=ends, shape="linear")))
+        assert list(dict.fromkeys(rows[:, 1])) == list(dict.fromkeys(expected))
+
+
+def changing(shape: str) -> sv.Problem:
+    """Every number that may be a schedule is one, with changes of their own."""
+
+    def schedule(*values: float, by: float) -> sv.Schedule:
+        return sv.Schedule(times=(0.0, by, 2 * by), values=values, shape=shape)
+
+    return problem_of().replace(
+        inputs__spectrum=sv.Spectrum(eigenvalues=(schedule(1.5, 0.2, 3.0, by=0.8), 0.5), weights=(1, 2)),
+        training__learning_rate=schedule(0.3, 0.1, 0.6, by=1.0), training__readout_rate=schedule(0.1, 0.5, 0.2, by=1.3),
+        training__batch=schedule(1.0, 4.0, 2.0, by=0.7), training__weight_decay=schedule(0.0, 0.5, 0.3, by=1.1),
+        training__label_noise=schedule(0.5, 0.0, 2.0, by=0.9),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", ["steps", "linear"])
+@pytest.mark.parametrize("begin", [0.0, 0.35, 1.0, 1.27, 5.0])
+def test_a_run_that_goes_on_later_equals_one_without_a_break(shape, begin) -> None:
+    """Before, at and between changes, and after all of them."""
+    problem, level = changing(shape), sv.Macro(rtol=1e-12)
+    start = sv.start(problem, seed=0)
+    unbroken = sv.run(problem, start, level, times=[begin + 0.5, begin + 2.0])
+    half = sv.run(problem, start, level, times=[begin]) if begin else None
+    rest = sv.run(problem.later(begin), half.last() if half else start, level, times=[0.5, 2.0])
+    for name in ("risk", "student_overlap", "cross_overlap", "readout"):
+        assert getattr(rest, name) == pytest.approx(getattr(unbroken, name), rel=1e-10)
+    assert problem.later(begin).at(0.5).training.batch == problem.at(begin + 0.5).training.batch
+
+
+def test_later_of_what_does_not_change_is_the_same() -> None:
+    problem = problem_of()
+    assert problem.later(3.0) is problem
+    assert sv.Schedule(times=(0, 2), values=(1, 3), shape="linear").later(1).rates == (2.0, 3.0)
+    ends = problem.replace(training__learning_rate=sv.Schedule(times=(0, 1), rates=(0.5, 0.0))).later(1.0)
+    assert ends.training.schedule(0.0) == 0.0
+    with pytest.raises(ValueError, match="later: -1 given"):
+        problem.later(-1)

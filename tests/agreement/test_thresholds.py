@@ -56,6 +56,39 @@ def test_a_run_ends_where_the_quantity_passes(level, quantity, entry) -> None:
     assert (found - aim) * (1 if aim > first else -1) > -1e-6
 
 
+@pytest.mark.parametrize("rtol", [1e-5, 1e-8, 1e-11])
+@pytest.mark.parametrize("below", [1e-2, 1e-4, 1e-6])
+def test_a_risk_that_falls_below_and_rises_again_within_a_step(rtol, below) -> None:
+    """A student that is too long shrinks through the teacher's length, by weight decay beyond it: J = 0.8 + 2.2 exp(-alpha/4), the
+    risk is (J - 1)^2 and ends at 0.04. Also where the threshold is a function."""
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=1, activation="linear"),
+        student=sv.Student(width=1, activation="linear"),
+        training=sv.Training(learning_rate=0.1, weight_decay=0.5),
+    )
+    start = sv.start(problem, student_overlap=[[9.0]], cross_overlap=[[3.0]])
+    exact = -4 * np.log((0.2 + np.sqrt(below)) / 2.2)
+    for stop in (sv.when("risk", below=below), sv.when(lambda o: (o.cross_overlap[0, 0] - 1) ** 2, below=below)):
+        run = sv.run(problem, start, sv.Macro(rtol=rtol, small_rate=True), times=[200.0], stop=stop)
+        assert run.ending == [sv.Ending.STOPPED]
+        assert run.end_time[0] == pytest.approx(exact, abs=100 * rtol / np.sqrt(below))
+
+
+def test_a_risk_that_jumps_below_stops_at_the_jump() -> None:
+    """Half the eigenvalue halves the risk at once; then the student moves to where it is higher than before."""
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=1, activation="linear"),
+        student=sv.Student(width=1, activation="linear"),
+        inputs=sv.Inputs(spectrum=sv.Spectrum(eigenvalues=(sv.Schedule(times=(0, 50), values=(1.0, 0.5)),))),
+        training=sv.Training(learning_rate=0.1, weight_decay=0.5),
+    )
+    start = sv.start(problem, student_overlap=[[0.64]], cross_overlap=[[0.8]])
+    run = sv.run(problem, start, sv.Macro(small_rate=True), times=[20, 200], stop=sv.when("risk", below=0.03))
+    assert run.ending == [sv.Ending.STOPPED]
+    assert run.end_time[0] == 50.0
+    assert run.last().cross_overlap[0, 0] == pytest.approx(0.8, rel=1e-9)
+
+
 def test_entries_are_checked() -> None:
     for wrong in (
         {"quantity": "risk", "entry": 0},

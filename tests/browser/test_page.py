@@ -437,7 +437,10 @@ def test_the_landscape_tells_why_it_is_empty(page: Any) -> None:
     page.wait_for_function("document.getElementById('bent').textContent.startsWith('Hessian at')")
     page.select_option("#preset", "worschech2024")
     drawn(page)
-    assert "student.activation: is not 'quadratic'" in page.text_content("#unbent")
+    assert (
+        "student.activation: is 'erf', as the teacher's; this landscape is for 'quadratic' units"
+        in page.text_content("#unbent")
+    )
     assert not page.is_visible("#critical")
     assert not page.is_visible("#hessian")
 

@@ -77,6 +77,25 @@ def test_json_problem_files(tmp_path, capsys) -> None:
     capsys.readouterr()
 
 
+def test_theory_lists_what_applies_and_folds_the_rest(capsys) -> None:
+    file = str(EXAMPLES / "quadratic.toml")
+    assert main(["theory", file]) == 0
+    short = capsys.readouterr().out
+    assert "escape_time(problem, start)" in short
+    assert "erf_plateau" not in short
+    assert "others do not apply; --all says why" in short
+    assert main(["theory", file, "--all"]) == 0
+    whole = capsys.readouterr().out
+    assert "this closed form is for 'erf' units" in whole
+    assert whole.count("erf_plateau") == 1
+    assert main(["theory", file, "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert listed
+    assert all(one["applies"] for one in listed)
+    assert main(["theory", file, "--all", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) > len(listed)
+
+
 def test_landscape(file, tmp_path, capsys) -> None:
     assert main(["landscape", str(EXAMPLES / "quadratic.toml")]) == 0
     out = capsys.readouterr().out
@@ -91,7 +110,7 @@ def test_landscape(file, tmp_path, capsys) -> None:
     assert main(["landscape", str(EXAMPLES / "quadratic.toml"), "--output", "atlas.txt"]) == 2
     assert "must end in .png or .pdf or .svg" in capsys.readouterr().err
     assert main(["landscape", str(EXAMPLES / "power_law.toml")]) == 2
-    assert "landscape: student.activation" in capsys.readouterr().err
+    assert "student.activation: is 'erf', as the teacher's; the list of critical points" in capsys.readouterr().err
 
 
 def refuse(word: str) -> None:

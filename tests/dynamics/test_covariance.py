@@ -101,8 +101,8 @@ def test_covariance_on_the_sphere() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"student__activation": "erf"}, "student.activation: is not 'quadratic'"),
-        ({"training__batch": 2}, "training.batch: is not 1"),
+        ({"student__activation": "erf"}, "student.activation: is 'erf'"),
+        ({"training__batch": 2}, "training.batch: is 2"),
         ({"student__width": 45, "student__readout": "mean"}, "more than 40 units"),
         ({"training__learning_rate": sv.Schedule(times=(0, 1), rates=(0.1, 0.2))}, "is a schedule"),
     ],

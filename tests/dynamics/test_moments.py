@@ -107,6 +107,17 @@ def test_bad_shapes(quadratic: sv.Problem) -> None:
         sv.moments(np.eye(4), quadratic)
 
 
+def test_arguments_in_another_order_are_told(quadratic: sv.Problem) -> None:
+    start = sv.start(quadratic, seed=0)
+    C = sv.field_covariance(quadratic, start)
+    for wrong in ((quadratic, C), (start, quadratic), (C, start)):
+        with pytest.raises(ValueError, match=r"moments: \(\w+, \w+\) given, must be \(covariance, problem\)"):
+            sv.moments(*wrong)
+    for wrong in ((start, quadratic), (quadratic, C)):
+        with pytest.raises(ValueError, match=r"field_covariance: \(\w+, \w+\) given, must be \(problem, overlaps\)"):
+            sv.field_covariance(*wrong)
+
+
 def test_field_covariance_weighs_blocks(power_law: sv.Problem) -> None:
     start = sv.start(power_law, seed=0)
     C = sv.field_covariance(power_law, start)

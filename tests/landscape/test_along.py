@@ -207,13 +207,13 @@ def test_mistakes_are_told(quadratic) -> None:
         (lambda: sv.landscape.nearest(quadratic, start, 0), "count: 0 given, must be a whole number, at least 1"),
         (
             lambda: sv.landscape.nearest(quadratic.replace(student__norm="sphere"), start),
-            "only weights move|diagonal must be 1",
+            "of free norm|diagonal must be 1",
         ),
         (lambda: sv.landscape.nearest(None, start), "must be a Problem"),
-        (lambda: sv.landscape.critical_points(quadratic.replace(student__norm="sphere")), "only weights move"),
+        (lambda: sv.landscape.critical_points(quadratic.replace(student__norm="sphere")), "of free norm"),
         (
             lambda: sv.landscape.critical_points(quadratic.replace(student__readout="unit")),
-            "student.readout: is not 'mean'",
+            "student.readout: is 'unit'; the list of critical points is for readouts 1/width",
         ),
         (lambda: sv.plot.landscape(sv.landscape.critical_points(quadratic)), r"landscape\.atlas"),
     ]:

@@ -146,14 +146,14 @@ def test_random_searches_find_no_other() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: sv.landscape.gradient(ERF, some_weights(ERF)), "not 'quadratic'"),
+        (lambda: sv.landscape.gradient(ERF, some_weights(ERF)), "is for 'quadratic' units"),
         (lambda: sv.landscape.gradient(problem_of(3, 2, 7), some_weights(problem_of(2, 2, 7))), "2 students and 2 teachers given"),
         (lambda: sv.landscape.hessian(problem_of(3, 2, 3000), some_weights(problem_of(3, 2, 3000))), "use hessian_product"),
         (lambda: sv.landscape.gradient(problem_of(3, 2, 9), some_weights(problem_of(3, 2, 7))), "weights of 7 dimensions given"),
         (lambda: sv.landscape.critical_points(problem_of(3, 2, None)), "inputs.dim is infinite"),
         (lambda: sv.landscape.critical_points(problem_of(3, 3, 2)), "do not fit into 2 dimensions"),
         (lambda: sv.landscape.critical_points(problem_of(3, 2, 9, teacher__overlap=[[1, 1], [1, 1]])), "not independent"),
-        (lambda: sv.landscape.critical_points(problem_of(3, 2, 9, teacher__overlap="sampled")), "give the Gram matrix"),
+        (lambda: sv.landscape.critical_points(problem_of(3, 2, 9, teacher__overlap="sampled")), "whose Gram matrix is given"),
         (lambda: sv.landscape.critical_points(MANY), "more than 20000 of them"),
     ],
 )  # fmt: skip

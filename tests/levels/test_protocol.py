@@ -48,7 +48,7 @@ def test_all_levels_are_here() -> None:
 def test_verbs(name: str) -> None:
     level = LEVELS[name]
     assert sv.Clock(PROBLEM, level.clock).unit == level.clock
-    assert level.one_pass == (name != "empirical")
+    assert level.domain.samples == (name == "empirical")
     assert json.loads(json.dumps(level.settings())) == level.settings()
     assert "threads" not in level.settings()
     assert callable(level.check)
@@ -95,7 +95,7 @@ def test_states(name: str) -> None:
         found.last(7)
 
 
-@pytest.mark.parametrize("name", [name for name in LEVELS if LEVELS[name].one_pass])
+@pytest.mark.parametrize("name", [name for name in LEVELS if not LEVELS[name].domain.samples])
 def test_several_blocks_and_trained_readouts(name: str) -> None:
     problem = sv.Problem(
         teacher=sv.Teacher(width=2, activation="erf"),

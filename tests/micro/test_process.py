@@ -33,9 +33,9 @@ def weights_of(problem, seed=1):
     return W, random.standard_normal((problem.teacher.width, N))
 
 
-def process_of(made, courses, state, work):
+def process_of(made, segments, state, work):
     """The tuple that kernels take, without a stream."""
-    return made.process, made.frames, made.numbers, *courses, np.zeros(0, dtype=np.uint64), state, work
+    return made.process, made.frames, made.numbers, *segments, np.zeros(0, dtype=np.uint64), state, work
 
 
 class Driven:
@@ -46,7 +46,7 @@ class Driven:
         self.form, self.frames = self.made.form, self.made.frames
         self.state = reduced_form.lanes([reduced_form.coordinates(problem, start)])
         self.work = np.zeros(self.made.work * WIDTH)
-        self.courses = reduced_form.courses([(problem, start)])
+        self.segments = reduced_form.segments([(problem, start)])
         self.p, self.q = problem.student.width, problem.teacher.width
 
     def blocks(self):
@@ -78,14 +78,14 @@ class Driven:
             slots[self.form.outsides + b] = np.sqrt(x @ x - z @ z - g @ g)
         if self.form.noisy:
             slots[self.form.normals - 1] = noise
-        process.set_numbers(self.form, self.frames, *self.courses, float(number), self.work)
+        process.set_numbers(self.form, self.frames, *self.segments, float(number), self.work)
         sample.fields(self.form, self.frames, self.state, self.work)
         sample.amplitudes(self.form, self.made.numbers, self.state, self.work)
         learn(self.form, self.frames, self.state, self.work)
 
     def overlaps(self, size):
         y = np.empty((WIDTH, size))
-        process.all_overlaps(process_of(self.made, self.courses, self.state, self.work), y)
+        process.all_overlaps(process_of(self.made, self.segments, self.state, self.work), y)
         assert (y == y[0]).all()
         return y[0]
 
@@ -147,9 +147,9 @@ def advance_ahead(problem, V, state, X, noise, step):
     full[made.form.readout * WIDTH :] = state[-p * WIDTH :]
     W = V[:p]
     sigma, phi = np.empty(p), np.empty((p, len(X)))
-    courses = reduced_form.courses([(problem, sv.start(problem, seed=0))])
+    segments = reduced_form.segments([(problem, sv.start(problem, seed=0))])
     look_ahead(
-        process_of(made, courses, full, np.zeros(made.work * WIDTH)), step,
+        process_of(made, segments, full, np.zeros(made.work * WIDTH)), step,
         X @ V.T / np.sqrt(N), X @ X.T / np.sqrt(N), noise, (W**2).sum(axis=1), sigma, phi,
     )  # fmt: skip
     state[-p * WIDTH :] = full[made.form.readout * WIDTH :]
@@ -253,11 +253,11 @@ def test_rates_are_set_when_they_change_and_only_then(quadratic) -> None:
     for schedules in ([pieces, late], [late], [ramp, pieces], [0.3]):
         problems = [small.replace(training__learning_rate=one) for one in schedules]
         made, first = reduced_form.reduced_form(problems[0]), sv.start(problems[0], seed=0)
-        courses = reduced_form.courses([(one, first) for one in problems])
+        segments = reduced_form.segments([(one, first) for one in problems])
         work, due, calls = np.zeros(made.work * WIDTH), 0.0, 0
         for step in [*range(120), 3, 4]:  # also back
             if step >= due or step < 10:
-                due = process.set_numbers(made.form, made.frames, *courses, float(step), work)
+                due = process.set_numbers(made.form, made.frames, *segments, float(step), work)
                 calls += 1
             found = work[made.form.rate * WIDTH :][: len(problems)]
             assert found == pytest.approx([float(one.training.schedule(step / 10)) / 10 for one in problems], abs=1e-15)

@@ -170,14 +170,14 @@ DYNAMICS = (
         "dynamics/linearised.py",
         "to_students[i, j, k] += direct * pull * z[k * n + j] + fed * total",
         "to_students[i, j, k] += direct * pull * z[k * n + j]",
-        ("numerics/test_exponential.py::test_fitted_orders",),
+        ("numerics/test_implicit.py::test_fitted_orders",),
     ),
     Mutation(
         "implicit-slope-in-time",
         "dynamics/implicit.py",
         "out[i] = h / (2.0 * MOMENT) * (out[i] - spare[i])",
         "out[i] = h / MOMENT * (out[i] - spare[i])",
-        ("numerics/test_exponential.py::test_fitted_orders",),
+        ("numerics/test_implicit.py::test_fitted_orders",),
     ),
     Mutation(
         "noise-linear-in-the-loss",
@@ -222,18 +222,11 @@ DYNAMICS = (
         ("dynamics/test_covariance.py::test_covariance_against_cubature[2-1]",),
     ),
     Mutation(
-        "exponential-phi",
-        "dynamics/exponential.py",
+        "rows-phi",
+        "dynamics/rows.py",
         "return grown / x if x != 0.0 else 1.0",
         "return 1.0 + grown if x != 0.0 else 1.0",
-        ("numerics/test_exponential.py::test_fitted_orders",),
-    ),
-    Mutation(
-        "exponential-cancels",
-        "dynamics/exponential.py",
-        "if abs(total) < 1e-3 * (abs(x) + abs(y)):",
-        "if abs(total) < 1e-30 * (abs(x) + abs(y)):",
-        ("numerics/test_exponential.py::test_phi_near_cancellation",),
+        ("macro/test_macro.py::test_weights_in_place_of_overlaps",),
     ),
     Mutation(
         "rows-pulled-whatever-the-eigenvalue",
@@ -245,8 +238,8 @@ DYNAMICS = (
     Mutation(
         "label-noise-not-rooted",
         "micro/process.py",
-        "np.sqrt(course.label_noise + course.label_noise_slope * passed)",
-        "course.label_noise + course.label_noise_slope * passed",
+        "np.sqrt(segment.label_noise + segment.label_noise_slope * passed)",
+        "segment.label_noise + segment.label_noise_slope * passed",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[blocks]",),
     ),
     Mutation(
@@ -290,9 +283,23 @@ NUMERICS = (
     Mutation(
         "threshold-on-a-straight-line",
         "numerics/driving.py",
-        "        interpolate(system, control, report, h, theta, memory, state, data)\n",
-        "        for i in range(state.size):\n            state[i] = memory[Y, i] + theta * (memory[TRIAL, i] - memory[Y, i])\n",
+        "    interpolate(system, control, report, h, theta, memory, state, data)\n",
+        "    for i in range(state.size):\n        state[i] = memory[Y, i] + theta * (memory[TRIAL, i] - memory[Y, i])\n",
         ("numerics/test_driving.py::test_thresholds_are_found_within_a_step",),
+    ),
+    Mutation(
+        "schedules-not-shifted",
+        "problems/training.py",
+        "(at - time, rate)",
+        "(at, rate)",
+        ("agreement/test_schedules.py::test_a_run_that_goes_on_later_equals_one_without_a_break",),
+    ),
+    Mutation(
+        "thresholds-at-the-ends-of-steps-alone",
+        "numerics/driving.py",
+        "    if control.watched >= 0 and not passes and not pace[5]:\n",
+        "    if control.watched >= 9 and not passes and not pace[5]:\n",
+        ("numerics/test_driving.py::test_a_threshold_that_is_passed_and_left_within_a_step",),
     ),
     Mutation(
         "interpolation-of-order-8-unchecked",
@@ -468,8 +475,8 @@ SIMULATIONS = (
     Mutation(
         "micro-rate-over-another-dim",
         "micro/process.py",
-        "(course.rate + course.rate_slope * passed) / form.dim",
-        "(course.rate + course.rate_slope * passed) / (form.dim - 1.0)",
+        "(segment.rate + segment.rate_slope * passed) / form.dim",
+        "(segment.rate + segment.rate_slope * passed) / (form.dim - 1.0)",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[plain]",),
     ),
     Mutation(
@@ -750,6 +757,34 @@ THEORY = (
         "first, last = (float(dim * one / (2 * v))",
         "first, last = (float(dim * one / v)",
         ("theory/test_sphere.py::test_noise_from_one_start_in_closed_form",),
+    ),
+    Mutation(
+        "noise-floor-without-scatter",
+        "theory/at_the_teacher.py",
+        "values, frame = np.linalg.eigh(k * scatter.fall - mean * v * a**2 * scatter.rise)",
+        "values, frame = np.linalg.eigh(k * scatter.fall)",
+        ("theory/test_at_the_teacher.py::test_the_floor_at_any_rate[2-plain]",),
+    ),
+    Mutation(
+        "late-rate-within-once",
+        "theory/at_the_teacher.py",
+        "self.within = 2 * float(np.linalg.eigvalsh(within)[0])",
+        "self.within = float(np.linalg.eigvalsh(within)[0])",
+        ("theory/test_at_the_teacher.py::test_the_late_rate_against_the_linearised_equations[2-0.5-1]",),
+    ),
+    Mutation(
+        "unknown-settings-pass",
+        "problems/domain.py",
+        "elif default is PydanticUndefined or value != default:",
+        "elif default is PydanticUndefined:",
+        ("agreement/test_domains.py::test_a_domain_may_name_it",),
+    ),
+    Mutation(
+        "rates-in-another-clock",
+        "theory/clocks.py",
+        "slower = 1 / pace(problem, clock)",
+        "slower = pace(problem, clock)",
+        ("agreement/test_prediction_clocks.py::test_times_and_rates_are_told_in_any_clock[late_rate]",),
     ),
     Mutation(
         "noise-floor",

@@ -8,7 +8,7 @@ import pytest
 from toys import CLIFF, DECAY, EXPLOSION, LOGISTIC, METHODS, PENDULUM, STIFF, follow
 
 from solvable.numerics import chebyshev, dormand_prince, rosenbrock, tsit5
-from solvable.numerics.driving import FALLS, REPORT, RISES, SLOPE, TRIAL, Y, control
+from solvable.numerics.control import FALLS, REPORT, RISES, SLOPE, TRIAL, Y, control
 from solvable.numerics.ending import Ending
 from solvable.numerics.interpreting import interpreted
 
@@ -139,6 +139,34 @@ def test_thresholds_are_found_within_a_step(method) -> None:
     _, last, report = follow(method, DECAY, [1.0], [5], rates=[-2.0], watch=(0, RISES, 7.0), **told)
     assert report.time == pytest.approx(np.log(7.0) / 2, rel=10 * GLOBAL[method])
     assert last[0] == pytest.approx(7.0, rel=1e-13)
+
+
+@pytest.mark.parametrize("method", ["tsit5", "dormand_prince", "doubling"])  # which follow small components
+def test_a_step_that_is_taken_again_begins_at_its_own_scalars(method) -> None:
+    """The first scalar falls from 1e-6 through 1e-7 in one step, which is taken again for the sake of interpolation. Below 1e-7 the
+    state counts as vanished and would be at rest: the run must see that it is not there yet."""
+    told = {"rtol": 1e-4, "floor": 1e-7, "watch": (0, FALLS, 1e-7)}
+    _, last, report = follow(method, LOGISTIC, [1e-6, 1.0], [10.0], rates=[-1.0], **told)
+    assert report.ending == Ending.STOPPED
+    assert last[0] == pytest.approx(1e-7, rel=1e-13)
+
+
+@EXPLICIT
+@pytest.mark.parametrize("level", [-0.9, -1.0, -1.019])
+def test_a_threshold_that_is_passed_and_left_within_a_step(method, level) -> None:
+    """A pendulum that turns at -1.02: steps are longer than it stays below the levels. Their first crossing is found wherever the
+    steps happen to end."""
+    from scipy.integrate import solve_ivp
+
+    right, falls = lambda t, y: [y[1], -np.sin(y[0])], lambda t, y: y[0] - level
+    falls.direction, falls.terminal = -1, True
+    for angle in np.linspace(0, 0.9, 10):
+        first = [angle, np.sqrt(2 * (np.cos(angle) - np.cos(1.02)))]
+        exact = solve_ivp(right, (0, 10), first, rtol=1e-10, atol=1e-12, max_step=0.02, events=falls).t[-1]
+        _, last, report = follow(method, PENDULUM, first, [20.0], rtol=1e-6, watch=(0, FALLS, level))
+        assert report.ending == Ending.STOPPED
+        assert last[0] == pytest.approx(level, rel=1e-12)
+        assert report.time == pytest.approx(exact, abs=1e-3)
 
 
 @EACH

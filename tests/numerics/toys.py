@@ -7,7 +7,8 @@ from numba import float64, int64, types, void
 
 from solvable.numerics import chebyshev, dormand_prince, doubling, rosenbrock, tsit5
 from solvable.numerics.compiled import compiled
-from solvable.numerics.driving import CONTROL_TYPE, REPORT, REPORT_TYPE, control, drive, outputs_for
+from solvable.numerics.control import CONTROL_TYPE, REPORT, REPORT_TYPE, control, outputs_for
+from solvable.numerics.driving import drive
 from solvable.numerics.kernel_types import Function
 
 VECTOR, MATRIX = float64[::1], float64[:, ::1]

@@ -23,7 +23,7 @@ DATA = PROBLEM.replace(training__samples=30)
 LEVELS = {
     "macro": sv.Macro(nodes=256, max_steps=300),
     "flow": sv.Macro(nodes=256, small_rate=True, max_steps=300),
-    "exponential": sv.Macro(method="exponential", max_steps=300),
+    "implicit": sv.Macro(method="implicit", max_steps=300),
     "micro": sv.Micro(runs=2),
     "full": sv.Micro(form="full"),
     "meso": sv.Meso(runs=2, max_steps=300),
@@ -113,7 +113,7 @@ def words(level: Any, problem: sv.Problem) -> str:
 @pytest.mark.parametrize("level", LEVELS)
 def test_numbers_that_overflow_end_in_words(level: str, problem: sv.Problem) -> None:
     """A named ending or a refusal that names a field; no warning, nothing of linear algebra."""
-    if (level == "empirical" and problem is not PROBLEM) or (level == "exponential" and problem is RELU):
+    if (level == "empirical" and problem is not PROBLEM) or (level == "implicit" and problem is RELU):
         pytest.skip("not for this level")
     changes: list[dict[str, Any]] = [{name: 9e149} for name in CHANGES] + [{"training__learning_rate": 1e300}]
     changes += [{"inputs__spectrum": sv.Spectrum(eigenvalues=(1.0, value))} for value in (9e149, 2e-150)]

@@ -370,6 +370,25 @@ def test_pictures(axes: int, quantity: str | None, small: sv.Problem, tmp_path: 
     assert picture.axes
 
 
+def test_names_of_schedules_do_not_overlap(small: sv.Problem, tmp_path: Path) -> None:
+    """Slanted labels are apart by the sine of their angle times how far their ticks are."""
+    rates = [
+        sv.Schedule(times=(0, 5), rates=(0.3, 0.1)),
+        sv.Schedule(times=(0, 5, 10), rates=(0.3, 0.05, 0.01)),
+        sv.Schedule(times=(0, 5), rates=(0.5, 0.125), shape="linear"),
+    ]
+    swept = sv.sweep(small, {"training.learning_rate": rates}, until=20, seeds=[0], store=None, workers=0)
+    with sv.plot.style():
+        picture = sv.plot.sweep(swept)
+        picture.savefig(tmp_path / "picture.png")
+    labels = picture.axes[-1].get_xticklabels()
+    assert [label.get_text() for label in labels] == ["0.3, 0.1 (5)", "0.3, 0.05 (5), 0.01 (10)", "0.5 to 0.125 (5)"]
+    angle = np.deg2rad(labels[0].get_rotation())
+    places = [picture.axes[-1].transData.transform((label.get_position()[0], 0))[0] for label in labels]
+    height = labels[0].get_fontsize() * picture.dpi / 72
+    assert np.diff(places).min() * np.sin(angle) > 1.3 * height
+
+
 def test_pictures_of_nothing(small: sv.Problem) -> None:
     swept = sv.sweep(small, {"student.width": [1]}, until=1, store=None, workers=0)
     with pytest.raises(ValueError, match="quantity: 'nothing' given, must be one of"):

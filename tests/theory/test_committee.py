@@ -130,7 +130,7 @@ def test_stability_of_the_teacher() -> None:
 
 def test_where_they_do_not_apply() -> None:
     problem, start = sampled(2, 4, 1.0, 400)
-    with pytest.raises(sv.theory.NotApplicable, match="not 'erf'"):
+    with pytest.raises(sv.theory.NotApplicable, match="is for 'erf' units"):
         sv.theory.erf_plateau(PAPER.problem(K=2, M=2, eta=0.1, activation="linear"), start)
     other = PAPER.problem(K=3, M=2, eta=0.1, beta=1.0, L=4, N=400)
     with pytest.raises(sv.theory.NotApplicable, match="not of the teacher's width"):
@@ -155,7 +155,7 @@ def test_where_they_do_not_apply() -> None:
     far = sv.theory.erf_late_risk(problem, sv.start(problem, seed=0, scale=0.01), 1.0)
     assert "not near the teacher" in far.caveats[0]
     typical = PAPER.problem(K=2, M=2, eta=0.1, beta=1.0, L=4).replace(training__batch=4)
-    with pytest.raises(sv.theory.NotApplicable, match="batch or label noise"):
+    with pytest.raises(sv.theory.NotApplicable, match="is for single samples"):
         sv.theory.rate_limit(typical)
     with pytest.raises(ValueError, match="drop: 2"):
         sv.theory.plateau_drop(problem, start, 2)

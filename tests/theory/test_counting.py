@@ -59,9 +59,9 @@ def test_minimisers_with_fewer_students(p, q) -> None:
 
 
 def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
-    by_name = {one.name: one for one in sv.theory.available(quadratic)}
+    by_name = {one.name: one for one in sv.theory.available(quadratic, why=True)}
     assert {name for name, one in by_name.items() if not one.applies} == {
-        "late_rate",  # there are more students than teachers, and they are not on the sphere
+        *("late_rate", "optimal_late_rate"),  # there are more students than teachers, and they are not on the sphere
         *("sphere_overlap", "annealed_escape_time", "quenched_escape_time", "noisy_escape_time"),
         *("zero_escape_time", "fewest_steps", "noise_floor"),
         *(
@@ -88,19 +88,23 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
         *("uniform_escape_time", "overlap_escape_time", "printed_plateau_length"),
     }
     spanning = sv.convention("saraomannelli2020").problem(m=5, m_star=1, d=5)
-    applies = {one.name for one in sv.theory.available(spanning) if one.applies}
+    applies = {one.name for one in sv.theory.available(spanning)}
     assert {"flow_tail", "flow_bound", "counted_threshold", "recovery_limit", "unique_probability"} <= applies
     assert not {"flow_rate", "hidden_ray_probability"} & applies
     assert str(by_name["late_risk"]) == "late_risk(problem, alpha)"
     other = quadratic.replace(student__norm="sphere", training__learning_rate=2.0, inputs=sv.Inputs())
-    reasons = {one.name: one.reason for one in sv.theory.available(other) if not one.applies}
+    reasons = {one.name: one.reason for one in sv.theory.available(other, why=True) if not one.applies}
     assert set(reasons) == set(by_name)
     assert "student.norm" in reasons["late_risk"]
     erf = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1)
-    applies = {one.name for one in sv.theory.available(erf) if one.applies}
+    applies = {one.name for one in sv.theory.available(erf)}
     plateaus = {"erf_plateau", "uniform_plateau", "rowwise_plateau", "uniform_escape_time", "overlap_escape_time"}
-    assert applies == {"rate_limit", "plateau_drop", "first_order_risk", "erf_late_risk"} | plateaus
-    fast = {one.name: one for one in sv.theory.available(quadratic.replace(training__learning_rate=2.0))}
+    assert (
+        applies
+        == {"rate_limit", "late_rate", "optimal_late_rate", "plateau_drop", "first_order_risk", "erf_late_risk"}
+        | plateaus
+    )
+    fast = {one.name: one for one in sv.theory.available(quadratic.replace(training__learning_rate=2.0), why=True)}
     assert not fast["late_risk"].applies
     assert fast["rate_limit"].applies
 
@@ -120,7 +124,7 @@ def test_counting_refuses_what_it_does_not_count(changes, reason) -> None:
 
 
 def test_every_prediction_is_listed() -> None:
-    listed = {one.name for one in sv.theory.available(setting(3, 2, 10))}
+    listed = {one.name for one in sv.theory.available(setting(3, 2, 10), why=True)}
     functions = {name for name in sv.theory.__all__ if name[0].islower()} - {"available", "forecast"}
     assert listed == functions
 
@@ -141,8 +145,8 @@ def test_an_identity_given_as_a_matrix_is_orthonormal(name) -> None:
     problem = ORTHONORMAL[name].replace(teacher__overlap="orthonormal")
     told = problem.replace(teacher__overlap=np.eye(problem.teacher.width).tolist())
     assert told.teacher.is_orthonormal
-    assert sv.theory.available(told) == sv.theory.available(problem)
+    assert sv.theory.available(told, why=True) == sv.theory.available(problem, why=True)
     longer = problem.replace(teacher__overlap=(4 * np.eye(problem.teacher.width)).tolist())
     assert not longer.teacher.is_orthonormal
-    assert sv.theory.available(longer) != sv.theory.available(problem)
+    assert sv.theory.available(longer, why=True) != sv.theory.available(problem, why=True)
     assert not problem.replace(teacher__overlap="sampled").teacher.is_orthonormal

@@ -141,7 +141,7 @@ def test_where_they_do_not_apply() -> None:
         sv.theory.flow_rate(problem, start)
     with pytest.raises(sv.theory.NotApplicable, match="so the end is exponential"):
         sv.theory.flow_tail(PAPER.problem(m=4, m_star=4, d=4))
-    with pytest.raises(sv.theory.NotApplicable, match="not the population"):
+    with pytest.raises(sv.theory.NotApplicable, match="not a data set"):
         sv.theory.flow_tail(problem.replace(training__samples=9))
     with pytest.raises(sv.theory.NotApplicable, match="do not span 4 inputs"):
         sv.theory.flow_tail(PAPER.problem(m=3, m_star=2, d=4))

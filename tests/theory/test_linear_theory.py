@@ -215,7 +215,7 @@ def _exponential(matrix: np.ndarray) -> np.ndarray:
 
 def test_where_they_do_not_apply() -> None:
     problem, start = typical(8, 1.0, 0.1)
-    with pytest.raises(sv.theory.NotApplicable, match="activation: is not 'linear'"):
+    with pytest.raises(sv.theory.NotApplicable, match="is for 'linear' units"):
         sv.theory.linear_risk(PAPER.problem(K=1, M=1, eta=0.1, beta=1.0, L=8), start, 1.0)
     with pytest.raises(sv.theory.NotApplicable, match="is infinite"):
         sv.theory.linear_mean_risk(problem, start, 1.0)

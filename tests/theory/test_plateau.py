@@ -133,8 +133,12 @@ def test_the_limits_meet_at_equal_widths() -> None:
 @pytest.mark.parametrize(
     ("changes", "call", "message"),
     [
-        ({"teacher__overlap": 2 * np.eye(3)}, lambda problem: sv.theory.plateau(problem), "is not 'orthonormal'"),
-        ({"training__label_noise": 0.1}, lambda problem: sv.theory.optimal_rate(problem), "label_noise: is not 0"),
+        (
+            {"teacher__overlap": 2 * np.eye(3)},
+            lambda problem: sv.theory.plateau(problem),
+            "is for 'orthonormal' teachers",
+        ),
+        ({"training__label_noise": 0.1}, lambda problem: sv.theory.optimal_rate(problem), "label_noise: is 0.1"),
         ({"training__learning_rate": 50.0}, lambda problem: sv.theory.plateau(problem), "there is no plateau"),
         ({}, lambda problem: sv.theory.escape_time(problem, waiting(problem)), "never escapes"),
         (

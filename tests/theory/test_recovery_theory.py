@@ -155,5 +155,5 @@ def test_where_they_do_not_apply() -> None:
         theory.hidden_ray_probability(problem(5))
     with pytest.raises(theory.NotApplicable, match=r"inputs\.dim: is infinite"):
         theory.counted_threshold(problem(5).replace(inputs__dim=None))
-    with pytest.raises(theory.NotApplicable, match="no student gives all labels"):
+    with pytest.raises(theory.NotApplicable, match="is for labels without noise"):
         theory.recovery_threshold(problem(5).replace(training__label_noise=0.1))

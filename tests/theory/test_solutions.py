@@ -62,11 +62,15 @@ def test_equal_widths_end_exponentially_at_the_rate_of_the_escape() -> None:
     ("changes", "function", "message"),
     [
         ({"student__width": 2}, "rate_limit", "2 students cannot reproduce 3 teachers"),
-        ({"training__label_noise": 0.1}, "rate_limit", "label_noise: is not 0"),
+        (
+            {"training__label_noise": 0.1},
+            "rate_limit",
+            "label_noise: is 0.1; this closed form is for labels without noise",
+        ),
         ({"student__width": 3}, "late_risk", "the end is exponential"),
         ({"training__learning_rate": 1.5}, "late_risk", "is not below the limit 0.9"),
         ({"training__learning_rate": sv.Schedule(times=(0, 1), rates=(1, 2))}, "late_risk", "is a schedule"),
-        ({"teacher__overlap": 2 * np.eye(3)}, "late_distance", "is not 'orthonormal'"),
+        ({"teacher__overlap": 2 * np.eye(3)}, "late_distance", "is for 'orthonormal' teachers"),
     ],
 )
 def test_predictions_say_where_they_do_not_apply(quadratic, changes, function, message) -> None:

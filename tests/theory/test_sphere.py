@@ -275,11 +275,11 @@ def test_fewest_steps() -> None:
     ("call", "message"),
     [
         (lambda: sv.theory.annealed_escape_time(problem_of(1, 0.3)), "do not grow"),
-        (lambda: sv.theory.annealed_escape_time(problem_of(1, 0.05, sphere=False)), "student.norm: is not 'sphere'"),
-        (lambda: sv.theory.annealed_escape_time(problem_of(2, 0.05, second_layer=True)), "train_readout: is true"),
+        (lambda: sv.theory.annealed_escape_time(problem_of(1, 0.05, sphere=False)), "student.norm: is 'free'"),
+        (lambda: sv.theory.annealed_escape_time(problem_of(2, 0.05, second_layer=True)), "train_readout: is True"),
         (lambda: sv.theory.annealed_escape_time(problem_of(2, 0.05, dim=None)), "dim: is infinite"),
-        (lambda: sv.theory.zero_escape_time(problem_of(2, 0.05)), "width: is not 1"),
-        (lambda: sv.theory.noise_floor(problem_of(2, 0.05)), "width: is not 1"),
+        (lambda: sv.theory.zero_escape_time(problem_of(2, 0.05)), "width: is 2, not 1"),
+        (lambda: sv.theory.noise_floor(problem_of(2, 0.05)), "width: is 2, not 1"),
         (lambda: sv.theory.annealed_escape_time(problem_of(1, 0.05), 1.5), "drop: 1.5 given"),
         (lambda: sv.theory.noisy_escape_time(problem_of(1, 0.05), 0), "drop: 0 given"),
         (

@@ -135,10 +135,12 @@ def test_a_seed_names_its_runs() -> None:
 
 def test_the_landscape_says_why_it_is_not_known(client: TestClient) -> None:
     facts, _ = unpack(client.post("/api/curve", json=PRESETS[3]["state"]).content)
-    assert "student.activation: is not 'quadratic'" in facts["landscape"]
+    assert (
+        "student.activation: is 'erf', as the teacher's; this landscape is for 'quadratic' units" in facts["landscape"]
+    )
     assert client.post("/api/curvature", json={"state": PRESETS[3]["state"], "at": 0}).status_code == 422
     for change, message in [
-        ({"training": {"learning_rate": 0.1, "train_readout": True}}, "only weights move"),
+        ({"training": {"learning_rate": 0.1, "train_readout": True}}, "is for a fixed readout"),
         ({"student": {"width": 9}, "teacher": {"width": 8, "overlap": "sampled"}}, "too many critical points"),
     ]:
         state = STATE | {"start": {"seed": 0}} | change
@@ -154,10 +156,10 @@ def test_theory_comes_with_its_caveats_or_with_the_reason_why_not(client: TestCl
     (rate,) = (one for one in facts["theory"] if one["source"] == "theory.optimal_rate")
     assert "learning stalls" in rate["caveats"][0]
     assert facts["theory_refusal"] is None
-    noisy = STATE | {"training": {"learning_rate": 0.1, "label_noise": 0.3}}
-    facts, _ = unpack(client.post("/api/curve", json=noisy).content)
+    decaying = STATE | {"training": {"learning_rate": 0.1, "weight_decay": 0.3}}
+    facts, _ = unpack(client.post("/api/curve", json=decaying).content)
     assert facts["theory"] == []
-    assert "training.label_noise: is not 0" in facts["theory_refusal"]
+    assert "training.weight_decay: is 0.3; this closed form is for weights without decay" in facts["theory_refusal"]
 
 
 def test_what_is_taken_away_is_the_same_run(client: TestClient, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,14 @@
 """What gradient flow on quadratic students obeys, along a trajectory of `Empirical`."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from solvable.checks.report import Report
+from solvable.problems import EVERYTHING
 from solvable.results import Trajectory
+
+POPULATION = replace(EVERYTHING, units="quadratic", isotropic=True, samples=False)
 
 
 def losses_fall(trajectory: Trajectory, *, tolerance: float = 1e-6) -> Report:
@@ -68,8 +73,9 @@ def entropy_balance(trajectory: Trajectory, *, tolerance: float = 0.01) -> Repor
     True
     """
     _training(trajectory, "entropy_balance")
-    if trajectory.problem.training.samples is not None or trajectory.settings["data"] is not None:
-        raise ValueError("entropy_balance: holds on the population; run without training.samples")
+    POPULATION.require(trajectory.problem, "entropy_balance")
+    if trajectory.settings["data"] is not None:
+        raise ValueError("entropy_balance: holds on the population; run without data")
     assert trajectory.matrix is not None
     assert trajectory.teacher_matrix is not None
     A, teacher = trajectory.matrix, trajectory.teacher_matrix[:, None]
@@ -101,6 +107,7 @@ def _divergence(A: np.ndarray, teacher: np.ndarray) -> np.ndarray:
 def _training(trajectory: Trajectory, who: str) -> np.ndarray:
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"{who}: must be given a Trajectory, not {type(trajectory).__name__}")
+    EVERYTHING.require(trajectory.problem, who)
     if trajectory.training_loss is None:
         raise ValueError(f"{who}: a run of {trajectory.level} has no training loss; Empirical has")
     return trajectory.training_loss

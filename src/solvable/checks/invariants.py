@@ -1,10 +1,14 @@
 """Quantities that the equations conserve, along a trajectory."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from solvable.checks.report import Report
+from solvable.problems import EVERYTHING, ONE_PASS
 from solvable.results import Trajectory
 
+BALANCED = replace(ONE_PASS, norm="free", decay=False)
 DEGREES = {"linear": 1, "quadratic": 2}
 
 
@@ -30,8 +34,7 @@ def norms_on_sphere(trajectory: Trajectory, *, tolerance: float = 1e-10) -> Repo
     >>> sv.checks.norms_on_sphere(sv.run(problem, start, sv.Macro(), until=5)).passed
     True
     """
-    if trajectory.problem.student.norm != "sphere":
-        raise ValueError("norms_on_sphere: student.norm is 'free', so norms may change")
+    replace(EVERYTHING, norm="sphere").require(trajectory.problem, "norms_on_sphere")
     norms = np.diagonal(trajectory.student_overlap, axis1=2, axis2=3)
     norms = norms[np.isfinite(trajectory.risk)]
     return Report(
@@ -75,15 +78,9 @@ def layer_balance(trajectory: Trajectory, *, tolerance: float = 1e-6) -> Report:
     training, student = trajectory.problem.training, trajectory.problem.student
     if not trajectory.settings.get("small_rate"):
         raise ValueError("layer_balance: conserved at small rates only; run with Macro(small_rate=True)")
-    if (
-        student.activation not in DEGREES
-        or student.norm != "free"
-        or not training.train_readout
-        or training.weight_decay
-    ):
-        raise ValueError(
-            "layer_balance: needs linear or quadratic units, free norms, a trained readout and no weight decay"
-        )
+    BALANCED.require(trajectory.problem, "layer_balance")
+    if student.activation not in DEGREES or not training.train_readout:
+        raise ValueError("layer_balance: needs linear or quadratic units and a trained readout")
     ratios = np.array(training.schedule.rates) / np.array(training.readout_schedule.rates)
     if training.schedule.times != training.readout_schedule.times or np.ptp(ratios) > 1e-12 * ratios[0]:
         raise ValueError("layer_balance: needs rates of the two layers in a constant ratio")

@@ -204,6 +204,28 @@ def landscape(options: Namespace) -> int:
     return 0
 
 
+def theory(options: Namespace) -> int:
+    from dataclasses import asdict
+
+    from solvable.problems import Problem
+    from solvable.theory import available
+
+    listed = available(Problem.load(options.file), why=True)
+    refused = [one for one in listed if not one.applies]
+    if options.json:
+        print_json([asdict(one) for one in listed if one.applies or options.all])
+        return 0
+    for one in listed:
+        if one.applies:
+            print(one)
+    if options.all:
+        for reason in dict.fromkeys(one.reason for one in refused):
+            print(f"\n{reason}:\n  {', '.join(one.name for one in refused if one.reason == reason)}")
+    elif refused:
+        print(f"({len(refused)} others do not apply; --all says why)")
+    return 0
+
+
 def spectrum(options: Namespace) -> int:
     from solvable.cli import spectrum as report
     from solvable.problems import Data
@@ -326,6 +348,7 @@ COMMANDS = {
     "reproduce": figures.reproduce,
     "claims": figures.claims,
     "landscape": landscape,
+    "theory": theory,
     "spectrum": spectrum,
     "sweep": sweep,
     "store": store,

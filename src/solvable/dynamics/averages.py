@@ -23,7 +23,7 @@ from solvable.gaussian.coarse import coarse_square
 from solvable.gaussian.pair_planes import fill_pairs
 from solvable.gaussian.polynomial_squares import polynomial_squares
 from solvable.numerics.compiled import compiled
-from solvable.numerics.eigen import symmetric_roots
+from solvable.numerics.small_matrices import symmetric_roots
 
 LOWEST, HIGHEST = 0, 1  # what `bound_risk` sees
 

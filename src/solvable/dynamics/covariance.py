@@ -14,8 +14,13 @@ import numpy as np
 
 from solvable.dynamics.moments import field_covariance
 from solvable.overlaps import Overlaps, check_start
-from solvable.problems import Problem
+from solvable.problems import Domain, Problem
 
+# decay moves the mean of a step, not its covariance
+SCATTER = Domain(
+    units="quadratic", isotropic=True, teachers="any", student_readout="any", teacher_readout="any", norm="any",
+    label_noise=True, decay=True,
+)  # fmt: skip
 MOST = 40  # units in all: the tensors have their fourth power
 
 
@@ -27,9 +32,7 @@ def step_covariance(problem: Problem, state: Overlaps) -> np.ndarray:
     _check(problem)
     check_start(problem, state)
     p, q, training = problem.student.width, problem.teacher.width, problem.training
-    rate = training.learning_rate
-    if not isinstance(rate, float):
-        raise ValueError("step_covariance: training.learning_rate: is a schedule; give a constant one")
+    rate = training.schedule.rates[0]
     C, s = field_covariance(problem, state), np.concatenate([-state.readout, problem.teacher.readout_values])
     first, second, third, fourth = _averages(C, s, float(training.label_noise))
     f = 4 * training.loss_factor * state.readout
@@ -59,17 +62,7 @@ def step_covariance(problem: Problem, state: Overlaps) -> np.ndarray:
 
 
 def _check(problem: Problem) -> None:
-    for reason, holds in [
-        ("student.activation: is not 'quadratic'", problem.student.activation == "quadratic"),
-        ("teacher.activation: is not 'quadratic'", problem.teacher.activation == "quadratic"),
-        ("teacher.target: is not 'additive'", problem.teacher.target == "additive"),
-        ("training.loss: is not 'squared'", problem.training.loss == "squared"),
-        ("inputs.spectrum: is not isotropic", problem.inputs.blocks == 1 and problem.inputs.eigenvalues[0] == 1),
-        ("training.train_readout: is true", not problem.training.train_readout),
-        ("training.batch: is not 1", problem.training.batch == 1),
-    ]:
-        if not holds:
-            raise ValueError(f"step_covariance: {reason}, which the closed form needs")
+    SCATTER.require(problem)
     if problem.student.width + problem.teacher.width > MOST:
         raise ValueError(f"step_covariance: more than {MOST} units; sample steps instead, as Meso does")
 

@@ -6,10 +6,10 @@ State and problem come in the form of `kernel_data.py`.
 """
 
 from solvable.dynamics.closed_moments import risk_of, step_moments
-from solvable.dynamics.kernel_data import DRIFT, FIELDS, GAIN, NOISE, OVERLAPS, RISK, SIGNS, SYSTEM, WATCHED
+from solvable.dynamics.kernel_data import DRIFT, FIELDS, GAIN, NOISE, NUMBERS, OVERLAPS, RISK, SIGNS, SYSTEM, WATCHED
 from solvable.numerics.compiled import compiled
 
-CROSS_OVERLAP, STUDENT_OVERLAP, NORM, READOUT = 1, 2, 3, 4  # numbers of `kernel_data.WATCHABLE`; 0 is the risk
+CROSS_OVERLAP, NORM, READOUT = NUMBERS["cross_overlap"], NUMBERS["norm"], NUMBERS["readout"]
 
 
 @compiled()
@@ -96,7 +96,7 @@ def total(problem, y, k, j):
 
 @compiled()
 def watched_value(problem, Omega, readout):
-    """Of the overlaps of all blocks together (students, rows): one entry, or the largest absolute one. See `WATCHABLE`."""
+    """Of the overlaps of all blocks together (students, rows): one entry, or the largest absolute one. See `NUMBERS`."""
     p, kind, row = problem.students, problem.watched, problem.watched_row
     first = p if kind == CROSS_OVERLAP else 0
     if row >= 0:

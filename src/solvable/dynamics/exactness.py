@@ -41,7 +41,7 @@ def rule_for(problem: Problem, nodes: int, seed: int) -> Rule:
         return tensor(2, degree // 2 + 1)
     if degree is not None and (degree // 2 + 1) ** n <= EXACT_NODES:
         return tensor(n, degree // 2 + 1)
-    noisy = problem.training.loss != "squared" and problem.training.courses["label_noise"][:, 1].max() > 0
+    noisy = problem.training.loss != "squared" and problem.training.segments["label_noise"][:, 1].max() > 0
     if nodes < 16 * (n + 1):
         raise ValueError(
             f"nodes: {nodes} given, must be at least {2 ** int(np.ceil(np.log2(16 * (n + 1))))} for {n} fields"

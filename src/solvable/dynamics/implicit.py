@@ -6,8 +6,7 @@ eigenbasis of D at the beginning of the step. Free norms only.
 import numpy as np
 
 from solvable.dynamics.equations import closed_moments, fields, readout_rate_at, set_teachers
-from solvable.dynamics.exponential import ADVANCE
-from solvable.dynamics.kernel_data import DRIFT, FIELDS, GAIN, NOISE, OVERLAPS, SIGNS
+from solvable.dynamics.kernel_data import ADVANCE, DRIFT, FIELDS, GAIN, NOISE, OVERLAPS, SIGNS, TOLERATE
 from solvable.dynamics.linearised import (
     answer,
     block_rates,
@@ -19,12 +18,10 @@ from solvable.dynamics.linearised import (
     unknowns,
 )
 from solvable.numerics.compiled import compiled
-from solvable.numerics.rosenbrock import GAMMA, STAGES, A, C
-from solvable.numerics.small_matrices import eigenvectors, eliminate, substitute
+from solvable.numerics.rosenbrock import GAMMA, SLOPES, STAGES, TIMES, A, C
+from solvable.numerics.small_matrices import diagonalise, eliminate, substitute
 
 ORDER = 4
-TIMES = np.array([0.0, 0.386, 0.21, 0.63, 1.0, 1.0])  # of the stages, in steps
-SLOPES = np.array([0.25, -0.1043, 0.1035, -0.0362, 0.0, 0.0])  # weights of the slope in time
 NUDGE = 1e-5  # of the largest variance: differences for how D and S depend on C
 MOMENT = 1e-3  # of a step: differences in time
 BASE, STAGE, CHANGES = 0, 1, 2  # generators: of the first state, of a stage, of each entry of C
@@ -236,7 +233,7 @@ def advance(segment, t, h, y, out, problems, blocks, cases, numbers, work):
     data = problems, blocks, cases, numbers, work
     problem = problems[segment]
     p, n, count = problem.students, problem.rows, unknowns(problem)
-    X, D, gens = np.empty((p, p)), np.empty((p, p)), np.empty((CHANGES + count, p, n + p + 1))
+    X, back, gens = np.empty((p, p)), np.empty((p, p)), np.empty((CHANGES + count, p, n + p + 1))
     matrix, found = np.empty((count + 1, count)), np.empty(count)
     u = np.empty((STAGES + 2, y.size))
     z, in_time = u[STAGES], u[STAGES + 1]
@@ -245,8 +242,11 @@ def advance(segment, t, h, y, out, problems, blocks, cases, numbers, work):
     closed_moments(problem, t, work, work[SIGNS, 1])
     for i in range(p):
         for j in range(p):
-            D[i, j] = work[DRIFT, i, j]
-    eigenvectors(D, X)
+            X[i, j] = work[DRIFT, i, j]
+    diagonalise(X, back)
+    for i in range(p):
+        for j in range(p):
+            X[i, j] = back[j, i]
     generator(problem, t, X, work, gens[BASE])
     differentiate(problem, t, X, gens, work)
     turn_all(problem, X, y, z, work)
@@ -267,7 +267,21 @@ def advance(segment, t, h, y, out, problems, blocks, cases, numbers, work):
         solve(segment, t, GAMMA * h, z, u[stage], gens, matrix, found, data)
     for i in range(y.size):
         z[i] = out[i] + u[STAGES - 1, i]
-    for i in range(p):
-        for j in range(p):
-            D[i, j] = X[j, i]
-    turn_all(problem, D, z, out, work)
+    turn_all(problem, back, z, out, work)
+
+
+@compiled(TOLERATE)
+def tolerate(y, rtol, atol, allowed, problems, blocks, cases, numbers, work):
+    """Error that each overlap may have: what matters is lambda_b Omega^b, its share of the field covariance, compared with
+    the largest share that any block has in the same entry. Small entries keep their relative accuracy, blocks that do
+    not matter are not followed in vain."""
+    problem = problems[0]
+    size = problem.moving * problem.rows
+    for i in range(size):
+        most = 0.0
+        for b in range(problem.blocks):
+            most = max(most, blocks[0, b].eigenvalue * abs(y[b * size + i]))
+        for b in range(problem.blocks):
+            allowed[b * size + i] = (atol + rtol * most) / max(blocks[0, b].eigenvalue, 1e-300)
+    for k in range(problem.blocks * size, y.size):
+        allowed[k] = atol + rtol * abs(y[k])

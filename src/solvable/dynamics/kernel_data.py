@@ -21,13 +21,13 @@ from numba import float64, from_dtype, int64, void
 from solvable.gaussian.pairs import KINDS
 from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
+from solvable.overlaps.watching import WATCHABLE
 from solvable.problems import Problem
 
 UNKNOWN = -1  # a unit without closed form: compiled code must not ask for its kind
 RISK, WATCHED = 0, 1  # what `observe` sees: the risk, and whatever a threshold is for
 SEEN = 2
-# what a threshold may be for, by its number in PROBLEM.watched
-WATCHABLE = ("risk", "cross_overlap", "student_overlap", "norm", "readout")
+NUMBERS = {name: number for number, name in enumerate(WATCHABLE)}  # in PROBLEM.watched
 NOTHING = -1
 # planes of `work`: covariance of the fields, signed readouts (a row), scratch, drift D, noise S, drift of overlaps, overlaps
 FIELDS, SIGNS, SCRATCH, DRIFT, NOISE, GAIN, OVERLAPS = range(7)
@@ -71,7 +71,6 @@ PROCESS = record(
 FRAME = record(rank=int, freedom=int, C=int, L=int, B=int, draws=int, sums=int, root=float)
 BLOCK = record(eigenvalue=float, slope=float, fraction=float)
 CASE = record(probability=float, slope=float)
-SCHEDULED = ("rate", "readout_rate", "decay", "batch", "label_noise")  # each with a slope
 
 DATA = (
     from_dtype(PROBLEM)[::1], from_dtype(BLOCK)[:, ::1], from_dtype(CASE)[:, ::1],
@@ -79,6 +78,8 @@ DATA = (
 )  # fmt: skip
 SYSTEM = void(int64, float64, float64[::1], float64[::1], *DATA)  # (segment, time, y, what is written, *data)
 SYSTEM_FUNCTION = Function(SYSTEM)
+ADVANCE = void(int64, float64, float64, float64[::1], float64[::1], *DATA)  # (segment, t, h, y, y after h, *data)
+TOLERATE = void(float64[::1], float64, float64, float64[::1], *DATA)  # (y, rtol, atol, allowed errors, *data)
 
 
 class Packed(NamedTuple):
@@ -90,7 +91,7 @@ class Packed(NamedTuple):
 
     @property
     def breaks(self) -> np.ndarray:
-        """Times at which a schedule changes its course."""
+        """Times at which a schedule changes its slope or jumps."""
         return self.problems["begin"][1:].copy()
 
     def data(self, work: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -99,7 +100,7 @@ class Packed(NamedTuple):
     def watching(self, quantity: str, entry: tuple[int, int] | None = None) -> "Packed":
         """The same, with this quantity for a threshold: one entry of it, or the largest absolute one."""
         problems = self.problems.copy()
-        problems["watched"] = WATCHABLE.index(quantity)
+        problems["watched"] = NUMBERS[quantity]
         problems["watched_row"], problems["watched_column"] = (-1, -1) if entry is None else entry
         return self._replace(problems=problems)
 
@@ -107,16 +108,16 @@ class Packed(NamedTuple):
 def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     """`noise=False` drops the order rate^2: the limit of small rates."""
     inputs, T = problem.inputs, start.block_teacher_overlap
-    courses = problem.training.courses
+    scheduled = problem.training.segments
     begins = np.zeros(1)
-    for course in (*courses.values(), *(inputs.courses if inputs.is_scheduled else ())):
-        if len(course) > 1:
-            begins = np.union1d(begins, course[:, 0])
+    for rows in (*scheduled.values(), *(inputs.segments if inputs.is_scheduled else ())):
+        if len(rows) > 1:
+            begins = np.union1d(begins, rows[:, 0])
     blocks = np.zeros((begins.size, inputs.blocks), dtype=BLOCK)
     blocks["fraction"] = inputs.fractions
     if inputs.is_scheduled:
-        for b, course in enumerate(inputs.courses):
-            blocks["eigenvalue"][:, b], blocks["slope"][:, b] = _within(course, begins)
+        for b, rows in enumerate(inputs.segments):
+            blocks["eigenvalue"][:, b], blocks["slope"][:, b] = _within(rows, begins)
     else:
         blocks["eigenvalue"] = inputs.eigenvalues
     fields = np.stack([np.tensordot(blocks[name], T, axes=1) for name in ("eigenvalue", "slope")], axis=1)
@@ -130,8 +131,8 @@ def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     problems = np.array([tuple(known.get(name, 0) for name in PROBLEM.names or ())] * begins.size, dtype=PROBLEM)
     problems["begin"], problems["sloped"] = begins, (blocks["slope"] != 0).any(axis=1)
     problems["teacher_fields"] += fields[0].size * np.arange(begins.size)
-    for name, course in courses.items():
-        problems[name], problems[name + "_slope"] = _within(course, begins)
+    for name, rows in scheduled.items():
+        problems[name], problems[name + "_slope"] = _within(rows, begins)
         problems["sloped"] |= problems[name + "_slope"] != 0
     cases = np.array([[(1.0, 0.0)]] * begins.size, dtype=CASE)
     numbers = np.concatenate([values.ravel() for values in sections.values()])
@@ -157,11 +158,11 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _within(course: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _within(rows: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Value and slope of a schedule at the begin of each segment."""
-    if len(course) == 1:
-        return course[0, 1] + course[0, 2] * (begins - course[0, 0]), course[0, 2]
-    begin, value, slope = course[np.searchsorted(course[:, 0], begins, side="right") - 1].T
+    if len(rows) == 1:
+        return rows[0, 1] + rows[0, 2] * (begins - rows[0, 0]), rows[0, 2]
+    begin, value, slope = rows[np.searchsorted(rows[:, 0], begins, side="right") - 1].T
     return value + slope * (begins - begin), slope
 
 

@@ -17,12 +17,13 @@ Two scalars per mode and one per other student (equal ones stay equal: 2k + 1 fr
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from solvable.dynamics.quadratic_flow import (
+    FLOW,
     RTOL,
     ZERO,
     ClosedFlow,
@@ -36,6 +37,9 @@ from solvable.overlaps import InvalidStart, Overlaps
 from solvable.problems import Problem
 
 BOUND = 1e8  # overlaps beyond this have diverged
+
+
+MODES = replace(FLOW, label_noise=True, decay=True, batch=True)
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,7 @@ class StartModes:
 
 def reduce_to_modes(problem: Problem, start: Overlaps) -> StartModes:
     """The modes of a start; ValueError names what does not commute, is not orthonormal, or has no modes at all."""
-    free = {"training__batch": 1, "training__weight_decay": 0.0, "training__label_noise": 0.0}
-    require_quadratic(problem.replace(**free), start)
+    require_quadratic(problem, start, MODES)
     Q, R, T = start.student_overlap, start.cross_overlap, start.teacher_overlap
     deviation = np.abs(T - np.eye(len(T))).max()
     if deviation > 1e-9:
@@ -76,8 +79,9 @@ def reduce_to_modes(problem: Problem, start: Overlaps) -> StartModes:
 def flow_modes(problem: Problem, start: Overlaps, alpha: Any, small_rate: bool = False) -> ClosedFlow:
     """The deterministic limit at the times `alpha` (steps/dim, increasing), exact at any rate, by modes.
 
-    Rate or schedule, loss factor, label noise, batch and weight decay are free; the rest must be bocchi2026's, or ValueError
-    names it. `small_rate` drops the order rate^2. RuntimeError, with the time, where the overlaps diverge.
+    Rate or schedule, loss factor, constant label noise, batch and weight decay are free; units are quadratic, inputs isotropic,
+    readouts 1/width, norms free, or NotApplicable names what is not. `small_rate` drops the order rate^2. RuntimeError, with the
+    time, where the overlaps diverge.
     """
     modes, alpha = reduce_to_modes(problem, start), checked_times("alpha", alpha)
     p, q, k = problem.student.width, problem.teacher.width, modes.singular_values.size

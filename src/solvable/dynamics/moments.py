@@ -21,6 +21,9 @@ __all__ = ["NODES", "Moments", "field_covariance", "moments"]
 
 def field_covariance(problem: Problem, overlaps: Overlaps) -> np.ndarray:
     """(n, n) covariance C = sum_b lambda_b Omega^b of the pre-activations, students first."""
+    if not isinstance(problem, Problem) or not isinstance(overlaps, Overlaps):
+        given = f"{type(problem).__name__}, {type(overlaps).__name__}"
+        raise ValueError(f"field_covariance: ({given}) given, must be (problem, overlaps)")
     return np.tensordot(problem.inputs.eigenvalues, overlaps.stacked, axes=1)
 
 
@@ -29,6 +32,11 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
 
     Where there is no closed form they are averages over `nodes` quasi-random points.
     """
+    if not isinstance(problem, Problem) or isinstance(covariance, Overlaps):
+        given = f"{type(covariance).__name__}, {type(problem).__name__}"
+        raise ValueError(
+            f"moments: ({given}) given, must be (covariance, problem); field_covariance(problem, overlaps) is the covariance"
+        )
     p, q = problem.student.width, problem.teacher.width
     C = np.ascontiguousarray(as_array(covariance))
     a = problem.student.readout_values if readout is None else as_array(readout)

@@ -28,12 +28,13 @@ from scipy.linalg import solve_triangular
 
 from solvable.numerics.threads import interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import Overlaps, as_array, check_start
-from solvable.problems import Problem, convention
+from solvable.problems import Domain, Problem
 
 RTOL = 1e-13
 TURN_RTOL = 1e-10  # the scalars between steps are no smoother, and errors of a rotation do not grow
 MOST_STEPS = 20_000  # of SciPy's integrators, about a minute
 ZERO = 1e-14  # relative to the largest: rounding, not a direction
+FLOW = Domain(units="quadratic", isotropic=True, teachers="any", schedules="rates")
 EQUAL = 1e-10  # singular values this close, relatively, are one
 
 
@@ -62,10 +63,11 @@ class FactorFlow(NamedTuple):
 def flow_overlaps(problem: Problem, start: Overlaps, alpha: Any) -> ClosedFlow:
     """Overlaps of the deterministic limit at vanishing rate, at the times `alpha` (steps/dim, increasing).
 
-    For problems that bocchi2026 describes, with any overlap of the teachers; other problems raise ValueError with the field
-    at fault. The clock is c x the integral of the rate, so loss factor and schedule are free. All overlaps are exact; where
-    not `rotation_free`, what a common rotation of the students leaves alone (risk, tr Q, R^T R) comes from the scalars and
-    the single entries from the rotation besides. Solves bocchi2026, 6 at first order in the rate; not in the papers.
+    For quadratic units on isotropic inputs with readouts 1/width, free norms and labels without noise, and any overlap of the
+    teachers; other problems raise NotApplicable with the field at fault. The clock is c x the integral of the rate, so loss factor
+    and schedule are free. All overlaps are exact; where not `rotation_free`, what a common rotation of the students leaves alone
+    (risk, tr Q, R^T R) comes from the scalars and the single entries from the rotation besides. Solves bocchi2026, 6 at first order
+    in the rate; not in the papers.
     """
     require_quadratic(problem, start)
     alpha = checked_times("alpha", alpha)
@@ -226,9 +228,9 @@ def _distinct(eigenvalues: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.bincount(group, eigenvalues) / np.bincount(group), group
 
 
-def require_quadratic(problem: Problem, start: Overlaps) -> None:
-    """Raise ValueError, naming the field, unless bocchi2026 describes the problem and the start belongs to it."""
-    convention("bocchi2026").require(problem)
+def require_quadratic(problem: Problem, start: Overlaps, domain: Domain = FLOW) -> None:
+    """Raise ValueError, naming the field, unless the problem is in the domain and the start belongs to it."""
+    domain.require(problem)
     check_start(problem, start)
 
 

@@ -51,7 +51,7 @@ def shapes(problem: Problem) -> list[Block]:
 
 def _is_single(problem: Problem) -> bool:
     """Whether every step sees one sample."""
-    return bool(problem.training.courses["batch"][:, 1].max() == 1)
+    return bool(problem.training.segments["batch"][:, 1].max() == 1)
 
 
 def reduced_form(problem: Problem) -> ReducedForm:
@@ -60,7 +60,7 @@ def reduced_form(problem: Problem) -> ReducedForm:
     shaped = shapes(problem)
     form, frames = np.zeros(1, dtype=PROCESS), np.zeros(len(shaped), dtype=FRAME)
     state, draws = _place_frames(p, q, shaped, frames)
-    single, noisy = _is_single(problem), bool(training.courses["label_noise"][:, 1].max() > 0)
+    single, noisy = _is_single(problem), bool(training.segments["label_noise"][:, 1].max() > 0)
     loss = LOSSES[training.loss]
     numbers = {
         "teacher_readout": problem.teacher.readout_values,
@@ -74,7 +74,7 @@ def reduced_form(problem: Problem) -> ReducedForm:
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "single": single, "noisy": noisy,
         "readout": state, "normals": draws + (sum(freedom > 0 for _, freedom in shaped) if single else 0) + noisy,
         "degree": numbers["unit_numbers"].size - 1, "teacher_degree": numbers["teacher_numbers"].size - 1,
-        "loss_factor": training.loss_factor, "dim": problem.inputs.dim, "batch": round(training.courses["batch"][0, 1]),
+        "loss_factor": training.loss_factor, "dim": problem.inputs.dim, "batch": round(training.segments["batch"][0, 1]),
     }  # fmt: skip
     known |= dict(zip(numbers, np.cumsum([0, *(values.size for values in numbers.values())]), strict=False))
     for name, value in known.items():
@@ -180,7 +180,7 @@ def lanes(states: list[np.ndarray]) -> np.ndarray:
     return result
 
 
-def courses(lanes: list[tuple[Problem, Overlaps]]) -> tuple[np.ndarray, np.ndarray]:
+def segments(lanes: list[tuple[Problem, Overlaps]]) -> tuple[np.ndarray, np.ndarray]:
     """(lane, segment) PROBLEM records: what each lane's schedules say, with segments that never begin where it has fewer than
     others; and (segment, block) the eigenvalues of the first lane, which all lanes share."""
     packed = [pack(*lane) for lane in lanes]

@@ -3,8 +3,12 @@
     dJ/dalpha = eta (D_SS J + D_ST B) Sigma - eta kappa J,
 
 with the same D. Where blocks have few dimensions (one each, if all eigenvalues differ) they are far fewer numbers than overlaps
-per block: K for each coordinate instead of K (K + M) for each block. Steps are those of `exponential.py`: D frozen at the midpoint,
-every coordinate solved exactly. State `y`: students J (p, columns) over sqrt(N), then the readout (p,).
+per block: K for each coordinate instead of K (K + M) for each block. A step freezes D at its midpoint and solves every coordinate
+exactly: with D = X d X^T (symmetric among students: squared loss) and x = (eta lambda d - eta kappa) h,
+
+    X^T J' = e^x X^T J + eta lambda h phi(x) X^T D_ST B,    phi(x) = (e^x - 1) / x,
+
+however large eta lambda h is. State `y`: students J (p, columns) over sqrt(N), then the readout (p,).
 """
 
 import math
@@ -13,8 +17,19 @@ import numpy as np
 
 from solvable.dynamics.closed_moments import risk_of
 from solvable.dynamics.equations import closed_moments, decay_at, rate_at, watched_value
-from solvable.dynamics.exponential import ADVANCE, TOLERATE, phi
-from solvable.dynamics.kernel_data import DRIFT, FIELDS, OVERLAPS, RISK, SIGNS, SYSTEM, WATCHED, Packed, pack
+from solvable.dynamics.kernel_data import (
+    ADVANCE,
+    DRIFT,
+    FIELDS,
+    OVERLAPS,
+    RISK,
+    SIGNS,
+    SYSTEM,
+    TOLERATE,
+    WATCHED,
+    Packed,
+    pack,
+)
 from solvable.numerics.compiled import compiled
 from solvable.overlaps import Overlaps, Weights, gram_factor
 from solvable.problems import Problem
@@ -47,6 +62,12 @@ def columns(start: Overlaps, weights: Weights | None) -> int:
         return weights.student.shape[1]
     values = np.linalg.eigvalsh(start.stacked)
     return int((values > ROUNDING * values[:, -1:]).sum())
+
+
+@compiled()
+def phi(x, grown):
+    """(e^x - 1) / x, from grown = e^x - 1."""
+    return grown / x if x != 0.0 else 1.0
 
 
 @compiled(allocates=True)

@@ -21,7 +21,8 @@ from numba import float64, int64, types, void
 
 from solvable.numerics import chebyshev, rosenbrock
 from solvable.numerics.compiled import compiled
-from solvable.numerics.driving import CONTROL_TYPE, REPORT_TYPE, drive
+from solvable.numerics.control import CONTROL_TYPE, REPORT_TYPE
+from solvable.numerics.driving import drive
 from solvable.numerics.kernel_types import Function
 
 TRAINING, POPULATION = 0, 1

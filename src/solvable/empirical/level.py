@@ -15,16 +15,17 @@ from solvable.levels import Lane, Plan
 from solvable.levels.jobs import Control, run_jobs
 from solvable.levels.limits import check_outputs, check_whole
 from solvable.levels.seeds import lane_seed, seed_settings
-from solvable.numerics.driving import FALLS, RISES
+from solvable.numerics.control import FALLS, RISES
 from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread
 from solvable.overlaps import Weights, embed
-from solvable.problems import Data, Problem, convention
+from solvable.problems import Data, Domain, Problem
 from solvable.results import Blocks, Clock, Ending, Trajectory
 from solvable.results.building import Curves, Ends, build
 
 PAPER = "saraomannelli2020"
+EMPIRICAL = Domain(units="quadratic", teachers="any", label_noise=True, samples=True, schedules="rates")
 METHODS = ("auto", "stabilised", "implicit")
 MOST_UNKNOWNS = 4000  # of implicit steps
 MOST_NUMBERS = 3 * 10**8  # that outputs and samples may take
@@ -89,7 +90,7 @@ class Empirical:
 
     name = "empirical"
     clock = PAPER
-    one_pass = False
+    domain = EMPIRICAL
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, max_steps=1, threads=1, seed=0)
@@ -123,7 +124,6 @@ class Empirical:
     def check(self, lanes: list[Lane]) -> None:
         """Raise an error for what this level cannot do, before anything runs."""
         problem = lanes[0].problem
-        convention(PAPER).require(problem)
         dim, samples = problem.inputs.dim, self.samples(problem)
         if dim is None:
             raise ValueError("inputs.dim: infinite, but a data set has rows of finite length; give it, or use Macro")

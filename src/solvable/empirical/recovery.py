@@ -14,9 +14,11 @@ from solvable.numerics.memory import FLOAT, check_memory, counted
 from solvable.numerics.random import child
 from solvable.numerics.statistics import standard_error
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
-from solvable.problems import Problem, convention
+from solvable.problems import Domain, Problem
 from solvable.results import Ending
 
+# how students learn does not matter, but that labels are the teacher's own does
+RECOVERABLE = Domain(units="quadratic", teachers="any", samples=True, schedules="rates")
 SHORT = 24  # inputs below which decisions are so short that threads only wait for each other
 MORE_DECADES = 4  # decades of time that a flow may take beyond those asked for
 
@@ -177,7 +179,7 @@ def recovery(
     >>> found.fewest.shape
     (4,)
     """
-    convention("saraomannelli2020").require(problem)
+    RECOVERABLE.require(problem, "the number of samples")
     dim, width = problem.inputs.dim, problem.teacher.width
     if dim is None:
         raise ValueError("inputs.dim: infinite, but a data set has rows of finite length")

@@ -7,7 +7,7 @@ import numpy as np
 
 from solvable.empirical import kernels
 from solvable.numerics import chebyshev, rosenbrock
-from solvable.numerics.driving import REPORT, RISES, control, outputs_for
+from solvable.numerics.control import REPORT, RISES, control, outputs_for
 from solvable.numerics.memory import FLOAT
 from solvable.numerics.threads import bell
 

@@ -15,7 +15,7 @@ from solvable.landscape.critical import (
     shift,
     teacher_directions,
 )
-from solvable.landscape.quadratic import gradient, hessian, require, sphere_hessian
+from solvable.landscape.quadratic import LANDSCAPE, WHO, gradient, hessian, sphere_hessian
 from solvable.overlaps import Overlaps, Weights, check_start, gram_factor
 from solvable.problems import Problem
 from solvable.results import Trajectory
@@ -139,7 +139,7 @@ def nearest(problem: Problem, state: Overlaps, count: int | None = None) -> list
     """
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
         raise ValueError(f"count: {count!r} given, must be a whole number, at least 1")
-    require(problem)
+    LANDSCAPE.require(problem, WHO)
     check_start(problem, state)
     kappa, directions = teacher_directions(problem, state.teacher_overlap)
     points = critical_points(problem.replace(teacher__overlap=state.teacher_overlap.tolist()))
@@ -152,7 +152,7 @@ def nearest(problem: Problem, state: Overlaps, count: int | None = None) -> list
 def _problem_and_run(who: str, trajectory: Trajectory, run: int | None) -> tuple[Problem, int]:
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"landscape: the first argument must be a Trajectory, not {type(trajectory).__name__}")
-    require(trajectory.problem)
+    LANDSCAPE.require(trajectory.problem, WHO)
     return trajectory.problem, trajectory._run_number(who, run)
 
 
@@ -246,7 +246,7 @@ def curvature(problem: Problem, state: Overlaps) -> Curvature:
     >>> found.inside.shape, found.outside.shape, found.room
     ((6,), (2,), 97)
     """
-    require(problem)
+    LANDSCAPE.require(problem, WHO)
     check_start(problem, state)
     units = state.stacked.shape[1]
     span = units if problem.inputs.dim is None else min(units, problem.inputs.dim)

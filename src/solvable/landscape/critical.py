@@ -7,12 +7,12 @@ tau/2, where tau = 2 (sum of the other kappa) / (2 + r + s). (bocchi2026, 4.2 an
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvable.landscape.quadratic import require
+from solvable.landscape.quadratic import LANDSCAPE
 from solvable.numerics.memory import FLOAT, check_memory
 from solvable.numerics.threads import interruptible
 from solvable.overlaps import Weights
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 MOST = 20_000  # critical points that are listed
 ROUNDING = 1e-11
+# only the weights of the first layer move, freely
+CRITICAL = replace(
+    LANDSCAPE, teachers="given", student_readout="mean", teacher_readout="mean", norm="free", trained_readout=False
+)
 
 
 @dataclass(frozen=True)
@@ -123,17 +127,9 @@ def equal_groups(kappa: np.ndarray) -> list[np.ndarray]:
 def teacher_directions(problem: Problem, teacher_overlap: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """kappa in falling order, and as columns the combinations of teachers, of length one, that are its eigenvectors. Teachers with
     the given overlaps, or the problem's."""
-    require(problem)
-    if problem.student.norm != "free" or problem.training.train_readout:
-        raise ValueError(
-            "critical_points: student.norm must be 'free' and training.train_readout false: only weights move"
-        )
-    for name, network in [("student", problem.student), ("teacher", problem.teacher)]:
-        if np.abs(network.readout_values - 1 / network.width).max() > 1e-12:
-            raise ValueError(f"critical_points: {name}.readout: is not 'mean', which this closed form needs")
+    domain = CRITICAL if teacher_overlap is None else replace(CRITICAL, teachers="any")
+    domain.require(problem, "the list of critical points")
     T = problem.teacher.overlap if teacher_overlap is None else teacher_overlap
-    if isinstance(T, str) and T == "sampled":
-        raise ValueError("critical_points: teacher.overlap is 'sampled'; give the Gram matrix of the teachers")
     values, vectors = np.linalg.eigh(np.eye(problem.teacher.width) if isinstance(T, str) else np.array(T))
     values, vectors = values[::-1], vectors[:, ::-1]
     if values[-1] <= 1e-12 * values[0]:

@@ -6,6 +6,7 @@ D = sum_l a*_l u*_l u*_l^T - sum_k a_k u_k u_k^T, tau = tr D, the risk is c (tau
 (23) to (25)). Products never form N x N matrices.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from solvable.numerics.memory import FLOAT, check_memory
 from solvable.numerics.threads import interruptible
 from solvable.overlaps import Weights, as_array
-from solvable.problems import Problem
+from solvable.problems import EVERYTHING, Problem
 
 MOST = 6000  # weights in all, for a dense Hessian
 
@@ -33,22 +34,13 @@ class _Point(NamedTuple):
         return (x @ self.teachers.T * self.a_star) @ self.teachers - (x @ self.U.T * self.a) @ self.U
 
 
-def require(problem: Problem) -> None:
-    """Raise unless units are quadratic and inputs isotropic; how students are trained does not matter."""
-    if not isinstance(problem, Problem):
-        raise TypeError(f"landscape: the first argument must be a Problem, not {type(problem).__name__}")
-    for name, holds in [
-        ("student.activation: is not 'quadratic'", problem.student.activation == "quadratic"),
-        ("teacher.activation: is not 'quadratic'", problem.teacher.activation == "quadratic"),
-        ("teacher.target: is not 'additive'", problem.teacher.target == "additive"),
-        ("inputs.spectrum: is not isotropic", problem.inputs.blocks == 1 and problem.inputs.eigenvalues[0] == 1),
-    ]:
-        if not holds:
-            raise ValueError(f"landscape: {name}, which this closed form needs")
+# the landscape is that of the mean squared error: how students are trained on it does not matter
+LANDSCAPE = replace(EVERYTHING, units="quadratic", target="additive", isotropic=True)
+WHO = "this landscape"
 
 
 def _point(problem: Problem, weights: Weights) -> _Point:
-    require(problem)
+    LANDSCAPE.require(problem, WHO)
     if not isinstance(weights, Weights):
         raise TypeError(f"landscape: the second argument must be Weights, not {type(weights).__name__}")
     U, teachers = (rows / np.sqrt(rows.shape[1]) for rows in (weights.student, weights.teacher))

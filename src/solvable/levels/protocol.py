@@ -3,6 +3,7 @@
 from typing import Any, Protocol
 
 from solvable.levels.plan import Lane, Plan
+from solvable.problems import Domain
 
 
 class Level(Protocol):
@@ -10,8 +11,8 @@ class Level(Protocol):
 
     Examples
     --------
-    >>> sv.Macro().name, sv.Macro().clock, sv.Macro().one_pass
-    ('macro', 'alpha', True)
+    >>> sv.Macro().name, sv.Macro().clock
+    ('macro', 'alpha')
     """
 
     @property
@@ -25,8 +26,8 @@ class Level(Protocol):
         ...
 
     @property
-    def one_pass(self) -> bool:
-        """Whether it sees every sample once, so that there is no finite data set."""
+    def domain(self) -> Domain:
+        """The problems that it can follow; `run` refuses others, and settings that the domain does not know."""
         ...
 
     def settings(self) -> dict[str, Any]:

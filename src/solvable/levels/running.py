@@ -164,7 +164,7 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
     if not isinstance(problem, Problem):
         raise TypeError(f"run: the first argument must be a Problem, not {_kind(problem)}")
     check_level(level, stop)
-    if level.one_pass:
+    if not level.domain.samples:
         samples = problem.training.samples
         if samples is not None:
             raise ValueError(
@@ -173,6 +173,7 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
             )
         if stop is not None and stop.quantity == "training_loss":
             raise ValueError(f"stop: {type(level).__name__} has no training loss; it sees every sample once")
+    level.domain.require(problem, type(level).__name__)
     if stop is not None and stop.quantity == FUNCTION and level.name != "macro":
         raise ValueError(
             f"stop: a function given, but {type(level).__name__} watches named quantities only; Macro does"

@@ -6,7 +6,7 @@ from operator import index
 import numpy as np
 
 from solvable.overlaps import Overlaps
-from solvable.results.threshold import FUNCTION, INDICES, WATCHABLE, Threshold
+from solvable.results.threshold import FUNCTION, QUANTITIES, Threshold
 
 
 def when(
@@ -24,8 +24,8 @@ def when(
     quantity : str or callable
         "risk"; "cross_overlap", "student_overlap" (of different students), "norm" (a student's overlap with itself) or
         "readout"; "training_loss" where there is a data set. For `Macro` also a function that maps `Overlaps` to a
-        number: it is called at every step, and the steps then run in plain Python, so that a curve takes tenths of a
-        second instead of a millisecond.
+        number: it is called four times a step, and the steps then run in plain Python, so that a curve takes tenths of
+        a second instead of a millisecond.
     below, above : float, optional
         The level; give one of the two.
     relative : bool
@@ -48,8 +48,8 @@ def when(
     'function'
     """
     function = quantity if callable(quantity) else None
-    if function is None and quantity not in WATCHABLE:
-        raise ValueError(f"when: {quantity!r} given, must be one of {', '.join(WATCHABLE)}, or a function of overlaps")
+    if function is None and quantity not in tuple(QUANTITIES):
+        raise ValueError(f"when: {quantity!r} given, must be one of {', '.join(QUANTITIES)}, or a function of overlaps")
     if (below is None) == (above is None):
         raise ValueError("when: give either below or above")
     level = float(below if below is not None else above)  # type: ignore[arg-type]
@@ -57,8 +57,8 @@ def when(
         place = None if entry is None else tuple(index(i) for i in np.atleast_1d(np.asarray(entry)).tolist())
     except TypeError:
         raise ValueError(f"when: entry {entry!r} given, must be whole numbers from 0 on") from None
-    if place is not None and (len(place) != INDICES.get(str(quantity), 0) or min(place) < 0):
-        count = INDICES.get(str(quantity), 0)
+    count = QUANTITIES.get(str(quantity), 0)
+    if place is not None and (len(place) != count or min(place, default=-1) < 0):
         raise ValueError(
             f"when: entry {entry!r} given, {quantity!r} takes {count or 'no'} number{'s' * (count > 1)} from 0 on"
         )

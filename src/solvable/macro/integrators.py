@@ -6,12 +6,12 @@ from numba import float64, int64, types, void
 
 from solvable.dynamics import implicit
 from solvable.dynamics.equations import observe, rhs
-from solvable.dynamics.exponential import ADVANCE, TOLERATE, advance, tolerate
-from solvable.dynamics.kernel_data import DATA, SYSTEM_FUNCTION
+from solvable.dynamics.kernel_data import ADVANCE, DATA, SYSTEM_FUNCTION, TOLERATE
 from solvable.dynamics.weight_equations import advance_rows, observe_rows, tolerate_rows
 from solvable.numerics import dormand_prince, doubling, tsit5
 from solvable.numerics.compiled import compiled
-from solvable.numerics.driving import CONTROL_TYPE, REPORT_TYPE, drive
+from solvable.numerics.control import CONTROL_TYPE, REPORT_TYPE
+from solvable.numerics.driving import drive
 from solvable.numerics.kernel_types import Function
 
 # what a run is told, how it goes, (times, breaks, outputs), memory, data
@@ -19,7 +19,7 @@ REST = (
     CONTROL_TYPE, REPORT_TYPE, types.Tuple((float64[::1], float64[::1], float64[:, ::1])), float64[:, ::1],
     types.Tuple(DATA),
 )  # fmt: skip
-ORDERS = {"exponential": 2, "implicit": implicit.ORDER, "weights": 2}  # of the steps that are doubled
+ORDERS = {"implicit": implicit.ORDER, "weights": 2}  # of the steps that are doubled
 FINE, FINER = 1e-8, 1e-9  # rtol from which on order 8 needs less work than order 5, of one block and of several
 
 
@@ -56,10 +56,8 @@ class Integrator(NamedTuple):
 def integrator(method: str, rtol: float, blocks: int) -> Integrator:
     """For one of Macro's methods, at this tolerance. With several blocks stability limits the steps more than accuracy does, and
     order 5 has the longer ones for its work."""
-    if method == "exponential":
-        return Integrator(doubled, (observe, advance, tolerate, ORDERS[method]), doubling.ROWS)
     if method == "implicit":
-        return Integrator(doubled, (observe, implicit.advance, tolerate, ORDERS[method]), doubling.ROWS)
+        return Integrator(doubled, (observe, implicit.advance, implicit.tolerate, ORDERS[method]), doubling.ROWS)
     if method == "weights":
         return Integrator(doubled, (observe_rows, advance_rows, tolerate_rows, ORDERS[method]), doubling.ROWS)
     if rtol <= (FINE if blocks == 1 else FINER):

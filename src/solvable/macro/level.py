@@ -16,17 +16,17 @@ from solvable.dynamics.quadratic_flow import flow_overlaps
 from solvable.dynamics.weight_equations import columns, pack_rows
 from solvable.levels import Lane, Plan
 from solvable.levels.limits import check_outputs, check_whole
-from solvable.macro.integrators import integrator
-from solvable.numerics.driving import FALLS, REPORT, RISES, control, outputs_for
+from solvable.macro.integrators import FINER, integrator
+from solvable.numerics.control import FALLS, REPORT, RISES, control, outputs_for
 from solvable.numerics.ending import Ending
 from solvable.numerics.interpreting import interpreted, prepare
 from solvable.numerics.threads import bell, cores, gather, one_blas_thread, pool
 from solvable.overlaps import integrated
-from solvable.problems import Problem
+from solvable.problems import ONE_PASS, Problem
 from solvable.results import Blocks, Threshold, Trajectory
 from solvable.results.building import Curves, Ends, build
 
-METHODS = ("auto", "explicit", "implicit", "exponential", "weights", "closed")
+METHODS = ("auto", "explicit", "implicit", "weights", "closed")
 SHARPER = 30.0  # tolerance of implicit steps: on a plateau their errors grow by more than those of explicit ones
 REPETITIONS = 2  # with other nodes, where averages need nodes
 SPREAD = 1.5  # errors that are reported, over how far a run and its repetitions are apart: 19 of 20 true ones are below
@@ -64,11 +64,10 @@ class Macro:
         Steps after which a run gives up.
     method : str
         "explicit": order 5, or 8 at small rtol (1e-8 and below; 1e-9 with several eigenvalues). "implicit": order 5,
-        for spectra whose largest eigenvalues make the equations stiff (free norms and closed moments only).
-        "exponential": order 3, for the same spectra; keeps overlaps possible at any tolerance. "weights": exponential
-        with weights in place of overlaps, at small_rate; far fewer numbers where hardly any eigenvalue repeats.
-        "closed": closed form of gradient flow, for quadratic units at small_rate. "auto": whichever of explicit,
-        implicit and weights is estimated to need the least work.
+        for spectra whose largest eigenvalues make the equations stiff (free norms and closed moments only). "weights":
+        order 3, for the same spectra with weights in place of overlaps, at small_rate; far fewer numbers where hardly
+        any eigenvalue repeats. "closed": closed form of gradient flow, for quadratic units at small_rate. "auto":
+        whichever of explicit, implicit and weights is estimated to need the least work.
     nodes, node_seed : int
         Number and seed of the points over which moments are averaged, where they have no closed form and need more than
         two fields. The run is then repeated twice with other points; `risk_error` and `overlap_error` are one and a
@@ -90,7 +89,7 @@ class Macro:
     atol: float = 1e-14
     small_rate: bool = False
     max_steps: int = 1_000_000
-    method: Literal["auto", "explicit", "implicit", "exponential", "weights", "closed"] = "auto"
+    method: Literal["auto", "explicit", "implicit", "weights", "closed"] = "auto"
     nodes: int = NODES
     node_seed: int = 0
     threads: int | None = None
@@ -98,7 +97,7 @@ class Macro:
 
     name = "macro"
     clock = counts = "alpha"  # what progress is told in
-    one_pass = True
+    domain = ONE_PASS
 
     def __post_init__(self) -> None:
         for field, low, high in [("rtol", 1e-14, 1e-2), ("atol", 0.0, 1e-2)]:
@@ -234,8 +233,9 @@ class Macro:
         )
 
     def _method(self, lane: Lane, plan: Plan) -> str:
-        """The explicit method must resolve the fastest block, the implicit one solves with a Jacobian: compare their work, in
-        right-hand sides, calibrated on two to eight erf students with 16 to 1024 eigenvalues."""
+        """The explicit method must resolve the fastest block, the implicit one solves with a Jacobian and lands on outputs: compare
+        their work, in right-hand sides. Calibrated on two to eight linear and erf students with 8 to 1024 eigenvalues, where the
+        one that is chosen takes at most one and a half times as long as the other."""
         if self.method != "auto":
             return self.method
         problem = lane.problem
@@ -251,7 +251,10 @@ class Macro:
         speed = lane.problem.inputs.eigenvalues.max() * np.abs(np.linalg.eigvalsh(drift[:, :p])).max()
         stretches = 2 * speed * lane.problem.training.schedule.integral(plan.times[-1])
         step = 8 + 5 * p + 1.3 * p * (p * (p + 1) + 2 * p * q) / blocks
-        work = {"explicit": 6 * stretches / 3.3, "implicit": step * (45 + 10 * (self.rtol / SHARPER) ** -0.2)}
+        work = {
+            "explicit": (3.0 if self.rtol <= FINER else 1.8) * stretches,  # order 8 or 5
+            "implicit": step * (60 + 2.5 * plan.times.size + 10 * (self.rtol / SHARPER) ** -0.2),
+        }
         if not _misfits_of_rows(self, problem) and (plan.stop is None or plan.stop.function is None):
             numbers = columns(lane.start, lane.weights) * (3 * p + q) / (blocks * (p + q) ** 2)
             work["weights"] = 30 / np.sqrt(self.rtol) * numbers
@@ -269,18 +272,13 @@ class Macro:
         if self.method == "weights":
             for misfit in _misfits_of_rows(self, problem):
                 raise ValueError(f"method: 'weights' given, but {misfit}")
-        if self.method in ("implicit", "exponential"):
-            for lane in lanes:
-                if lane.problem.student.norm == "sphere":
-                    raise ValueError(
-                        f"method: {self.method!r} given, but student.norm is 'sphere'; must be 'explicit' or 'auto'"
-                    )
-                if lane.problem.inputs.is_scheduled:
-                    raise ValueError(f"method: {self.method!r} given, but an eigenvalue is a schedule; must be 'auto'")
-                if not is_closed(lane.problem):
-                    raise ValueError(
-                        f"method: {self.method!r} given, but the moments have no closed form; must be 'auto'"
-                    )
+        for one in [lane.problem for lane in lanes] if self.method == "implicit" else []:
+            if one.student.norm == "sphere":
+                raise ValueError("method: 'implicit' given, but student.norm is 'sphere'; must be 'explicit' or 'auto'")
+            if one.inputs.is_scheduled:
+                raise ValueError("method: 'implicit' given, but an eigenvalue is a schedule; must be 'auto'")
+            if not is_closed(one):
+                raise ValueError("method: 'implicit' given, but the moments have no closed form; must be 'auto'")
 
 
 @contextmanager

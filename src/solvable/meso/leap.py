@@ -35,7 +35,6 @@ from solvable.numerics.lanes import WIDTH, fill, fma, load, store
 from solvable.numerics.tsit5 import NODES, ORDER, combine, dense, scaled_error
 from solvable.numerics.vectors import copy
 
-WEAK_ORDER = 2  # of means and covariances in the leap, to first order in 1/dim
 STRONG_ORDER = 0.5
 CRUDE = 0.1  # relative error of a fixed leap beyond which it says nothing any more
 TOO_LONG = 4.0  # a leap is taken back only if its error is beyond this multiple of the tolerance: seldom, so noise is not selected
@@ -64,8 +63,6 @@ SAMPLER = types.Tuple(
 )
 # teachers' frames and their inverses, coordinates of the students (block, p, q + p), norms (p,)
 GEOMETRY = types.Tuple((float64[:, :, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[::1]))
-# the stages of a step, then a slope; states before a leap, after the first kick and before the second
-STEPS = types.Tuple((float64[:, ::1], float64[::1], float64[::1], float64[::1]))
 OUTPUTS = types.Tuple(
     (float64[:, ::1], float64[:, ::1], float64[::1])
 )  # states, what was seen, and a flag to break off

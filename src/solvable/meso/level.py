@@ -25,7 +25,7 @@ from solvable.numerics.interpreting import by_machine_code
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import STREAM, child
 from solvable.numerics.threads import interruptible
-from solvable.problems import Problem
+from solvable.problems import ONE_PASS, Problem
 from solvable.results import Ending, Threshold, Trajectory
 
 FATES = {
@@ -86,7 +86,7 @@ class Meso:
 
     name = "meso"
     clock = "alpha"
-    one_pass = True
+    domain = ONE_PASS
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, samples=WIDTH, max_steps=1, threads=1, seed=0)

@@ -37,7 +37,7 @@ def room(problem: Problem) -> int:
     """Bytes that one run takes: weights, factors they are embedded by, and rows of inputs."""
     n, rows = (
         problem.student.width + problem.teacher.width,
-        8 * AHEAD if problem.training.courses["batch"][0, 1] > AHEAD else AHEAD,
+        8 * AHEAD if problem.training.segments["batch"][0, 1] > AHEAD else AHEAD,
     )
     return FLOAT * (problem.inputs.dim or 0) * (6 * n + 2 * rows)
 
@@ -97,11 +97,11 @@ class Walk:
     ) -> None:
         problem = lane.problem
         self.lane, self.runs, self.records, self.data, self.sample = lane, [run], records, data, sample
-        self.problem, self.dim, self.batch = problem, records.dim, int(problem.training.courses["batch"][0, 1])
+        self.problem, self.dim, self.batch = problem, records.dim, int(problem.training.segments["batch"][0, 1])
         self.seed = seed
         bare = problem.replace(inputs__spectrum=None)
         self.made = reduced_form.reduced_form(bare)
-        self.courses = reduced_form.courses([(problem, lane.start)])
+        self.segments = reduced_form.segments([(problem, lane.start)])
         self.own = own_amplitudes(problem) if reduced_form.is_own(problem) else None
         self.look_ahead = look_ahead if self.own is None else in_python(look_ahead, amplitudes=self.own)
 
@@ -158,7 +158,7 @@ class Walk:
         )
         self.noise = np.random.default_rng(child(self.seed, WIDTH + 2))
         self.work, self.state = np.zeros(self.made.work * WIDTH), np.zeros(self.made.slots * WIDTH)
-        self.process = *self.made[:3], *self.courses, np.zeros(0, dtype=np.uint64), self.state, self.work
+        self.process = *self.made[:3], *self.segments, np.zeros(0, dtype=np.uint64), self.state, self.work
         self.readout = self.state[self.made.form.readout * WIDTH :: WIDTH]
         self.readout[:] = self.lane.start.readout
         if self.sample is not None:
@@ -206,7 +206,7 @@ class Walk:
     def _big_batch(self, step: int) -> int:
         """One step on a batch too large to look ahead, in pieces; 0 if the rows run out before its end."""
         form, push = self.made.form, self.own or amplitudes
-        process.set_numbers(form, self.made.frames, *self.courses, float(step), self.work)
+        process.set_numbers(form, self.made.frames, *self.segments, float(step), self.work)
         slots = self.work.reshape(-1, WIDTH)
         gradient, pushed, left = np.zeros((self.p, self.dim)), np.zeros(self.p), self.batch
         while left:

@@ -29,7 +29,7 @@ def fill_rows(stream, out, rows, slots):
 def look_ahead(process, step, H, G, noise, norms, sigma, phi):
     """Fill sigma (p,) and phi (p, m) for m samples, whole batches, from `step` on. H (m, n), G = X X^T / sqrt(dim) (m, m);
     norms (p,) are the students' squared ones, kept on the sphere only. Everything sits in the first of eight lanes."""
-    forms, frames, numbers, courses, blocks, _, state, work = process
+    forms, frames, numbers, segments, blocks, _, state, work = process
     form = forms[0]
     p, q, batch = form.students, form.teachers, form.batch
     root = math.sqrt(form.dim)
@@ -38,7 +38,7 @@ def look_ahead(process, step, H, G, noise, norms, sigma, phi):
     sigma[:] = 1.0
     phi[:] = 0.0
     for begin in range(0, len(H), batch):
-        set_numbers(form, frames, courses, blocks, float(step + begin // batch), work)
+        set_numbers(form, frames, segments, blocks, float(step + begin // batch), work)
         rate, pushed[:] = work[form.rate * WIDTH], 0.0
         for i in range(begin, begin + batch):
             for k in range(p):

@@ -17,7 +17,7 @@ from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import embed
-from solvable.problems import Data, Schedule
+from solvable.problems import ONE_PASS, Data, Schedule
 from solvable.results import Trajectory
 
 FORMS = ("auto", "reduced", "full")
@@ -66,7 +66,7 @@ class Micro:
 
     name = "micro"
     clock = "alpha"
-    one_pass = True
+    domain = ONE_PASS
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, threads=1, seed=0)
@@ -124,7 +124,7 @@ class Micro:
             raise ValueError(f"inputs.dim: {dim} given, but the data have rows of {data.dim}; say inputs=data.inputs")
         if data.rows is None and (self.runs > 1 or len(lanes) > 1):
             raise ValueError("runs: an iterator gives its rows once, so there can be one run from one start only")
-        noisy = lanes[0].problem.training.courses["label_noise"][:, 1].max() > 0
+        noisy = lanes[0].problem.training.segments["label_noise"][:, 1].max() > 0
         if self.runs > 1 and data.order == "given" and not noisy:
             raise ValueError(
                 f"runs: {self.runs} given, but all would see the same rows; say Data(..., order='shuffled' or 'drawn')"

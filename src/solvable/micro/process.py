@@ -1,6 +1,6 @@
 """Many steps of the reduced process, with a look at the runs from time to time.
 
-A group of up to eight runs is two tuples: `process` = (PROCESS and FRAME records, numbers, courses, their blocks, stream, state,
+A group of up to eight runs is two tuples: `process` = (PROCESS and FRAME records, numbers, segments, their blocks, stream, state,
 work), and `sight` = what `observe` needs, with numbers for each lane.
 """
 
@@ -32,32 +32,32 @@ SIGHT = types.Tuple((*DATA[:3], float64[:, ::1], DATA[4]))
 
 
 @compiled(strict=True)
-def set_numbers(form, frames, courses, blocks, step, work):
+def set_numbers(form, frames, segments, blocks, step, work):
     """What schedules say at a step: rates over dim for each lane, all else for all of them; return the first step at which they may
     say otherwise. Every lane remembers in which segment of its schedules it is."""
-    time, due, last = step / form.dim, np.inf, courses.shape[1] - 1
+    time, due, last = step / form.dim, np.inf, segments.shape[1] - 1
     for lane in range(WIDTH):
         slot = form.segments * WIDTH + lane
         i = int(work[slot])
-        if courses[lane, i].begin > time:
+        if segments[lane, i].begin > time:
             i = 0
-        while i < last and courses[lane, i + 1].begin <= time:
+        while i < last and segments[lane, i + 1].begin <= time:
             i += 1
         work[slot] = i
-        course = courses[lane, i]
-        passed = time - course.begin
-        work[form.rate * WIDTH + lane] = (course.rate + course.rate_slope * passed) / form.dim
-        work[form.readout_rate * WIDTH + lane] = (course.readout_rate + course.readout_rate_slope * passed) / form.dim
-        if course.sloped:
+        segment = segments[lane, i]
+        passed = time - segment.begin
+        work[form.rate * WIDTH + lane] = (segment.rate + segment.rate_slope * passed) / form.dim
+        work[form.readout_rate * WIDTH + lane] = (segment.readout_rate + segment.readout_rate_slope * passed) / form.dim
+        if segment.sloped:
             due = step + 1.0
         elif i < last:
-            due = min(due, max(step + 1.0, np.floor(courses[lane, i + 1].begin * form.dim)))
+            due = min(due, max(step + 1.0, np.floor(segments[lane, i + 1].begin * form.dim)))
     i = int(work[form.segments * WIDTH])
-    course = courses[0, i]
-    passed = time - course.begin
-    form.decay = course.decay + course.decay_slope * passed
-    form.batch = max(1, int(np.rint(course.batch + course.batch_slope * passed)))
-    form.label_noise = np.sqrt(course.label_noise + course.label_noise_slope * passed)
+    segment = segments[0, i]
+    passed = time - segment.begin
+    form.decay = segment.decay + segment.decay_slope * passed
+    form.batch = max(1, int(np.rint(segment.batch + segment.batch_slope * passed)))
+    form.label_noise = np.sqrt(segment.label_noise + segment.label_noise_slope * passed)
     for b in range(form.blocks):
         frames[b].root = np.sqrt(blocks[i, b].eigenvalue + blocks[i, b].slope * passed)
     return due
@@ -158,11 +158,11 @@ def look(observe, bound, process, sight, runs, ends, step, direction):
 def follow(observe, bound, process, sight, runs, ends, begin, end, stride, direction):
     """Take the steps begin..end, with a look at every multiple of `stride`; return the step it came to, an earlier one if no
     run goes on."""
-    forms, frames, numbers, courses, blocks, stream, state, work = process
+    forms, frames, numbers, segments, blocks, stream, state, work = process
     form, due = forms[0], float(begin)
     for step in range(begin, end):
         if step >= due:
-            due = set_numbers(form, frames, courses, blocks, float(step), work)
+            due = set_numbers(form, frames, segments, blocks, float(step), work)
         if form.single:
             draw(form, frames, stream, work)
             fields(form, frames, state, work)

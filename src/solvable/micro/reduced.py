@@ -41,9 +41,9 @@ class Group:
         problem = lanes[0].problem
         self.lanes, self.runs, self.records = lanes, runs, records
         made = reduced_form.reduced_form(problem)
-        courses = reduced_form.courses([(lane.problem, lane.start) for lane in lanes])
+        segments = reduced_form.segments([(lane.problem, lane.start) for lane in lanes])
         self.process = (
-            made.process, made.frames, made.numbers, *courses,
+            made.process, made.frames, made.numbers, *segments,
             streams(seeds), reduced_form.lanes(states), slots(made.work),
         )  # fmt: skip
         self.follow: Callable[..., int] = process.follow

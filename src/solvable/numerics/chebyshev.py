@@ -11,7 +11,8 @@ import math
 import numpy as np
 
 from solvable.numerics.compiled import compiled
-from solvable.numerics.driving import OWN, SLOPE, TRIAL, Y, largest
+from solvable.numerics.control import OWN, SLOPE, TRIAL, Y
+from solvable.numerics.driving import largest
 from solvable.numerics.kernel_types import apart
 
 ORDER = DENSE_ORDER = 2

@@ -9,7 +9,8 @@ import math
 import numpy as np
 
 from solvable.numerics.compiled import compiled
-from solvable.numerics.driving import OWN, SLOPE, TRIAL, Y, first_step, largest
+from solvable.numerics.control import OWN, SLOPE, TRIAL, Y
+from solvable.numerics.driving import first_step, largest
 from solvable.numerics.kernel_types import apart
 from solvable.numerics.vectors import copy
 

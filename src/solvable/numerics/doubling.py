@@ -12,7 +12,7 @@ the state after h, and the error that each component may have.
 import numpy as np
 
 from solvable.numerics.compiled import compiled
-from solvable.numerics.driving import OWN, SLOPE, TRIAL, Y
+from solvable.numerics.control import OWN, SLOPE, TRIAL, Y
 from solvable.numerics.kernel_types import apart
 
 WHOLE, HALF = OWN, OWN + 1  # rows of memory

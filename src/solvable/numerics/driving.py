@@ -17,91 +17,17 @@ outputs, because interpolation costs as much as a step). All arrays come from th
 method: the state Y, the TRIAL, a SPARE one for the driver, the SLOPE of the state, and its own.
 """
 
-from typing import Any
-
-import numba
 import numpy as np
 
 from solvable.numerics.compiled import compiled
+from solvable.numerics.control import SLOPE, SPARE, TRIAL, Y
 from solvable.numerics.ending import Ending
 from solvable.numerics.kernel_types import apart
 from solvable.numerics.vectors import copy
 
-RISES, FALLS = 1, -1
 GOING = -1  # no ending yet
+EDGE = 1e-3  # of a step: where a threshold is looked for beside its ends
 GROWN = 1e-7  # of the bound: what cannot go on has diverged if it has grown beyond this, and stalled if not
-Y, TRIAL, SPARE, SLOPE, OWN = 0, 1, 2, 3, 4  # rows of memory; a method's own begin at the last
-
-CONTROL = np.dtype(
-    (
-        np.record,
-        [
-            ("begin", np.float64),
-            ("rtol", np.float64),
-            ("atol", np.float64),
-            ("bound", np.float64),  # states beyond it have diverged
-            ("floor", np.float64),  # where the first scalar has fallen to this, nothing can grow any more
-            ("level", np.float64),  # of the threshold
-            ("watched", np.int64),  # which scalar has the threshold; -1: none
-            ("direction", np.int64),  # RISES or FALLS
-            ("max_steps", np.int64),
-            ("rests", np.int64),  # whether a state that stopped moving ends the run
-        ],
-    )
-)
-REPORT = np.dtype(
-    (
-        np.record,
-        [
-            ("ending", np.int64),
-            ("time", np.float64),  # the present; in the end that of the last state
-            ("evaluations", np.int64),
-            ("accepted", np.int64),
-            ("rejected", np.int64),
-            ("interrupt", np.int64),  # another thread asks to stop
-            ("segment", np.int64),
-            ("saved", np.int64),  # outputs
-            ("fresh", np.int64),  # the state is the first of its segment
-            (
-                "wanted",
-                np.int64,
-            ),  # there was something to interpolate, in this step or before: from then on errors count it
-            ("dense", np.int64),  # the method has prepared interpolation in this step
-            ("end", np.float64),  # of the run
-            ("step", np.float64),  # length of the next
-            ("longest", np.float64),  # that the method allows
-            ("error", np.float64),  # of the last step, in units of what is allowed
-            ("size", np.float64),  # of the trial
-            ("stiffness", np.float64),  # largest |eigenvalue|, where a method asks for it
-        ],
-    )
-)
-CONTROL_TYPE, REPORT_TYPE = numba.from_dtype(CONTROL), numba.from_dtype(REPORT)
-
-
-def control(
-    *,
-    rtol: float,
-    atol: float = 0.0,
-    begin: float = 0.0,
-    bound: float = np.inf,
-    floor: float = -np.inf,
-    watch: tuple[int, int, float] = (-1, RISES, 0.0),
-    max_steps: int = 10**6,
-    rests: bool = True,
-) -> Any:
-    """What a run is told. `watch` is which scalar has a threshold (-1: none), in which direction it is crossed, and the level."""
-    made = np.zeros(1, CONTROL)
-    watched, direction, level = watch
-    made[0] = (begin, rtol, atol, bound, floor, level, watched, direction, max_steps, rests)
-    return made[0]
-
-
-def outputs_for(times: np.ndarray, first: np.ndarray, scalars: int) -> np.ndarray:
-    """(times + 1, scalars + components), NaN but for the first state in the last row: what `drive` fills."""
-    made = np.full((times.size + 1, scalars + first.size), np.nan)
-    made[-1, scalars:] = first
-    return made
 
 
 @compiled()
@@ -210,22 +136,90 @@ def reject(control, report, pace, h, error):
 
 
 @compiled()
-def crossing(interpolate, system, control, report, h, course, memory, data, below):
-    """The fraction of the step at which the threshold is crossed, by false position, safeguarded by halving; `below` is how far
-    from it the step began."""
+def beyond(interpolate, system, control, report, h, theta, course, memory, data):
+    """How far beyond the threshold the state is at a fraction of the step."""
     apart()
     outputs, state = course[2], memory[SPARE]
     seen = outputs[outputs.shape[0] - 1, : outputs.shape[1] - state.size]
-    low, high, above, rounds = 0.0, 1.0, (seen[control.watched] - control.level) * control.direction, 0
+    interpolate(system, control, report, h, theta, memory, state, data)
+    system[0](report.segment, report.time + theta * h, state, seen, *data)
+    return (seen[control.watched] - control.level) * control.direction
+
+
+@compiled()
+def peak(interpolate, system, control, report, h, course, memory, data, places, values):
+    """A fraction of the step at which the threshold is passed, or 1: by parabolas through the highest value and those beside it,
+    until one is right and stays below."""
+    apart()
+    a, b, c = places
+    low, best, high = values
+    for _ in range(20):
+        rise, fall = (best - low) / (b - a), (best - high) / (c - b)
+        if not rise + fall > 0.0:
+            return 1.0
+        aside = 0.5 * (rise * (c - b) - fall * (b - a)) / (rise + fall)
+        promised = best + (rise + fall) / (c - a) * aside * aside
+        if abs(aside) < 1e-3 * (c - a):  # so that both sides close in
+            aside = (1e-3 if c - b > b - a else -1e-3) * (c - a)
+        theta = b + aside
+        found = beyond(interpolate, system, control, report, h, theta, course, memory, data)
+        if found >= 0.0:
+            return theta
+        if promised < 0.0 and abs(found - promised) <= -0.1 * promised:
+            return 1.0
+        if found > best:
+            a, low, c, high = (b, best, c, high) if aside > 0.0 else (a, low, b, best)
+            b, best = theta, found
+        else:
+            a, low, c, high = (a, low, theta, found) if aside > 0.0 else (theta, found, c, high)
+    return 1.0
+
+
+@compiled()
+def passing(interpolate, system, control, report, h, course, memory, data, before):
+    """A fraction of the step at which the threshold is passed although it is not at the ends, 1 if there is none: by a look near
+    both ends and in the middle, and for a peak around those that are higher than their neighbours. One peak is not missed, of
+    several perhaps."""
+    apart()
+    times, _, outputs = course
+    seen = outputs[times.size, : outputs.shape[1] - memory.shape[1]]
+    first, watched = seen[0], seen[control.watched]
+    after = (watched - control.level) * control.direction
+    near, middle, far, found = -np.inf, -np.inf, -np.inf, 1.0
+    for theta in (EDGE, 0.5, 1.0 - EDGE):
+        near, middle, far = middle, far, beyond(interpolate, system, control, report, h, theta, course, memory, data)
+        if far >= 0.0:
+            return theta
+    if near >= before and near >= middle:
+        places, values = (0.0, EDGE, 0.5), (before, near, middle)
+        found = peak(interpolate, system, control, report, h, course, memory, data, places, values)
+    if found == 1.0 and middle >= near and middle >= far:
+        places, values = (EDGE, 0.5, 1.0 - EDGE), (near, middle, far)
+        found = peak(interpolate, system, control, report, h, course, memory, data, places, values)
+    if found == 1.0 and far >= middle and far >= after:
+        places, values = (0.5, 1.0 - EDGE, 1.0), (middle, far, after)
+        found = peak(interpolate, system, control, report, h, course, memory, data, places, values)
+    if found == 1.0:
+        seen[0] = first
+        seen[control.watched] = watched
+    return found
+
+
+@compiled()
+def crossing(interpolate, system, control, report, h, course, memory, data, below, high):
+    """The fraction of the step at which the threshold is crossed, by false position, safeguarded by halving; `below` is how far
+    from it the step began, at the fraction `high` it was passed, as the scalars say."""
+    apart()
+    outputs = course[2]
+    seen = outputs[outputs.shape[0] - 1, : outputs.shape[1] - memory.shape[1]]
+    low, above, rounds = 0.0, (seen[control.watched] - control.level) * control.direction, 0
     while high - low > 2e-15 and rounds < 200:
         rounds += 1
         theta = 0.5 * (low + high)
         if rounds % 3 != 0 and below < above:
             theta = low - below * (high - low) / (above - below)
             theta = min(max(theta, low + 1e-15), high - 1e-15)
-        interpolate(system, control, report, h, theta, memory, state, data)
-        system[0](report.segment, report.time + theta * h, state, seen, *data)
-        excess = (seen[control.watched] - control.level) * control.direction
+        excess = beyond(interpolate, system, control, report, h, theta, course, memory, data)
         if excess >= 0.0:
             high, above, below = theta, excess, 0.5 * below
         else:
@@ -252,10 +246,10 @@ def save(interpolate, system, control, report, h, until, course, memory, data):
 
 
 @compiled()
-def stop(interpolate, system, control, report, h, course, memory, data, below):
+def stop(interpolate, system, control, report, h, course, memory, data, below, high):
     """End at the threshold within the step."""
     apart()
-    theta = crossing(interpolate, system, control, report, h, course, memory, data, below)
+    theta = crossing(interpolate, system, control, report, h, course, memory, data, below, high)
     save(interpolate, system, control, report, h, report.time + theta * h, course, memory, data)
     interpolate(system, control, report, h, theta, memory, memory[SPARE], data)
     copy(memory[SPARE], memory[Y])
@@ -293,6 +287,12 @@ def step(attempt, interpolate, pace, system, control, report, course, memory, da
     lands = report.time + 1.01 * h >= target
     if lands:
         h = target - report.time
+    seen = outputs[times.size, : outputs.shape[1] - memory.shape[1]]
+    if report.fresh != 0 and report.accepted > 0:  # scalars may jump with the system
+        system[0](report.segment, report.time, memory[Y], seen, *data)
+        if crossed(control, seen):
+            report.ending = Ending.STOPPED
+            return False
     report.wanted |= times[report.saved] < report.time + h
     report.dense = 0
     error, report.size = attempt(system, control, report, h, memory, data)
@@ -301,15 +301,19 @@ def step(attempt, interpolate, pace, system, control, report, course, memory, da
         return False
     report.accepted += 1
     t = target if lands else report.time + h
-    seen = outputs[times.size, : outputs.shape[1] - memory.shape[1]]
     before = (seen[max(control.watched, 0)] - control.level) * control.direction
     system[0](report.segment, t, memory[TRIAL], seen, *data)
+    passes, theta = crossed(control, seen), 1.0
+    if control.watched >= 0 and not passes and not pace[5]:
+        theta = passing(interpolate, system, control, report, h, course, memory, data, before)
+        passes = theta < 1.0
     if seen[0] != seen[0]:
         report.ending = Ending.DIVERGED
-    elif crossed(control, seen) and report.wanted == 0:
+    elif passes and report.wanted == 0:
         report.step, report.wanted = h, 1  # once more, with an error that counts interpolation
-    elif crossed(control, seen):
-        stop(interpolate, system, control, report, h, course, memory, data, before)
+        system[0](report.segment, report.time, memory[Y], seen, *data)
+    elif passes:
+        stop(interpolate, system, control, report, h, course, memory, data, before, theta)
     else:
         if report.saved < times.size and times[report.saved] <= t:
             save(interpolate, system, control, report, h, t, course, memory, data)
@@ -324,7 +328,8 @@ def drive(arrive, attempt, interpolate, pace, system, control, report, course, m
 
     `system` is `observe` and what the method asks for, `course` the output times, the breaks and the outputs, a row for each time
     (scalars, then the state; NaN where not reached) and one for the last state. Errors are measured by their maximum over the
-    components, so that many small ones do not dilute a bad one. The run ends when a scalar crosses its threshold, when the state
+    components, so that many small ones do not dilute a bad one. The run ends when a scalar crosses its threshold (and if it returns
+    within the same step, but for methods that land on outputs: they interpolate at the cost of a step), when the state
     passes its bound or the first scalar is NaN (diverged), when a whole run from here would move nothing beyond the tolerance
     (converged: the outputs that are left repeat the state), after so many steps, when steps become too short, or when another
     thread sets `report.interrupt`. `report.time` is the present.

@@ -2,7 +2,7 @@
 IV.7): six stages, one matrix 1 - g J for all of them, damping of the fastest modes complete (L-stable). Order 3 embedded. Steps
 land on outputs; within a step, at a threshold, the state is found by a shorter one.
 
-For `driving.drive`; the system does not depend on time within a segment and is (observe, rhs, factor, solve, growth):
+For `driving.drive`; here the system does not depend on time within a segment and is (observe, rhs, factor, solve, growth):
 
     factor(segment, y, g, *data)     make ready to solve (1 - g J(y)) v = b
     solve(b, *data)                  turn b into v
@@ -12,7 +12,8 @@ For `driving.drive`; the system does not depend on time within a segment and is 
 import numpy as np
 
 from solvable.numerics.compiled import compiled
-from solvable.numerics.driving import OWN, SLOPE, TRIAL, Y, largest
+from solvable.numerics.control import OWN, SLOPE, TRIAL, Y
+from solvable.numerics.driving import largest
 from solvable.numerics.kernel_types import apart
 
 ORDER = DENSE_ORDER = 4
@@ -22,6 +23,8 @@ GAMMA = 0.25
 STAGES = 6
 ROWS = OWN + STAGES
 
+TIMES = np.array([0.0, 0.386, 0.21, 0.63, 1.0, 1.0])  # of the stages, in steps; for systems that depend on time
+SLOPES = np.array([0.25, -0.1043, 0.1035, -0.0362, 0.0, 0.0])  # weights of the slope in time
 A = np.array(
     [
         [0.0, 0.0, 0.0, 0.0, 0.0],

@@ -3,7 +3,8 @@
 import numpy as np
 
 from solvable.numerics.compiled import compiled
-from solvable.numerics.driving import OWN, SLOPE, TRIAL, Y, first_step
+from solvable.numerics.control import OWN, SLOPE, TRIAL, Y
+from solvable.numerics.driving import first_step
 from solvable.numerics.vectors import copy
 
 ORDER = 5

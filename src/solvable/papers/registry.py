@@ -10,7 +10,7 @@ _MODULES = {
     "arnaboldi2023/1": "solvable.papers.arnaboldi2023.exits",
     "arnaboldi2023/2": "solvable.papers.arnaboldi2023.widths",
     "arnaboldi2023/3": "solvable.papers.arnaboldi2023.paths",
-    "arnaboldi2023/4": "solvable.papers.arnaboldi2023.course",
+    "arnaboldi2023/4": "solvable.papers.arnaboldi2023.golf_course",
     "arnaboldi2023/5": "solvable.papers.arnaboldi2023.readout",
     "arnaboldi2023/limits": "solvable.papers.arnaboldi2023.limits",
     "bocchi2026/1": "solvable.papers.bocchi2026.agreement",

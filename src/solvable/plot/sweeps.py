@@ -1,5 +1,6 @@
 """What a sweep has so far: families of curves, a quantity along an axis, heat maps and phase diagrams with contour lines."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ QUANTITIES = ("exit_time", "end_risk", "end_time", "start_risk", "nfev", "fewest
 SUCCESS = "share of runs that get there"
 REPEATED = ("run", "instance")  # dimensions that are averaged over
 PANELS = 6
+ROOM = 10  # letters of the names along an axis; longer ones are slanted
+SCHEDULE = re.compile(r"times=\(([^)]*)\) rates=\(([^)]*)\) shape='(\w+)'")  # as a schedule shows itself
 
 
 def sweep(source: Any, quantity: str | None = None) -> "Figure":
@@ -95,8 +98,10 @@ def _average(data: Any, quantity: str, kept: tuple[str, ...]) -> tuple[Any, Any]
         mean = mean.where(~(data["ending"] == "diverged").any(over))
     runs = [dim for dim in over if dim in REPEATED]
     seeds = [dim for dim in over if dim not in runs and values.sizes[dim] > 1]
-    each = values.mean(runs) if seeds else values
     along = seeds or runs
+    each = values.mean([dim for dim in over if dim not in along])
+    if not along:
+        return mean, each.where(False)
     count = each.notnull().sum(along)
     return mean, (each.std(along, ddof=1) / np.sqrt(count)).where(count > 1)
 
@@ -351,7 +356,10 @@ def _positions(data: Any, dim: str, ax: "Axes", which: str) -> np.ndarray:
     (ax.set_xlabel if which == "x" else ax.set_ylabel)(_title(data, dim))
     if values.dtype.kind not in "iuf":
         places: np.ndarray = np.arange(len(values))
-        (ax.set_xticks if which == "x" else ax.set_yticks)(places, [_short(value) for value in values])
+        names = [_short(value) for value in values]
+        slanted: dict[str, Any] = {"rotation": 25, "ha": "right", "rotation_mode": "anchor", "fontsize": 7}
+        long = which == "x" and max(map(len, names)) > ROOM
+        (ax.set_xticks if which == "x" else ax.set_yticks)(places, names, **(slanted if long else {}))
         return places
     if len(values) > 2 and values.min() > 0 and values.max() / values.min() >= 8:
         steps = np.diff(np.log(values))
@@ -381,4 +389,12 @@ def _name(data: Any, quantity: str) -> str:
 
 
 def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+    """A schedule by its values and, behind each but the first, the time from which on it holds."""
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    found = SCHEDULE.fullmatch(str(value))
+    if found is None:
+        return str(value)
+    times, rates = ([f"{float(part):.4g}" for part in text.split(",") if part.strip()] for text in found.groups()[:2])
+    steps = [rates[0], *(f"{rate} ({time})" for rate, time in zip(rates[1:], times[1:], strict=True))]
+    return (", " if found[3] == "steps" else " to ").join(steps)

@@ -1,6 +1,7 @@
 """Who is shown what: Gaussian inputs whose covariance has a few distinct eigenvalues, each with its share of the dimensions."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -9,7 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from solvable.problems.model import Array, Model, Plain
-from solvable.problems.training import Schedule, course, value_at
+from solvable.problems.training import Schedule, later, segments_of, value_at
 
 Dim = Annotated[int, Plain, Field(gt=0, le=10**15)]
 SMALLEST = 1e-150  # eigenvalue but zero
@@ -120,17 +121,25 @@ class Inputs(Model):
         )
 
     @cached_property
-    def courses(self) -> list[np.ndarray]:
+    def segments(self) -> list[np.ndarray]:
         """Of each eigenvalue: begin, value and slope of each segment."""
-        return [course(one) for one in (self.spectrum.eigenvalues if self.is_scheduled else self.eigenvalues)]  # type: ignore[union-attr]
+        return [segments_of(one) for one in (self.spectrum.eigenvalues if self.is_scheduled else self.eigenvalues)]  # type: ignore[union-attr]
 
     def at(self, time: float) -> "Inputs":
         """The same with the eigenvalues of one time (steps/dim) in the place of schedules."""
+        return self._with(value_at, time)
+
+    def later(self, time: float) -> "Inputs":
+        """The same with schedules as seen from `time` (steps/dim) on."""
+        return self._with(later, time)
+
+    def _with(self, read: Callable[[Any, float], Any], time: float) -> "Inputs":
         if not self.is_scheduled or not isinstance(self.spectrum, Spectrum):
             return self
-        values = tuple(value_at(one, time) for one in self.spectrum.eigenvalues)
+        values = tuple(read(one, time) for one in self.spectrum.eigenvalues)
         spectrum = Spectrum.model_construct(eigenvalues=values, weights=self.spectrum.weights, kind="spectrum")
-        return Inputs.model_construct(dim=self.dim, spectrum=spectrum)
+        kept = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_construct(**kept | {"spectrum": spectrum})
 
     @cached_property
     def fractions(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
@@ -67,10 +68,20 @@ class Problem(Model):
     def at(self, alpha: float) -> "Problem":
         """The same problem with the numbers of one time (steps/dim) in the place of schedules: for what knows constants only, such
         as moments, predictions and landscapes."""
-        inputs, training = self.inputs.at(alpha), self.training.at(alpha)
+        return self._with(self.inputs.at(alpha), self.training.at(alpha))
+
+    def later(self, alpha: float) -> "Problem":
+        """The same problem as seen from a later time (steps/dim), at which its schedules begin: for a run that goes on from there,
+        `run(problem.later(alpha), trajectory.last(), level)`."""
+        if not 0 <= alpha < math.inf:
+            raise ValueError(f"later: {alpha!r} given, must be a finite time in steps/dim, not negative")
+        return self._with(self.inputs.later(alpha), self.training.later(alpha))
+
+    def _with(self, inputs: Inputs, training: Training) -> "Problem":
         if inputs is self.inputs and training is self.training:
             return self
-        return Problem.model_construct(teacher=self.teacher, student=self.student, inputs=inputs, training=training)
+        kept = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_construct(**kept | {"inputs": inputs, "training": training})
 
     def own_functions(self) -> dict[str, OwnFunction]:
         """The functions of one's own in it, by their places."""

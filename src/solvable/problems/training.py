@@ -53,6 +53,12 @@ class Schedule(Model):
         start, rate, slope = self._rows(np.searchsorted(self.segments[:, 0], np.maximum(time, 0.0), side="right") - 1)
         return rate + slope * (time - start)
 
+    def later(self, time: float) -> "Schedule":
+        """The same as seen from `time` on, which becomes its time 0."""
+        ahead = [(at - time, rate) for at, rate in zip(self.times, self.rates, strict=True) if at > time]
+        times, rates = zip((0.0, float(self(time))), *ahead, strict=True)
+        return Schedule.model_construct(times=times, rates=rates, shape=self.shape)
+
     def _refuse(self, *_: Any) -> Any:
         raise ValueError(
             "a schedule is given where a constant number is needed; problem.at(alpha) has those of one time"
@@ -106,16 +112,17 @@ def as_schedule(rate: float | Schedule) -> Schedule:
     return Schedule.model_construct(times=(0.0,), rates=(rate,), shape="steps")
 
 
-def course(number: float | Schedule) -> np.ndarray:
+def segments_of(number: float | Schedule) -> np.ndarray:
     """(segments, 3): begin, value there and slope of a number that may be a schedule."""
     return number.segments if isinstance(number, Schedule) else np.array([[0.0, number, 0.0]])
 
 
 def whole(segments: np.ndarray) -> np.ndarray:
-    """The same course in steps between whole numbers, the nearest at each time: batches, at every level."""
+    """The same in steps between whole numbers, the nearest at each time: batches, at every level."""
     rows = []
     for i, (begin, value, slope) in enumerate(segments):
-        rows.append((begin, np.rint(value), 0.0))
+        first = np.rint(value + 0.25 * np.sign(slope) * (value % 1 == 0.5))
+        rows.append((begin, first, 0.0))  # from a half on, the number that it goes to
         end = segments[i + 1, 0] if i + 1 < len(segments) else begin
         last = value + slope * (end - begin)
         low, high = sorted((value, last))
@@ -129,6 +136,11 @@ def whole(segments: np.ndarray) -> np.ndarray:
 def value_at(number: Any, time: float) -> Any:
     """Of a number that may be a schedule; anything else is given back."""
     return float(number(time)) if isinstance(number, Schedule) else number
+
+
+def later(number: Any, time: float) -> Any:
+    """A number that may be a schedule as seen from `time` on; anything else is given back."""
+    return number.later(time) if isinstance(number, Schedule) else number
 
 
 SCHEDULED = ("learning_rate", "readout_rate", "batch", "weight_decay", "label_noise")
@@ -169,23 +181,37 @@ class Training(Model):
         return self
 
     @cached_property
-    def courses(self) -> dict[str, np.ndarray]:
+    def segments(self) -> dict[str, np.ndarray]:
         """What changes in time, by the names that compiled code has for it: begin, value and slope of each segment."""
         return {
             "rate": self.schedule.segments,
             "readout_rate": self.readout_schedule.segments,
-            "decay": course(self.weight_decay),
-            "batch": whole(course(self.batch)),
-            "label_noise": course(self.label_noise),
+            "decay": segments_of(self.weight_decay),
+            "batch": whole(segments_of(self.batch)),
+            "label_noise": segments_of(self.label_noise),
         }
 
     def at(self, time: float) -> "Training":
         """The same with the numbers of one time (steps/dim) in the place of schedules; a batch is a whole number."""
-        if not any(isinstance(getattr(self, name), Schedule) for name in SCHEDULED):
+        if not self.is_scheduled:
             return self
         found = {name: value_at(getattr(self, name), time) for name in SCHEDULED}
-        kept = {name: getattr(self, name) for name in type(self).model_fields}
-        return Training.model_construct(**kept | found | {"batch": max(1, round(found["batch"]))})
+        return self._with(found | {"batch": max(1, round(found["batch"]))})
+
+    def later(self, time: float) -> "Training":
+        """The same with schedules as seen from `time` (steps/dim) on."""
+        if not self.is_scheduled:
+            return self
+        return self._with({name: later(getattr(self, name), time) for name in SCHEDULED})
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether a number changes in time."""
+        return any(isinstance(getattr(self, name), Schedule) for name in SCHEDULED)
+
+    def _with(self, found: dict[str, Any]) -> "Training":
+        """Not checked: a rate may be zero by now, which none that is given is."""
+        return type(self).model_construct(**{name: getattr(self, name) for name in type(self).model_fields} | found)
 
     @cached_property
     def schedule(self) -> Schedule:

@@ -16,7 +16,7 @@ from solvable.results import netcdf
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
 from solvable.results.storage import DIMENSIONS, FORMAT, OPTIONAL, RUN_ARRAYS, SAMPLE_ARRAYS
-from solvable.results.threshold import FUNCTION, INDICES, WATCHABLE, Threshold
+from solvable.results.threshold import FUNCTION, QUANTITIES, Threshold
 
 TEXTS = ("start_hash", "ending")
 
@@ -168,7 +168,7 @@ def _threshold(attributes: dict[str, Any]) -> Threshold | None:
     level = found.get("level")
     quantity = found.get("quantity")
     entry = found.pop("entry", None)
-    plain = found.keys() == {"quantity", "level", "falls", "relative"} and quantity in (*WATCHABLE, FUNCTION)
+    plain = found.keys() == {"quantity", "level", "falls", "relative"} and quantity in (*QUANTITIES, FUNCTION)
     plain = plain and (entry is None or _is_entry(entry, str(quantity)))
     least = 0 if quantity != FUNCTION and entry is None else -sys.float_info.max
     if not plain or not isinstance(level, int | float) or not least <= level < math.inf:
@@ -179,4 +179,4 @@ def _threshold(attributes: dict[str, Any]) -> Threshold | None:
 
 def _is_entry(entry: Any, quantity: str) -> bool:
     whole = isinstance(entry, list) and all(type(i) is int and i >= 0 for i in entry)
-    return whole and len(entry) == INDICES.get(quantity)
+    return whole and len(entry) == QUANTITIES.get(quantity, 0) > 0

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from solvable.overlaps import Overlaps
+from solvable.overlaps.watching import WATCHABLE
 
-WATCHABLE = ("risk", "cross_overlap", "student_overlap", "norm", "readout", "training_loss")
-INDICES = {"cross_overlap": 2, "student_overlap": 2, "norm": 1, "readout": 1}  # of an entry
+QUANTITIES = WATCHABLE | {"training_loss": 0}  # how many numbers say which entry
 FUNCTION = "function"  # the quantity that a function of the user's own gives
 
 

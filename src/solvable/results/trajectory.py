@@ -294,6 +294,8 @@ class Trajectory:
     def last(self, run: int | None = None) -> Overlaps:
         """The state in which a run ended.
 
+        A run from there begins at time 0: if the problem has schedules, `problem.later(alpha)` lets them go on.
+
         Parameters
         ----------
         run : int, optional

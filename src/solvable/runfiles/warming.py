@@ -37,7 +37,6 @@ SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "finite data": [("Empirical", {"method": "stabilised"}, FEW), ("Empirical", {"method": "implicit"}, FEW)],
     "spectra": [
         ("Macro", {"method": "implicit"}, TWO),
-        ("Macro", {"method": "exponential"}, TWO),
         ("Macro", {"method": "weights", "small_rate": True}, TWO),
     ],
     "full weights": [("Micro", {"form": "full"}, {})],

@@ -15,7 +15,6 @@ from solvable.sweeps.measures import Measure, field_of
 from solvable.sweeps.records import MANIFEST, Labelled, Record, key_of
 
 MOST = 1_000_000  # points
-Look = Callable[[str], Any]
 Rule = Callable[[Mapping[str, Any]], Any] | str
 
 

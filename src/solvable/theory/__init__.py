@@ -5,6 +5,7 @@ from solvable.theory.available import Available, available
 from solvable.theory.committee import SymmetricPlateau, erf_plateau, plateau_drop
 from solvable.theory.counting import degrees_of_freedom, solution_dimension
 from solvable.theory.features import feature_risk, hidden_feature_mean, hidden_feature_rests, hidden_feature_risk
+from solvable.theory.floors import noise_floor
 from solvable.theory.flow import flow_approximation, flow_bound, flow_integral, flow_jump, flow_rate, flow_tail
 from solvable.theory.forecast import forecast
 from solvable.theory.linear import Modes, linear_mean_risk, linear_modes, linear_risk
@@ -42,13 +43,13 @@ from solvable.theory.solutions import (
     late_risk,
     nearest_distance,
     nearest_solution,
+    optimal_late_rate,
     rate_limit,
 )
 from solvable.theory.sphere import (
     Estimate,
     annealed_escape_time,
     fewest_steps,
-    noise_floor,
     noisy_escape_time,
     quenched_escape_time,
     sphere_overlap,
@@ -106,6 +107,7 @@ __all__ = [
     "noisy_escape_time",
     "noisy_starts",
     "norm_learning",
+    "optimal_late_rate",
     "optimal_rate",
     "overlap_escape_time",
     "plateau",

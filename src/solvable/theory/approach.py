@@ -2,6 +2,7 @@
 beyond which noise drives students away."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,20 @@ from scipy.optimize import linear_sum_assignment
 from solvable.dynamics.moments import field_covariance, moments
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
-from solvable.theory.committee import C, Committee, check_realizable, committee_of
+from solvable.theory.clocks import alpha_of
+from solvable.theory.committee import COMMITTEE, C, Committee, check_realizable, committee_of
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times
 
 
-def _slopes(T1: np.ndarray) -> np.ndarray:
+def slopes(T1: np.ndarray) -> np.ndarray:
     """h_ij = <g'(y_i) g'(y_j)> over teachers."""
     t = 1 + np.diag(T1)
     return C / np.sqrt(np.outer(t, t) - T1**2)
 
 
 MOST_MODES = 4000
+# at any rate: what noise does counts
+AT_THE_TEACHER = replace(COMMITTEE, teachers="orthonormal", label_noise=False, batch=False)
 
 
 def _errors(problem: Problem, state: Overlaps) -> tuple[np.ndarray, np.ndarray]:
@@ -53,11 +57,13 @@ def first_order_risk(problem: Problem, state: Overlaps) -> Prediction:
     check_realizable(problem)
     committee_of(problem, state)
     D = np.tensordot(problem.inputs.eigenvalues, _alike(_errors(problem, state)[0]), axes=1)
-    value = _size(problem) * float((_slopes(np.eye(len(D))) * D).sum())
+    value = _size(problem) * float((slopes(np.eye(len(D))) * D).sum())
     return Prediction(value, ("near the teacher", "typical teacher"), "worschech2024, (121)")
 
 
-def erf_late_risk(problem: Problem, state: Overlaps, alpha: Any, *, printed: bool = False) -> Prediction:
+def erf_late_risk(
+    problem: Problem, state: Overlaps, alpha: Any, *, printed: bool = False, clock: str = "alpha"
+) -> Prediction:
     """Risk at times `alpha` after a `state` near the teacher, with as many students, exact to second order in the errors delta of
     the weights. The error of the output is sum_i g'(y_i) u_i, u_i the field of delta_i, so with h_ij = <g'_i g'_j> the risk is
 
@@ -72,11 +78,11 @@ def erf_late_risk(problem: Problem, state: Overlaps, alpha: Any, *, printed: boo
     one = committee_of(problem, state)
     values, T = problem.inputs.eigenvalues, state.block_teacher_overlap
     D, rho = _errors(problem, state)
-    times = np.atleast_1d(checked_times("alpha", alpha))
+    times = np.atleast_1d(checked_times("alpha", alpha_of(problem, alpha, clock)))
     if printed:
-        found = _outside(one, _slopes(np.eye(one.M)), values, _alike(D), times)
+        found = _outside(one, slopes(np.eye(one.M)), values, _alike(D), times)
     else:
-        h, (root, inverse) = _slopes(one.T1), _roots(T)
+        h, (root, inverse) = slopes(one.T1), _roots(T)
         inside = rho @ inverse  # delta within the span, in an orthonormal frame of each block
         found = _outside(one, h, values, D - inside @ inside.transpose(0, 2, 1), times)
         found = found + _within(one, h, values, root, inside, times)
@@ -89,8 +95,8 @@ def _far(problem: Problem, state: Overlaps) -> tuple[str, ...]:
     """A caveat where the second order does not describe the state."""
     D, rho = _errors(problem, state)
     values, T1 = problem.inputs.eigenvalues, committee_of(problem, state).T1
-    h, known = _slopes(T1), np.tensordot(values, rho, axes=1).ravel()
-    second = _size(problem) * float((h * np.tensordot(values, D, axes=1)).sum() - known @ _response(T1, h) @ known)
+    h, known = slopes(T1), np.tensordot(values, rho, axes=1).ravel()
+    second = _size(problem) * float((h * np.tensordot(values, D, axes=1)).sum() - known @ response(T1, h) @ known)
     now = moments(field_covariance(problem, state), problem, state.readout).risk
     apart = abs(second / now - 1) if now > 0 else 0.0
     return () if apart < 0.1 else (f"the state is not near the teacher: there the second order is off by {apart:.0%}",)
@@ -115,13 +121,13 @@ def _within(
     for b in range(L):
         A[b, :, b] = values[b] * np.kron(h, np.eye(M))
     P = np.concatenate([values[b] * np.kron(np.eye(M), root[b]) for b in range(L)], axis=1)  # rho from all blocks
-    matrix = A.reshape(L * M * M, -1) - P.T @ _response(one.T1, h) @ P
+    matrix = A.reshape(L * M * M, -1) - P.T @ response(one.T1, h) @ P
     modes, vectors = np.linalg.eigh(matrix)
     begin = vectors.T @ inside.ravel()
     return (modes * begin**2 * np.exp(-2 * one.speed * np.multiply.outer(times, modes))).sum(axis=1)
 
 
-def _response(T1: np.ndarray, h: np.ndarray) -> np.ndarray:
+def response(T1: np.ndarray, h: np.ndarray) -> np.ndarray:
     """(M^2, M^2) the quadratic form q(rho) = sum_ij h_ij [rho_ii, rho_ij] (1 + T1_ij)^-1 [rho_ji, rho_jj]^T, and for i = j
     2 h_ii rho_ii^2 / (1 + 2 T1_ii): what is known of u given the fields that the slopes tilt."""
     M, t = len(T1), np.diag(T1)
@@ -151,14 +157,14 @@ def _roots(T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def rate_limit(problem: Problem) -> Prediction:
     """Rate beyond which erf students, as many as orthonormal teachers with T1 = 1, do not stay at the teacher: 4.0558, 4.6137,
     4.8620, 4.9976, ... for widths 1, 2, 3, 4 in worschech2024's units, towards sqrt(3) pi; the spectrum does not matter."""
-    check_realizable(problem)
-    if problem.training.batch != 1 or problem.training.label_noise > 0:
-        raise NotApplicable("training: has a batch or label noise, with which this edge is another")
+    check_realizable(problem, AT_THE_TEACHER)
     M = problem.teacher.width
     a, b = problem.student.readout_values[0], problem.teacher.readout_values[0]
     mean = float(problem.inputs.fractions @ problem.inputs.eigenvalues)
-    if not problem.teacher.is_orthonormal or abs(mean - 1) > 1e-9:
-        raise NotApplicable("teacher.overlap: is not 'orthonormal' on inputs of mean variance one")
+    if abs(mean - 1) > 1e-9:
+        raise NotApplicable(
+            f"inputs.spectrum: has mean {mean:.6g}; this closed form is for inputs of mean variance one"
+        )
     own, other = C / math.sqrt(3), C / 2
     falls = 2 * np.array([[own, (M - 1) * other], [other, own + (M - 2) * other]])
     rises = C**2 * np.array(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from solvable.problems import Problem
-from solvable.theory import committee, counting, flow, linear, plateau, power_law, recovery, solutions, sphere
+from solvable.theory import committee, counting, floors, flow, linear, plateau, power_law, recovery, solutions, sphere
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "noisy_escape_time": ("noisy_escape_time(problem)", sphere.annealed_escape_time),
     "zero_escape_time": ("zero_escape_time(problem)", sphere.zero_escape_time),
     "fewest_steps": ("fewest_steps(problem)", sphere.fewest_steps),
-    "noise_floor": ("noise_floor(problem)", sphere.noise_floor),
+    "noise_floor": ("noise_floor(problem)", floors.noise_floor),
+    "optimal_late_rate": ("optimal_late_rate(problem)", solutions.optimal_late_rate),
     "late_rate": ("late_rate(problem)", solutions.late_rate),
     "flow_tail": ("flow_tail(problem)", flow.flow_tail),
     "flow_rate": ("flow_rate(problem, start)", flow.check_flow_rate),
@@ -84,13 +85,14 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
 }
 
 
-def available(problem: Problem) -> list[Available]:
-    """All predictions of this room, with whether each applies to `problem` and, if not, why."""
+def available(problem: Problem, *, why: bool = False) -> list[Available]:
+    """The predictions that apply to `problem`; with `why` also those that do not, each with its reason."""
     found = []
     for name, (call, check) in _PREDICTIONS.items():
         try:
             check(problem)
             found.append(Available(name, call, True, ""))
         except ValueError as reason:  # NotApplicable, or a schedule where a number is needed
-            found.append(Available(name, call, False, "; ".join(str(reason).splitlines())))
+            if why:
+                found.append(Available(name, call, False, "; ".join(str(reason).splitlines())))
     return found

@@ -15,11 +15,16 @@ from scipy.optimize import brentq
 
 from solvable.dynamics.moments import field_covariance, moments
 from solvable.overlaps import Overlaps, check_start
-from solvable.problems import Problem
+from solvable.problems import Domain, Problem
+from solvable.theory.clocks import rates_in, times_in
 from solvable.theory.prediction import NotApplicable, Prediction
-from solvable.theory.requirements import require_plain
 
 C = 2 / math.pi
+# at small rates neither the noise of labels nor the batch matters: both act in second order
+COMMITTEE = Domain(
+    units="erf", teachers="any", student_readout="equal", teacher_readout="equal",
+    isotropic=False, label_noise=True, batch=True,
+)  # fmt: skip
 
 
 class SymmetricPlateau(NamedTuple):
@@ -47,15 +52,12 @@ class Committee(NamedTuple):
     T2: np.ndarray
 
 
-def check_committee(problem: Problem) -> None:
-    require_plain(problem, "erf")
-    for name, network in [("student", problem.student), ("teacher", problem.teacher)]:
-        if np.ptp(network.readout_values) > 1e-12 or network.readout_values[0] <= 0:
-            raise NotApplicable(f"{name}.readout: is not the same positive number for all units")
+def check_committee(problem: Problem, domain: Domain = COMMITTEE) -> None:
+    domain.require(problem)
 
 
-def check_realizable(problem: Problem) -> None:
-    check_committee(problem)
+def check_realizable(problem: Problem, domain: Domain = COMMITTEE) -> None:
+    check_committee(problem, domain)
     student, teacher = problem.student, problem.teacher
     if student.width != teacher.width or abs(student.readout_values[0] / teacher.readout_values[0] - 1) > 1e-12:
         raise NotApplicable("student: is not of the teacher's width and readout")
@@ -89,7 +91,7 @@ def committee_of(problem: Problem, start: Overlaps) -> Committee:
     return Committee(problem.student.width, problem.teacher.width, a / b, speed, T1, T2)
 
 
-def erf_plateau(problem: Problem, start: Overlaps) -> Prediction:
+def erf_plateau(problem: Problem, start: Overlaps, *, clock: str = "alpha") -> Prediction:
     """The symmetric plateau for the teacher of `start`: J_i = sum_n a_n B_n for all i, with the escape rates from it
     (worschech2024, 13 to 15, for a teacher as it is)."""
     one = committee_of(problem, start)
@@ -101,11 +103,12 @@ def erf_plateau(problem: Problem, start: Overlaps) -> Prediction:
     state = Overlaps(student, cross, T, start.readout)
     rates, modes = _escape(one, a, R, Q)
     risk = moments(field_covariance(problem, state), problem, state.readout).risk
-    return Prediction(
+    found = Prediction(
         SymmetricPlateau(state, risk, Q, R, a, rates, modes),
         ("rate small", "all students equal"),
         "worschech2024, (13) to (15), corrected and for any teacher",
     )
+    return rates_in(found, problem, clock, "rates")
 
 
 def _coefficients(one: Committee) -> np.ndarray:
@@ -140,7 +143,7 @@ def _escape(one: Committee, a: np.ndarray, R: np.ndarray, Q: float) -> tuple[np.
     return rates.real[order], modes.real[:, order]
 
 
-def plateau_drop(problem: Problem, state: Overlaps, drop: float = 0.02) -> Prediction:
+def plateau_drop(problem: Problem, state: Overlaps, drop: float = 0.02, *, clock: str = "alpha") -> Prediction:
     """How long after a `state` on the plateau the risk has fallen by the fraction `drop` of the plateau's: differences between the
     students in that state, mode by mode, each growing at its own rate (not in worschech2024)."""
     if not 0 < drop < 1:
@@ -175,4 +178,5 @@ def plateau_drop(problem: Problem, state: Overlaps, drop: float = 0.02) -> Predi
     while excess(end) < 0:
         end *= 2
     value = float(brentq(excess, 0.0, end, xtol=1e-10 * end))
-    return Prediction(value, ("rate small", "students nearly equal"), "linearised escape, mode by mode")
+    found_time = Prediction(value, ("rate small", "students nearly equal"), "linearised escape, mode by mode")
+    return times_in(found_time, problem, clock)

@@ -1,28 +1,20 @@
 """Counting dimensions of quadratic networks: what a student can express, and how many ways there are to be right."""
 
-import numpy as np
+from dataclasses import replace
 
-from solvable.problems import Problem
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.problems import EVERYTHING, Problem
+from solvable.theory.prediction import Prediction
 
-
-def _require_quadratic(problem: Problem) -> None:
-    if problem.student.activation != "quadratic" or problem.teacher.activation != "quadratic":
-        raise NotApplicable("student.activation: is not 'quadratic' for student and teacher")
-    if problem.teacher.target != "additive":
-        raise NotApplicable("teacher.target: is not 'additive'")
-    if problem.student.norm != "free":
-        raise NotApplicable("student.norm: is not 'free'")
-    if problem.training.train_readout:
-        raise NotApplicable("training.train_readout: is true, which adds dimensions")
-    if min(problem.student.readout_values) <= 0:
-        raise NotApplicable("student.readout: is not positive for every student")
+# what a student can be does not depend on how it is trained
+EXPRESSIBLE = replace(
+    EVERYTHING, units="quadratic", target="additive", student_readout="positive", norm="free", trained_readout=False
+)
+# where learning ends does, but not on its noise and rates
+LEARNED = replace(EXPRESSIBLE, teacher_readout="positive", decay=False, samples=False)
 
 
 def check_degrees_of_freedom(problem: Problem) -> None:
-    _require_quadratic(problem)
-    if problem.inputs.dim is None:
-        raise NotApplicable("inputs.dim: is infinite")
+    replace(EXPRESSIBLE, finite_dim=True).require(problem)
 
 
 def degrees_of_freedom(problem: Problem) -> Prediction:
@@ -34,18 +26,12 @@ def degrees_of_freedom(problem: Problem) -> Prediction:
 
 
 def check_solution_dimension(problem: Problem) -> None:
-    _require_quadratic(problem)
-    if min(problem.teacher.readout_values) <= 0:
-        raise NotApplicable("teacher.readout: is not positive for every teacher")
-    if problem.training.weight_decay > 0:
-        raise NotApplicable("training.weight_decay: is not 0, so zero error is not where learning ends")
-    if problem.student.width < problem.teacher.width:
-        if not problem.teacher.is_orthonormal:
-            raise NotApplicable("teacher.overlap: is not 'orthonormal', and there are fewer students than teachers")
-        if np.ptp(problem.teacher.readout_values) > 0:
-            raise NotApplicable(
-                "teacher.readout: is not the same for all teachers, and there are fewer students than teachers"
-            )
+    LEARNED.require(problem)
+    if problem.student.width < problem.teacher.width:  # minimisers of positive risk depend on what is minimised
+        few = "with fewer students than teachers this closed form"
+        replace(LEARNED, teachers="orthonormal", teacher_readout="equal", isotropic=True, loss="squared").require(
+            problem, few
+        )
 
 
 def solution_dimension(problem: Problem) -> Prediction:

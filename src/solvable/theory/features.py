@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
+from solvable.theory.clocks import alpha_of
 from solvable.theory.linear import check_finite, effective_rate, partial_risk, squared_distances
 from solvable.theory.prediction import Prediction, checked_times
 
@@ -25,7 +26,7 @@ def checked_features(problem: Problem, features: int) -> int:
 
 
 def feature_risk(
-    problem: Problem, start: Overlaps, features: int, alpha: Any, *, small_rate: bool = False
+    problem: Problem, start: Overlaps, features: int, alpha: Any, *, small_rate: bool = False, clock: str = "alpha"
 ) -> Prediction:
     """Risk where only the first `features` coordinates in the eigenbasis (largest eigenvalues first) are trained: the others keep
     their error, which acts on the trained ones as label noise (worschech2024, 10, there for small rates). Of an eigenvalue that
@@ -37,11 +38,11 @@ def feature_risk(
     trained[order] = np.clip(features - before, 0, sizes[order])
     distances, part = squared_distances(problem, start), trained / sizes
     left = problem.inputs.eigenvalues @ ((1 - part) * distances)
-    return partial_risk(problem, part * distances, trained / dim, np.array([left]), alpha, small_rate)
+    return partial_risk(problem, part * distances, trained / dim, np.array([left]), alpha, small_rate, clock)
 
 
 def hidden_feature_risk(
-    problem: Problem, basis: Any, features: int, alpha: Any = np.inf, *, distance: float
+    problem: Problem, basis: Any, features: int, alpha: Any = np.inf, *, distance: float, clock: str = "alpha"
 ) -> Prediction:
     """Mean risk where the first `features` coordinates are trained that are not those of the eigenbasis: the inputs have covariance
     basis x diag(eigenvalues) x basis^T, and weights differ from the teacher's by independent numbers of variance `distance` in all
@@ -59,7 +60,7 @@ def hidden_feature_risk(
     values, vectors = values[kept], vectors[:, kept]
     shifts = vectors.T @ cross / values[:, None]  # what the trained coordinates take over of the others
     end = max(float(np.trace(outer) - (values[:, None] * shifts**2).sum()), 0.0)
-    times = checked_times("alpha", alpha)
+    times = checked_times("alpha", alpha_of(problem, alpha, clock))
     moving = values * (1 + (shifts**2).sum(axis=1)) * np.exp(-2 * e * np.multiply.outer(times, values))
     return Prediction(
         scale * (end + moving.sum(axis=-1)), ("rate small", "mean over weights"), "worschech2024, (82) to (88)"

@@ -4,51 +4,49 @@ Time and loss are saraomannelli2020's: t, and E = tr D^2 + (tr D)^2 / 2 with D =
 itself has a closed form; `Empirical` without `training.samples` follows it.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from solvable.dynamics.moments import field_covariance, moments
 from solvable.overlaps import Overlaps, check_start
-from solvable.problems import InvalidProblem, Problem, convention
+from solvable.problems import Domain, Problem
+from solvable.results import Clock
+from solvable.theory.clocks import pace
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times
-from solvable.theory.requirements import require_orthonormal
 
-PAPER = "saraomannelli2020"
+PAPER = "saraomannelli2020"  # whose time these predictions count in, as Empirical does
+# on the population label noise adds a constant to the loss, and the rate only sets the clock
+FLOW = Domain(units="quadratic", teachers="any", label_noise=True, schedules="rates", finite_dim=True)
 COMMUTES = "students span all inputs equally at the start: A(0) is a multiple of the identity"
 
 
-def _sizes(problem: Problem) -> tuple[int, int]:
+def _spanning(problem: Problem, domain: Domain = FLOW) -> tuple[int, int]:
     """Dimension, and rank of the teacher."""
-    try:
-        convention(PAPER).require(problem)
-    except InvalidProblem as error:
-        raise NotApplicable(str(error)) from None
-    if problem.training.samples is not None:
-        raise NotApplicable(f"training.samples: is {problem.training.samples}, not the population; see `empirical`")
-    if problem.inputs.dim is None:
-        raise NotApplicable("inputs.dim: is infinite")
-    return problem.inputs.dim, min(problem.teacher.width, problem.inputs.dim)
-
-
-def _spanning(problem: Problem) -> tuple[int, int]:
-    d, r = _sizes(problem)
+    domain.require(problem)
+    d = problem.inputs.dim or 0
     if problem.student.width < d:
         raise NotApplicable(f"student.width: {problem.student.width} students do not span {d} inputs")
-    return d, r
+    return d, min(problem.teacher.width, d)
+
+
+def _between(problem: Problem, time: Any, clock: str, other: str) -> Any:
+    """Times of one clock in another; through schedules too."""
+    return time if clock == other else Clock(problem, other).from_alpha(Clock(problem, clock).to_alpha(time))
 
 
 def check_flow(problem: Problem) -> None:
     _spanning(problem)
 
 
-def flow_tail(problem: Problem) -> Prediction:
+def flow_tail(problem: Problem, *, clock: str = PAPER) -> Prediction:
     """t^2 E at late times, where the teacher has fewer units than there are inputs: (d - m*) (m* + 2) / (16 (d + 2)), whatever the
     teacher's norms and angles and from any start of full rank. saraomannelli2020 has 1/16 (26)."""
     d, r = _spanning(problem)
     if r == d:
         raise NotApplicable("teacher.width: is not below dim, so the end is exponential; see flow_rate")
-    value = (d - r) * (r + 2) / (16 * (d + 2))
+    value = (d - r) * (r + 2) / (16 * (d + 2)) * pace(problem, clock, PAPER) ** 2
     return Prediction(value, ("student matrix of full rank at the start", "late times"), "slowest modes at the teacher")
 
 
@@ -58,7 +56,7 @@ def check_flow_rate(problem: Problem) -> None:
         raise NotApplicable("teacher.width: is below dim, so the end is algebraic; see flow_tail")
 
 
-def flow_rate(problem: Problem, start: Overlaps) -> Prediction:
+def flow_rate(problem: Problem, start: Overlaps, *, clock: str = PAPER) -> Prediction:
     """Rate at which E falls in the end, as exp(-rate t), where the teacher's matrix has full rank: twice the smallest eigenvalue
     of 4 diag(l) + 2 l 1^T for the eigenvalues l of A*; or 4 (l_1 + l_2), with the two smallest, if that is less and A(0) is not a
     multiple of the identity. If it is, equal eigenvalues move together, and each counts once, with its multiplicity in the place
@@ -76,27 +74,28 @@ def flow_rate(problem: Problem, start: Overlaps) -> Prediction:
     slowest = float(np.linalg.eigvalsh(4 * np.diag(values) + 2 * np.outer(root, root))[0])
     if not together and len(values) > 1:
         slowest = min(slowest, 2 * float(values[0] + values[1]))
-    return Prediction(2 * slowest, ("late times",), "linearised flow at the teacher")
+    return Prediction(2 * slowest / pace(problem, clock, PAPER), ("late times",), "linearised flow at the teacher")
 
 
-def flow_jump(problem: Problem) -> Prediction:
+def flow_jump(problem: Problem, *, clock: str = PAPER) -> Prediction:
     """When the eigenvalues along an orthonormal teacher come up from the plateau: log(d) / (4 l), l = 1/m*.
     saraomannelli2020 has log(2 d) / (2 m* + 4)."""
-    d, r = _spanning(problem)
-    require_orthonormal(problem)
+    d, r = _spanning(problem, replace(FLOW, teachers="orthonormal"))
     if r == d:
         raise NotApplicable("teacher.width: is not below dim, so there is no plateau")
     caveats = () if d >= 100 * r else ("dim is not much larger than the teacher's width",)
-    return Prediction(r * np.log(d) / 4, (COMMUTES, "dim large"), "growth as exp(4 l t) from 1/d", caveats)
+    time = float(_between(problem, r * np.log(d) / 4, PAPER, clock))
+    return Prediction(time, (COMMUTES, "dim large"), "growth as exp(4 l t) from 1/d", caveats)
 
 
-def flow_integral(problem: Problem, start: Overlaps) -> Prediction:
+def flow_integral(problem: Problem, start: Overlaps, *, clock: str = PAPER) -> Prediction:
     """The loss summed over all time, int E dt = V/4 with V = tr(A - A* - A* log A + A* log A*) at the start: along the flow
     dV/dt = -4 E, if A(0) is a multiple of the identity. Not in saraomannelli2020."""
-    return Prediction(_entropy(problem, start) / 4, (COMMUTES,), "dV/dt = -4 E")
+    value = _entropy(problem, start) / 4 * pace(problem, clock, PAPER)
+    return Prediction(value, (COMMUTES,), "dV/dt = -4 E")
 
 
-def flow_bound(problem: Problem, start: Overlaps, time: Any) -> Prediction:
+def flow_bound(problem: Problem, start: Overlaps, time: Any, *, clock: str = PAPER) -> Prediction:
     """A bound on E at `time`: E(0) / (1 + 8 E(0) t / H), H = tr[(A - A*) A^-1 (A - A*)] at the start (saraomannelli2020, (18), with
     its constant), and V/(4 t) of `flow_integral` where that applies. The first is proven with the largest H over all time, which is
     that at the start in all but extreme cases."""
@@ -109,8 +108,8 @@ def flow_bound(problem: Problem, start: Overlaps, time: Any) -> Prediction:
         raise NotApplicable("start: the students do not span all inputs")
     size = np.trace(Q) / p - 2 * np.trace(T) / q + p / q**2 * np.trace(R.T @ inverse @ inverse @ R @ T)
     first = moments(field_covariance(problem, start), problem, start.readout).risk / (2 * problem.training.loss_factor)
-    times = checked_times("time", time)
-    bound = first / (1 + 8 * first / size * times) if first > 0 else np.zeros_like(times)
+    times = checked_times("time", _between(problem, time, clock, PAPER))
+    bound = first / (1 + 8 * first / size * times) if size > 0 else np.zeros_like(times)
     if _commutes(problem, start):
         with np.errstate(divide="ignore"):
             bound = np.minimum(bound, _entropy(problem, start) / (4 * times))
@@ -118,15 +117,16 @@ def flow_bound(problem: Problem, start: Overlaps, time: Any) -> Prediction:
     return Prediction(bound, ("H is largest at the start",), "saraomannelli2020, (18)", caveats)
 
 
-def flow_approximation(problem: Problem, time: Any) -> Prediction:
+def flow_approximation(problem: Problem, time: Any, *, clock: str = PAPER) -> Prediction:
     """saraomannelli2020's (27) for an orthonormal teacher, as printed: 1/4 [k / (1 + 2 (2 + k) t)]^2, k = d - m*. Read as the loss
     L = E/2 (as E it is twice as far off) it leaves out how the teacher's directions respond, and is too low: by 1.13 to
     2.0 at d = 8, m* = 1."""
-    d, r = _spanning(problem)
-    if not problem.teacher.is_orthonormal or r == d:
-        raise NotApplicable("teacher.overlap: is not 'orthonormal' with fewer units than inputs")
+    d, r = _spanning(problem, replace(FLOW, teachers="orthonormal"))
+    if r == d:
+        raise NotApplicable("teacher.width: is not below dim, so the end is exponential; see flow_rate")
     k = d - r
-    value = 0.25 * (k / (1 + 2 * (2 + k) * checked_times("time", time))) ** 2
+    times = checked_times("time", _between(problem, time, clock, PAPER))
+    value = 0.25 * (k / (1 + 2 * (2 + k) * times)) ** 2
     return Prediction(
         value, (COMMUTES,), "saraomannelli2020, (27)", ("too low by up to a factor of two; use the flow itself",)
     )

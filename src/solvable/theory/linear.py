@@ -10,15 +10,20 @@ f_b the shares of the dimensions and Delta the label noise. With d = sqrt(f) x t
 e (-2 diag(lambda) + e v v^T), v_b = lambda_b sqrt(f_b). worschech2024 solves K = M, in the eigenbasis of another matrix.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 
 from solvable.overlaps import Overlaps, check_start
-from solvable.problems import Problem
+from solvable.problems import Domain, Problem
+from solvable.theory.clocks import alpha_of, rates_in
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times
-from solvable.theory.requirements import require_plain
+
+LINEAR = Domain(
+    units="linear", teachers="any", student_readout="any", teacher_readout="any", isotropic=False, label_noise=True
+)
 
 
 class Modes(NamedTuple):
@@ -31,7 +36,7 @@ class Modes(NamedTuple):
 
 def effective_rate(problem: Problem) -> float:
     """e = 2 c rate sum a^2; raises where units are not linear or something else is in the way."""
-    require_plain(problem, "linear", batch=1)
+    LINEAR.require(problem)
     squares = (np.array(problem.student.readout_values) ** 2).sum()
     return float(2 * problem.training.loss_factor * problem.training.schedule.rates[0] * squares)
 
@@ -41,10 +46,8 @@ def check_linear(problem: Problem) -> None:
 
 
 def check_finite(problem: Problem) -> int:
-    check_linear(problem)
-    if problem.inputs.dim is None:
-        raise NotApplicable("inputs.dim: is infinite")
-    return problem.inputs.dim
+    replace(LINEAR, finite_dim=True).require(problem)
+    return problem.inputs.dim or 0
 
 
 def squared_distances(problem: Problem, start: Overlaps) -> np.ndarray:
@@ -56,28 +59,37 @@ def squared_distances(problem: Problem, start: Overlaps) -> np.ndarray:
     return np.maximum(found, 0.0)
 
 
-def linear_modes(problem: Problem) -> Prediction:
+def linear_modes(problem: Problem, *, clock: str = "alpha") -> Prediction:
     """Rates and weights of the modes (worschech2024, 5 and 6, corrected): from a start spread as the dimensions are, the risk is
     its first value times sum_k weights_k rates_k exp(-rates_k alpha) / sum_k weights_k rates_k."""
     e, values, root = effective_rate(problem), problem.inputs.eigenvalues, np.sqrt(problem.inputs.fractions)
     modes, vectors = np.linalg.eigh(-2 * np.diag(values) + e * np.outer(values * root, values * root))
-    return Prediction(Modes(-e * modes, (root @ vectors) ** 2), ("dim infinite",), "worschech2024, (6), corrected")
+    found = Modes(-e * modes, (root @ vectors) ** 2)
+    return rates_in(Prediction(found, ("dim infinite",), "worschech2024, (6), corrected"), problem, clock, "rates")
 
 
-def linear_risk(problem: Problem, start: Overlaps, alpha: Any, *, small_rate: bool = False) -> Prediction:
+def linear_risk(
+    problem: Problem, start: Overlaps, alpha: Any, *, small_rate: bool = False, clock: str = "alpha"
+) -> Prediction:
     """Risk at the times `alpha`: exact as dim grows, at any rate, from any start, with label noise; `small_rate` drops the order
     rate^2 and leaves c sum_b lambda_b d_b exp(-2 e lambda_b alpha) (worschech2024, 7 and 8)."""
     return partial_risk(
-        problem, squared_distances(problem, start), problem.inputs.fractions, np.zeros(1), alpha, small_rate
+        problem, squared_distances(problem, start), problem.inputs.fractions, np.zeros(1), alpha, small_rate, clock
     )
 
 
 def partial_risk(
-    problem: Problem, distances: np.ndarray, shares: np.ndarray, left: np.ndarray, alpha: Any, small_rate: bool
+    problem: Problem,
+    distances: np.ndarray,
+    shares: np.ndarray,
+    left: np.ndarray,
+    alpha: Any,
+    small_rate: bool,
+    clock: str = "alpha",
 ) -> Prediction:
     """Of trained coordinates with these first distances and shares, beside an error `left` in the others."""
     e, values, c = effective_rate(problem), problem.inputs.eigenvalues, problem.training.loss_factor
-    times, kept = checked_times("alpha", alpha), float(left.sum())
+    times, kept = checked_times("alpha", alpha_of(problem, alpha, clock)), float(left.sum())
     if small_rate:
         risk = (values * distances * np.exp(-2 * e * np.multiply.outer(times, values))).sum(axis=-1) + kept
         return Prediction(c * risk, ("dim infinite", "rate small"), "worschech2024, (8) and (10)")
@@ -99,7 +111,7 @@ def partial_risk(
     return Prediction(c * (moving @ push + kept), ("dim infinite",), source, caveats)
 
 
-def linear_mean_risk(problem: Problem, start: Overlaps, alpha: Any) -> Prediction:
+def linear_mean_risk(problem: Problem, start: Overlaps, alpha: Any, *, clock: str = "alpha") -> Prediction:
     """Mean risk of SGD at this finite dim over all samples, exactly: at every step, with h = e/dim, d_b becomes
     (1 - 2 h lambda_b + 2 h^2 lambda_b^2) d_b + h^2 lambda_b n_b (sum lambda d + Delta), n_b the dimensions of block b."""
     e, dim = effective_rate(problem), problem.inputs.dim
@@ -115,7 +127,7 @@ def linear_mean_risk(problem: Problem, start: Overlaps, alpha: Any) -> Predictio
     if noise > 0 and np.abs(factors).max() >= 1:
         raise NotApplicable(f"training.learning_rate: is not below the limit {rate_limit(problem).value:.6g}")
     rest = h**2 * noise * push / (1 - factors) if noise > 0 else np.zeros_like(push)
-    steps = np.rint(checked_times("alpha", alpha) * dim)
+    steps = np.rint(checked_times("alpha", alpha_of(problem, alpha, clock)) * dim)
     with np.errstate(over="ignore"):
         powers = np.sign(factors) ** np.mod(steps, 2)[..., None] * np.abs(factors) ** steps[..., None]
     return Prediction(
@@ -123,6 +135,40 @@ def linear_mean_risk(problem: Problem, start: Overlaps, alpha: Any) -> Predictio
         ("Gaussian inputs", "times rounded to whole steps"),
         "second moments of one step",
     )
+
+
+def noise_floor(problem: Problem) -> Prediction:
+    """c Delta u/(1 - u), u = e m/2 with the inputs' mean variance m: at rest d_b = e f_b (sum lambda d + Delta)/2."""
+    u = 0.5 * effective_rate(problem) * float(problem.inputs.fractions @ problem.inputs.eigenvalues)
+    if u >= 1:
+        raise NotApplicable("training.learning_rate: is so large that noise grows without bound; see rate_limit")
+    value = problem.training.loss_factor * float(problem.training.label_noise) * u / (1 - u)
+    return Prediction(value, ("late times", "dim infinite"), "rest of the modes")
+
+
+def late_rate(problem: Problem) -> Prediction:
+    """The slowest of `linear_modes` that inputs see."""
+    slowest = _slowest(problem, effective_rate(problem))
+    if slowest <= 0:
+        raise NotApplicable("training.learning_rate: is not below the limit; the risk does not vanish")
+    return Prediction(slowest, ("late times", "dim infinite"), "slowest of the modes")
+
+
+def _slowest(problem: Problem, e: float) -> float:
+    values, shares = problem.inputs.eigenvalues, problem.inputs.fractions
+    seen = values > 0
+    v = values[seen] * np.sqrt(shares[seen])
+    return -e * float(np.linalg.eigvalsh(-2 * np.diag(values[seen]) + e * np.outer(v, v))[-1])
+
+
+def optimal_late_rate(problem: Problem) -> Prediction:
+    """Rate at which the slowest mode is fastest; half of `rate_limit` on isotropic inputs."""
+    e, mean = effective_rate(problem), float(problem.inputs.fractions @ problem.inputs.eigenvalues)
+    best = minimize_scalar(
+        lambda u: -_slowest(problem, 2 * u / mean), bounds=(0, 1), method="bounded", options={"xatol": 1e-9}
+    )
+    rate = float(problem.training.schedule.rates[0])
+    return Prediction(2 * float(best.x) / mean * rate / e, ("late times", "dim infinite"), "slowest of the modes")
 
 
 def rate_limit(problem: Problem) -> Prediction:

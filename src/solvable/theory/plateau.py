@@ -15,10 +15,10 @@ import numpy as np
 
 from solvable.numerics.random import child
 from solvable.overlaps import InvalidStart, Overlaps, Seed, check_start
-from solvable.problems import InvalidProblem, Problem, convention
+from solvable.problems import Problem, require
 from solvable.theory import sphere
+from solvable.theory.clocks import alpha_of, rates_in, times_in
 from solvable.theory.prediction import NotApplicable, Prediction
-from solvable.theory.requirements import require_orthonormal
 
 _SMALL = ("teacher orthonormal", "students orthogonal, of equal norm", "cross overlaps small")
 _START = (*_SMALL, "dim infinite")
@@ -47,14 +47,8 @@ def _on_sphere(problem: Problem) -> bool:
 
 
 def _constants(problem: Problem) -> _Constants:
-    try:
-        convention("bocchi2026").require(problem)
-    except InvalidProblem as error:
-        raise NotApplicable(str(error)) from None
-    require_orthonormal(problem)
-    rate, (p, q) = problem.training.learning_rate, (problem.student.width, problem.teacher.width)
-    if not isinstance(rate, float):
-        raise NotApplicable("training.learning_rate: is a schedule, not constant")
+    require(problem, units="quadratic", isotropic=True)
+    rate, (p, q) = problem.training.schedule.rates[0], (problem.student.width, problem.teacher.width)
     return _Constants(p, q, problem.training.loss_factor * rate / p, 1 + 2 / q, (p + 4) / (p + 2))
 
 
@@ -70,30 +64,34 @@ def _roots(constants: _Constants) -> tuple[float, float]:
     return low, (1 + 2 * h * S) / (2 * h * b * low)
 
 
-def norm_learning(problem: Problem, alpha: float | np.ndarray, norm: float = 1.0) -> Prediction:
+def norm_learning(
+    problem: Problem, alpha: float | np.ndarray, norm: float = 1.0, *, clock: str = "alpha"
+) -> Prediction:
     """Norm q of every student at small rates, from `norm` on: 1/q = (1 + 2/p) + (1/q0 - 1 - 2/p) exp(-8 t/p), t = c rate alpha
     (bocchi2026, (10)); it relaxes to p/(p + 2)."""
     p, _, h, _, _ = _constants(problem)
+    alpha = alpha_of(problem, alpha, clock)
     left = (1 / norm - 1 - 2 / p) * np.exp(-8 * h * np.asarray(alpha, dtype=float))
     return Prediction(1 / (1 + 2 / p + left), (*_START, "small rate"), "bocchi2026, (10)")
 
 
-def plateau(problem: Problem) -> Prediction:
+def plateau(problem: Problem, *, clock: str = "alpha") -> Prediction:
     """Where students wait before they know the teachers, at any rate; to first order norm p/(p + 2), risk c (2/p* + 2/(p + 2)),
     growth 8 c rate/(p p*), decay 16 c rate/(p (p + 2)) (bocchi2026, 4.1; (11) has the sign of the decay wrong). On the sphere,
     with one teacher: `theory/sphere.py`."""
     if _on_sphere(problem):
         growth, decay, risk = sphere.growth(problem)
         shrinks = () if growth > 0 else ("cross overlaps do not grow: students without them stay so",)
-        return Prediction(Plateau(1.0, risk, growth, decay), _SMALL, "arnaboldi2023, section 3", shrinks)
+        found = Prediction(Plateau(1.0, risk, growth, decay), _SMALL, "arnaboldi2023, section 3", shrinks)
+        return rates_in(found, problem, clock, "growth", "decay")
     constants = _constants(problem)
     p, q, h, S, _ = constants
     s = _roots(constants)[0]
     norm = s * p / (p + 2)
     risk = problem.training.loss_factor * ((1 - norm) ** 2 + 2 * (1 / q + norm**2 / p))
-    return Prediction(
-        Plateau(norm, risk, 4 * h * (S - s), 16 * h / (p + 2)), _START, "fixed point of the norm at this rate"
-    )
+    waiting = Plateau(norm, risk, 4 * h * (S - s), 16 * h / (p + 2))
+    found = Prediction(waiting, _START, "fixed point of the norm at this rate")
+    return rates_in(found, problem, clock, "growth", "decay")
 
 
 class _Escape(NamedTuple):
@@ -123,16 +121,17 @@ def _escape(problem: Problem, start: Overlaps) -> _Escape:
     return _Escape(waiting, size * math.exp(2 * factor), response, _unequal(Q))
 
 
-def escape_risk(problem: Problem, start: Overlaps, alpha: float | np.ndarray) -> Prediction:
+def escape_risk(problem: Problem, start: Overlaps, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
     """Risk on the plateau and early in the escape, after norms have been learned: the plateau's less what |R|^2, growing, takes
     away. At small rates c (2/p* + 2/(p + 2)) - 4 c/(p p*) |R_0|^2 q/q_0 exp(16 c rate alpha/(p p*)) (bocchi2026, (13), corrected:
     docs/ERRATA.md B3, B4). At any rate, as `escape_time`, its inverse."""
     waiting, size, response, caveats = _escape(problem, start)
+    alpha = alpha_of(problem, alpha, clock)
     risk = waiting.risk - response * size * np.exp(2 * waiting.growth * np.asarray(alpha, dtype=float))
     return Prediction(risk, (*_START, "norms learned, little of the risk gone"), "linearised plateau", tuple(caveats))
 
 
-def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5) -> Prediction:
+def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5, *, clock: str = "alpha") -> Prediction:
     """Time alpha at which the risk has fallen by the fraction `drop` of its plateau, if cross overlaps kept growing as they do
     while they are small: |R|^2 = |R_0|^2 exp(2 growth alpha + 2 Lambda). Norm learning enters by
 
@@ -144,7 +143,7 @@ def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5) -> Predict
     if not isinstance(drop, int | float) or not 0 < drop < 1:
         raise ValueError(f"drop: {drop!r} given, must be between 0 and 1")
     if _on_sphere(problem):
-        return sphere.escape_time(problem, start, drop)
+        return times_in(sphere.escape_time(problem, start, drop), problem, clock)
     waiting, size, response, caveats = _escape(problem, start)
     p, q = problem.student.width, problem.teacher.width
     if p < q and (1 - drop) * waiting.risk < _least_risk(p, q) * problem.training.loss_factor:
@@ -154,15 +153,12 @@ def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5) -> Predict
         caveats.append("growth slows down before so large a drop: the risk falls up to 20 % later")
     if size > 0.01 * reach:
         caveats.append("cross overlaps are not small against those at the escape")
-    return Prediction(
-        0.5 * math.log(reach / size) / waiting.growth,
-        (*_START, "linear growth up to the escape"),
-        "linearised plateau, any rate",
-        tuple(caveats),
-    )
+    time = 0.5 * math.log(reach / size) / waiting.growth
+    assumptions = (*_START, "linear growth up to the escape")
+    return times_in(Prediction(time, assumptions, "linearised plateau, any rate", tuple(caveats)), problem, clock)
 
 
-def stair_lengths(problem: Problem, start: Overlaps) -> Prediction:
+def stair_lengths(problem: Problem, start: Overlaps, *, clock: str = "alpha") -> Prediction:
     """(k - 1,) times alpha between one fall of the risk and the next, where the singular values s_1 > s_2 > ... of the first cross
     overlap are far apart: p p*/(8 c rate) log(s_i/s_(i+1)), because what is left of it grows alike at all the saddles on the way.
     Infinite where a singular value vanishes: learning ends at a saddle (`landscape.visits`)."""
@@ -176,9 +172,8 @@ def stair_lengths(problem: Problem, start: Overlaps) -> Prediction:
     close = (
         ("singular values are not far apart: the falls run into each other",) if (lengths < 0.5 * q / h).any() else ()
     )
-    return Prediction(
-        lengths, (*_START, "singular values far apart", "small rate"), "growth 8/(p p*) at every saddle", close
-    )
+    assumptions = (*_START, "singular values far apart", "small rate")
+    return times_in(Prediction(lengths, assumptions, "growth 8/(p p*) at every saddle", close), problem, clock)
 
 
 def _unequal(Q: np.ndarray) -> list[str]:

@@ -9,6 +9,7 @@ with the limits 1, L in worschech2024, (50); 0, L in (52), "only G1"; and 0, inf
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,18 @@ from scipy.special import gamma, gammaincc, zeta
 
 from solvable.overlaps import Overlaps
 from solvable.problems import PowerLaw, Problem
+from solvable.theory.clocks import alpha_of, times_in
 from solvable.theory.features import checked_features
-from solvable.theory.linear import check_finite, check_linear, effective_rate, squared_distances
+from solvable.theory.linear import LINEAR, check_finite, effective_rate, squared_distances
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times
 
 ASSUMPTIONS = ("dim infinite", "rate small", "start spread as the dimensions")
 
 
 def check_power_law(problem: Problem) -> PowerLaw:
-    check_linear(problem)
+    replace(LINEAR, power_law=True).require(problem)
     law = problem.inputs.spectrum
-    if not isinstance(law, PowerLaw) or law.beta <= 0:
-        raise NotApplicable("inputs.spectrum: is not a power law with positive beta")
+    assert isinstance(law, PowerLaw)
     return law
 
 
@@ -45,9 +46,10 @@ def _amplitude(problem: Problem, start: Overlaps) -> float:
     return problem.training.loss_factor * distance * float(problem.inputs.eigenvalues.max()) / law.distinct
 
 
-def _scaled(problem: Problem, alpha: Any) -> np.ndarray:
+def _scaled(problem: Problem, alpha: Any, clock: str) -> np.ndarray:
     """z = 2 e lambda_1 alpha."""
-    scaled: np.ndarray = 2 * effective_rate(problem) * problem.inputs.eigenvalues.max() * checked_times("alpha", alpha)
+    times = checked_times("alpha", alpha_of(problem, alpha, clock))
+    scaled: np.ndarray = 2 * effective_rate(problem) * problem.inputs.eigenvalues.max() * times
     return scaled
 
 
@@ -62,7 +64,7 @@ def _integral(beta: float, z: np.ndarray, low: float, high: float) -> np.ndarray
 
 
 def power_law_risk(
-    problem: Problem, start: Overlaps, alpha: Any, *, limits: tuple[float, float] | None = None
+    problem: Problem, start: Overlaps, alpha: Any, *, limits: tuple[float, float] | None = None, clock: str = "alpha"
 ) -> Prediction:
     """The small-rate risk as an integral over the spectrum, by incomplete gamma functions (worschech2024, 9 and 50 to 53).
 
@@ -73,7 +75,7 @@ def power_law_risk(
     low, high = (0.5, law.distinct + 0.5) if limits is None else limits
     if not 0 <= low < high:
         raise ValueError(f"limits: {limits!r} given, must be two numbers, the second larger, none negative")
-    z = _scaled(problem, alpha)
+    z = _scaled(problem, alpha, clock)
     caveats = (
         () if (z >= 1).all() else ("before z = 2 e lambda_1 alpha = 1 the sum is not an integral: see linear_risk",)
     )
@@ -81,10 +83,10 @@ def power_law_risk(
     return Prediction(value, ASSUMPTIONS, "worschech2024, (9)", caveats)
 
 
-def power_law_ends(problem: Problem, start: Overlaps, alpha: Any) -> Prediction:
+def power_law_ends(problem: Problem, start: Overlaps, alpha: Any, *, clock: str = "alpha") -> Prediction:
     """[f(1) + f(L)]/2, what the Euler-Maclaurin formula adds in zeroth order to the integral from 1 to L (worschech2024, 48). From
     z = 1 on, integral and ends together are at most a percent below the sum, at L = 128."""
-    law, z = check_power_law(problem), _scaled(problem, alpha)
+    law, z = check_power_law(problem), _scaled(problem, alpha, clock)
     last = float(law.distinct) ** -(1 + law.beta)
     value = 0.5 * _amplitude(problem, start) * (np.exp(-z) + last * np.exp(-z * last))
     return Prediction(value, ASSUMPTIONS, "worschech2024, (48) and (49), corrected")
@@ -99,13 +101,13 @@ def power_law_gap(problem: Problem, start: Overlaps) -> Prediction:
 
 
 def power_law_feature_risk(
-    problem: Problem, start: Overlaps, features: int, alpha: Any, *, printed: bool = False
+    problem: Problem, start: Overlaps, features: int, alpha: Any, *, printed: bool = False, clock: str = "alpha"
 ) -> Prediction:
     """`feature_risk` at small rates as integrals over the spectrum: those of the trained coordinates, 1/2 to n + 1/2, and what the
     others keep, (lambda_1/beta L) [(n + 1/2)^-beta - (L + 1/2)^-beta]. With `printed`, (11) and (79) of worschech2024 as they
     stand: from 1 to L over all coordinates, so that those that are not trained count twice."""
     L, n = check_power_law_features(problem), checked_features(problem, features)
-    z, beta = _scaled(problem, alpha), check_power_law(problem).beta
+    z, beta = _scaled(problem, alpha, clock), check_power_law(problem).beta
     if printed:
         shape = _integral(beta, z, 1.0, L) + (float(n) ** -beta - float(L) ** -beta) / beta
         return Prediction(_amplitude(problem, start) * shape, ASSUMPTIONS, "worschech2024, (79), as printed")
@@ -113,7 +115,7 @@ def power_law_feature_risk(
     return Prediction(_amplitude(problem, start) * shape, ASSUMPTIONS, "worschech2024, (79), corrected")
 
 
-def power_law_window(problem: Problem, *, within: float | None = None) -> Prediction:
+def power_law_window(problem: Problem, *, within: float | None = None, clock: str = "alpha") -> Prediction:
     """From when to when (alpha) the risk falls as alpha^-s, s = beta/(1 + beta).
 
     worschech2024, after (9): from 1/(2 e lambda_1) to Gamma(1 + s)^(1/s) L^(1 + beta) / (2 e lambda_1). This is where the power law
@@ -125,12 +127,13 @@ def power_law_window(problem: Problem, *, within: float | None = None) -> Predic
     last = float(law.distinct) ** (1 + law.beta)
     if within is None:
         end = math.gamma(1 + s) ** (1 / s) * last
-        return Prediction((unit, end * unit), ("rate small",), "worschech2024, after (9)")
+        return times_in(Prediction((unit, end * unit), ("rate small",), "worschech2024, after (9)"), problem, clock)
     if not 0 < within < 1:
         raise ValueError(f"within: {within!r} given, must be a share of the exponent between 0 and 1")
     begin, end = _first(law.beta, within), _last(s, within)
     caveats = () if begin < end * last else ("too few eigenvalues: the local exponent is nowhere so near",)
-    return Prediction((begin * unit, end * last * unit), ("rate small",), "incomplete gamma functions", caveats)
+    window = begin * unit, end * last * unit
+    return times_in(Prediction(window, ("rate small",), "incomplete gamma functions", caveats), problem, clock)
 
 
 def _first(beta: float, within: float) -> float:

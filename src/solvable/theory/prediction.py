@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from solvable.problems import NotApplicable
 
-class NotApplicable(ValueError):
-    """The prediction does not exist for this problem; the text says why."""
+__all__ = ["NotApplicable", "Prediction", "checked_times"]
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,12 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln
 
-from solvable.problems import InvalidProblem, Problem, convention
+from solvable.problems import Domain, Problem
 from solvable.theory.prediction import NotApplicable, Prediction
 
 MOST_DIM = 3000  # beyond, averages over spectra take long
+# which teachers give all labels does not depend on rates; with noise on the labels none does
+RECOVERY = Domain(units="quadratic", teachers="any", samples=True, schedules="rates")
 
 
 def _sizes(problem: Problem) -> tuple[int, int]:
@@ -27,12 +29,7 @@ def _sizes(problem: Problem) -> tuple[int, int]:
 
 
 def _rank_of(problem: Problem) -> int:
-    try:
-        convention("saraomannelli2020").require(problem)
-    except InvalidProblem as error:
-        raise NotApplicable(str(error)) from None
-    if problem.training.label_noise > 0:
-        raise NotApplicable("training.label_noise: is not 0, so no student gives all labels")
+    RECOVERY.require(problem)
     if problem.inputs.dim is not None and problem.student.width < problem.inputs.dim:
         raise NotApplicable(
             f"student.width: {problem.student.width} students are not any quadratic form on {problem.inputs.dim} inputs"

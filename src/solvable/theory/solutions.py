@@ -1,22 +1,24 @@
 """The zero-error solutions of quadratic networks: which one learning ends at, and how it gets there."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from solvable.overlaps import Overlaps, check_start, nearest_frame
-from solvable.problems import InvalidProblem, Problem, convention
-from solvable.theory import approach, linear, sphere
+from solvable.problems import Domain, Problem
+from solvable.theory import approach, at_the_teacher, linear, sphere
+from solvable.theory.clocks import alpha_of, rates_in
 from solvable.theory.prediction import NotApplicable, Prediction
-from solvable.theory.requirements import require_orthonormal
+
+SOLUTIONS = Domain(units="quadratic", teachers="any", schedules="rates")
+STABILITY = replace(SOLUTIONS, teachers="orthonormal")
+APPROACH = Domain(units="quadratic")
 
 
-def _widths(problem: Problem) -> tuple[int, int]:
-    """(p, p*) of a problem that bocchi2026 describes, with at least as many students as teachers."""
-    try:
-        convention("bocchi2026").require(problem)
-    except InvalidProblem as error:
-        raise NotApplicable(str(error)) from None
+def _widths(problem: Problem, domain: Domain = SOLUTIONS) -> tuple[int, int]:
+    """(p, p*), with at least as many students as teachers."""
+    domain.require(problem)
     p, q = problem.student.width, problem.teacher.width
     if p < q:
         raise NotApplicable(f"student.width: {p} students cannot reproduce {q} teachers")
@@ -85,8 +87,7 @@ def rate_limit(problem: Problem) -> Prediction:
         return approach.rate_limit(problem)
     if isinstance(problem, Problem) and problem.student.norm == "sphere":
         return sphere.rate_limit(problem)
-    p, q = _widths(problem)
-    require_orthonormal(problem)
+    p, q = _widths(problem, STABILITY)
     return Prediction(
         p * q / (4 * (q + 2)) / problem.training.loss_factor,
         ("teacher orthonormal",),
@@ -94,7 +95,7 @@ def rate_limit(problem: Problem) -> Prediction:
     )
 
 
-def late_risk(problem: Problem, alpha: float | np.ndarray) -> Prediction:
+def late_risk(problem: Problem, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
     """Risk long after the escape, with more students than teachers: algebraic, A / t^2 with t = c rate alpha and
 
         A = (p - p*) p^2 (p* + 2) / (128 (p + 2)) x [1 + p*/(p* + 2) u/(1 - u)],   u = rate / rate_limit
@@ -108,14 +109,19 @@ def late_risk(problem: Problem, alpha: float | np.ndarray) -> Prediction:
             f"training.learning_rate: {rate} is not below the limit {rate / u:.6g}; the risk does not vanish"
         )
     amplitude = (p - q) * p**2 * (q + 2) / (128 * (p + 2)) * (1 + q / (q + 2) * u / (1 - u))
-    return Prediction(c * amplitude / (c * rate * np.asarray(alpha)) ** 2, _LATE, "slowest modes at the solution")
+    t = c * rate * np.asarray(alpha_of(problem, alpha, clock))
+    return Prediction(c * amplitude / t**2, _LATE, "slowest modes at the solution")
 
 
-def late_rate(problem: Problem) -> Prediction:
+def late_rate(problem: Problem, *, clock: str = "alpha") -> Prediction:
     """Rate, per unit of alpha, at which the risk falls in the end with as many students as teachers: as exp(-rate alpha) with
-    16 c eta/p^2 (1 - u), u = eta / rate_limit, by what students have outside the teachers' span."""
-    p, q = _widths(problem)
-    require_orthonormal(problem)
+    16 c eta/p^2 (1 - u), u = eta / rate_limit, by what students have outside the teachers' span. For erf students of orthonormal
+    teachers the slowest eigenvalue of the linearised equations (`theory/at_the_teacher.py`), for linear ones the slowest mode."""
+    if isinstance(problem, Problem) and problem.student.activation == "linear":
+        return rates_in(linear.late_rate(problem), problem, clock)
+    if isinstance(problem, Problem) and problem.student.activation == "erf":
+        return rates_in(at_the_teacher.late_rate(problem), problem, clock)
+    p, q = _widths(problem, APPROACH)
     if p > q:
         raise NotApplicable("student.width: exceeds the teacher's, so the end is algebraic; see late_risk")
     rate = _constant_rate(problem)
@@ -124,13 +130,38 @@ def late_rate(problem: Problem) -> Prediction:
         raise NotApplicable(
             f"training.learning_rate: {rate} is not below the limit {rate / u:.6g}; the risk does not vanish"
         )
-    return Prediction(16 * problem.training.loss_factor * rate / p**2 * (1 - u), _LATE, "slowest modes at the solution")
+    value = 16 * problem.training.loss_factor * rate / p**2 * (1 - u)
+    return rates_in(Prediction(value, _LATE, "slowest modes at the solution"), problem, clock)
 
 
-def late_distance(problem: Problem, alpha: float | np.ndarray) -> Prediction:
+def optimal_late_rate(problem: Problem) -> Prediction:
+    """Learning rate at which the risk falls fastest in the end (`late_rate`), with as many students as teachers: half of
+    `rate_limit` for quadratic units; for erf and linear units the maximum of a smallest eigenvalue."""
+    if isinstance(problem, Problem) and problem.student.activation == "linear":
+        return linear.optimal_late_rate(problem)
+    if isinstance(problem, Problem) and problem.student.activation == "erf":
+        return at_the_teacher.optimal_late_rate(problem)
+    p, q = _widths(problem, STABILITY)
+    if p > q:
+        raise NotApplicable("student.width: exceeds the teacher's, so the end is algebraic; see late_risk")
+    return Prediction(rate_limit(problem).value / 2, _LATE, "slowest modes at the solution")
+
+
+def noise_floor(problem: Problem) -> Prediction:
+    """4 c^2 rate Delta / (p (1 - u)), u = rate / rate_limit, for quadratic units: errors outside the teachers' span at rest."""
+    p, _ = _widths(problem, replace(APPROACH, label_noise=True))
+    c, rate = problem.training.loss_factor, _constant_rate(problem)
+    u = rate / rate_limit(problem.replace(training__label_noise=0.0)).value
+    if u >= 1:
+        raise NotApplicable("training.learning_rate: is so large that noise grows without bound; see rate_limit")
+    value = 4 * c**2 * rate * float(problem.training.label_noise) / (p * (1 - u))
+    return Prediction(value, ("late times", "dim infinite", "label noise small"), "balance of label noise and slope")
+
+
+def late_distance(problem: Problem, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
     """Frobenius distance of the cross overlap from where it ends: sqrt(p) p p* (p - p*) / (32 (p + 2)) / t, t = c rate alpha."""
     p, q = _surplus(problem)
-    t = problem.training.loss_factor * _constant_rate(problem) * np.asarray(alpha)
+    t = problem.training.loss_factor * _constant_rate(problem) * np.asarray(alpha_of(problem, alpha, clock))
     return Prediction(math.sqrt(p) * p * q * (p - q) / (32 * (p + 2)) / t, _LATE, "slowest modes at the solution")
 
 
@@ -143,15 +174,11 @@ _LATE = (
 
 
 def _surplus(problem: Problem) -> tuple[int, int]:
-    p, q = _widths(problem)
-    require_orthonormal(problem)
+    p, q = _widths(problem, APPROACH)
     if p == q:
         raise NotApplicable("student.width: equals the teacher's, so the end is exponential; see late_rate")
     return p, q
 
 
 def _constant_rate(problem: Problem) -> float:
-    rate = problem.training.learning_rate
-    if not isinstance(rate, float):
-        raise NotApplicable("training.learning_rate: is a schedule, not constant")
-    return rate
+    return float(problem.training.schedule.rates[0])

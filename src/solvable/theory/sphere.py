@@ -8,17 +8,20 @@ b = 4 (1 - 6 gamma), which is solved in closed form.
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from solvable.overlaps import Overlaps, Seed, check_start
-from solvable.problems import InvalidProblem, Problem, convention
+from solvable.problems import Domain, Problem
+from solvable.theory.clocks import alpha_of, times_in
 from solvable.theory.prediction import NotApplicable, Prediction
-from solvable.theory.requirements import require_orthonormal
 
 _SMALL = ("students orthogonal", "cross overlaps small")
 _QUENCHED = "arnaboldi2023, (46)"
+# a sampled teacher has norm one up to the order of 1/sqrt(dim), and is taken too
+SPHERE = Domain(units="quadratic", norm="sphere", label_noise=True, teacher_width=1)
 
 
 class Estimate(NamedTuple):
@@ -40,19 +43,11 @@ class _Constants(NamedTuple):
 
 
 def _constants(problem: Problem, *, trained: bool = False) -> _Constants:
-    try:
-        convention("arnaboldi2023").require(problem)
-    except InvalidProblem as error:
-        raise NotApplicable(str(error)) from None
-    if problem.student.norm != "sphere":
-        raise NotApplicable("student.norm: is not 'sphere'")
-    if problem.teacher.overlap != "sampled":  # whose norm is one up to the order of 1/sqrt(dim)
-        require_orthonormal(problem)
-    if problem.training.train_readout and not trained:
-        raise NotApplicable("training.train_readout: is true")
-    rate, p, noise = problem.training.learning_rate, problem.student.width, float(problem.training.label_noise)
-    if not isinstance(rate, float):
-        raise NotApplicable("training.learning_rate: is a schedule, not constant")
+    sampled = isinstance(problem, Problem) and problem.teacher.overlap == "sampled"
+    replace(SPHERE, teachers="any" if sampled else "orthonormal", trained_readout=trained).require(problem)
+    rate, p, noise = problem.training.schedule.rates[0], problem.student.width, float(problem.training.label_noise)
+    if problem.training.train_readout and not math.isclose(problem.training.readout_schedule.rates[0], rate / p**2):
+        raise NotApplicable("training.readout_rate: is another one; this closed form is for learning_rate / width^2")
     gamma = 2 * problem.training.loss_factor * rate
     omega = 4 * (1 - gamma / p * (1 + 1 / p + 4 / p**2 + noise / 2))
     return _Constants(p, gamma, noise, omega, 4 * (1 - 6 * gamma), gamma / p)
@@ -129,16 +124,19 @@ def noise_floor(problem: Problem) -> Prediction:
 
 def check_one_student(problem: Problem) -> None:
     if _constants(problem).p > 1:
-        raise NotApplicable("student.width: is not 1")
+        raise NotApplicable(f"student.width: is {problem.student.width}, not 1")
 
 
-def sphere_overlap(problem: Problem, start: Overlaps, alpha: float | np.ndarray) -> Prediction:
+def sphere_overlap(problem: Problem, start: Overlaps, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
     """Square of the cross overlap of a single student at time alpha, in closed form:
     u = a u_0 e^(2 a t) / (a + b u_0 (e^(2 a t) - 1))."""
     check_one_student(problem)
     _, _, _, a, b, pace = _constants(problem)
     check_start(problem, start)
-    u, time = float(start.cross_overlap[0, 0]) ** 2, 2 * pace * np.asarray(alpha, dtype=float)
+    u, time = (
+        float(start.cross_overlap[0, 0]) ** 2,
+        2 * pace * np.asarray(alpha_of(problem, alpha, clock), dtype=float),
+    )
     with np.errstate(over="ignore"):
         shrunk = np.exp(-a * time)
         lasting = -np.expm1(-a * time) / a if a != 0 else time
@@ -192,17 +190,24 @@ def _goal(p: int, size: np.ndarray, between: np.ndarray, drop: float) -> np.ndar
     return drop * (p + 1) / 2 + (1 - drop) * (size - between / (2 * p))
 
 
-def annealed_escape_time(problem: Problem, drop: float = 0.1) -> Prediction:
+def annealed_escape_time(problem: Problem, drop: float = 0.1, *, clock: str = "alpha") -> Prediction:
     """`escape_time` of the mean random start, sum m^2 = p/dim and sum Q^2 = p (p - 1)/dim (arnaboldi2023, (47))."""
     p, _, _, omega, _, pace = _growing(problem)
     _check_drop(drop)
     dim = _dim(problem)
     time = math.log((p + 1) * (drop * dim + 1 - drop) / (2 * p)) / (2 * omega) / pace
-    return Prediction(time, (*_SMALL, "dim large"), "arnaboldi2023, (47)", _early(drop))
+    found = Prediction(time, (*_SMALL, "dim large"), "arnaboldi2023, (47)", _early(drop))
+    return times_in(found, problem, clock)
 
 
 def quenched_escape_time(
-    problem: Problem, drop: float = 0.1, draws: int = 10_000, seed: Seed = 0, *, printed: bool = False
+    problem: Problem,
+    drop: float = 0.1,
+    draws: int = 10_000,
+    seed: Seed = 0,
+    *,
+    printed: bool = False,
+    clock: str = "alpha",
 ) -> Prediction:
     """Mean `escape_time` over random starts on the sphere: by quadrature at width one, else over `draws` starts, whose overlaps
     follow from a triangle of p + 1 rows (Bartlett).
@@ -210,6 +215,10 @@ def quenched_escape_time(
     arnaboldi2023, (46), averages the linear law (45) at every width. Here width one has the exact law, which is later; `printed`
     gives the print's, the one to set beside `annealed_escape_time`, which is linear at every width.
     """
+    return times_in(_quenched_time(problem, drop, draws, seed, printed), problem, clock)
+
+
+def _quenched_time(problem: Problem, drop: float, draws: int, seed: Seed, printed: bool) -> Prediction:
     p = _growing(problem).p
     _check_drop(drop)
     dim = _dim(problem)
@@ -243,7 +252,13 @@ def quenched_escape_time(
 
 
 def noisy_escape_time(
-    problem: Problem, drop: float = 0.1, draws: int = 10_000, seed: Seed = 0, *, start: Overlaps | None = None
+    problem: Problem,
+    drop: float = 0.1,
+    draws: int = 10_000,
+    seed: Seed = 0,
+    *,
+    start: Overlaps | None = None,
+    clock: str = "alpha",
 ) -> Prediction:
     """Mean escape time alpha of SGD at this dim, with the noise of the plateau (`plateau_noise`).
 
@@ -259,14 +274,14 @@ def noisy_escape_time(
     if start is None:
         plain = quenched_escape_time(problem, drop, draws, seed)
         shifted = plain.value._replace(mean=plain.value.mean - math.log1p(v) / (2 * omega * pace))
-        return Prediction(shifted, (*_SMALL, "dim large"), "noise added to the start", plain.caveats)
+        found = Prediction(shifted, (*_SMALL, "dim large"), "noise added to the start", plain.caveats)
+        return times_in(found, problem, clock)
     dim, law = _dim(problem), escape_time(problem, start, drop)
     size, between = np.sum(start.cross_overlap**2), np.sum(start.student_overlap**2) - p
     first, last = (float(dim * one / (2 * v)) for one in (size, _goal(p, size, between, drop)))
     later = (_passage(p, first, last) - math.log(last / first)) / (2 * omega * pace)
-    return Prediction(
-        Estimate(law.value + later, 0.0), (*_SMALL, "dim large"), "linear noise around the plateau", law.caveats
-    )
+    told, source = Estimate(law.value + later, 0.0), "linear noise around the plateau"
+    return times_in(Prediction(told, (*_SMALL, "dim large"), source, law.caveats), problem, clock)
 
 
 def _passage(p: int, first: float, last: float) -> float:
@@ -288,7 +303,7 @@ def _passage(p: int, first: float, last: float) -> float:
     return float(sum(parts) + late)
 
 
-def zero_escape_time(problem: Problem, drop: float = 0.1) -> Prediction:
+def zero_escape_time(problem: Problem, drop: float = 0.1, *, clock: str = "alpha") -> Prediction:
     """Mean time alpha in which one student without any overlap, m = 0, is carried to m^2 = drop by noise alone, while dm grows
     linearly: (2/omega) times the integral of Dawson's function up to sqrt(omega drop)/sigma, sigma^2 = gamma (48 + 4 Delta)/dim,
     for large dim [log(4 omega drop/sigma^2) + 0.5772]/(2 omega) (arnaboldi2023, (52))."""
@@ -303,7 +318,8 @@ def zero_escape_time(problem: Problem, drop: float = 0.1) -> Prediction:
     body = quad(dawsn, 0, min(end, 30.0), limit=200, epsrel=1e-12)[0]
     if end > 30:  # Dawson's function is 1/(2x) + 1/(4x^3) + ... there
         body += 0.5 * math.log(end / 30) + (1 / 30**2 - 1 / end**2) / 8
-    return Prediction(2 / omega * body / pace, ("drop small", "dim large"), "arnaboldi2023, (52)")
+    found = Prediction(2 / omega * body / pace, ("drop small", "dim large"), "arnaboldi2023, (52)")
+    return times_in(found, problem, clock)
 
 
 def fewest_steps(problem: Problem, drop: float = 0.1) -> Prediction:

@@ -13,6 +13,7 @@ import numpy as np
 from solvable.dynamics.moments import moments
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
+from solvable.theory.clocks import times_in
 from solvable.theory.committee import check_printed_length, check_uniform, committee_of
 from solvable.theory.prediction import NotApplicable, Prediction
 
@@ -79,7 +80,7 @@ def rowwise_plateau(problem: Problem, start: Overlaps, order: int = 1) -> Predic
     )
 
 
-def uniform_escape_time(problem: Problem, start: Overlaps) -> Prediction:
+def uniform_escape_time(problem: Problem, start: Overlaps, *, clock: str = "alpha") -> Prediction:
     """Time tau in which differences between students grow by e on the plateau of a teacher whose overlaps are all alike
     (worschech2024, 15), with averages over those of `start`: (pi/2) sqrt(A - p) (A + p)^(3/2) / [(T2 - D2/(M - 1)) p] / (k K),
     A = M (1 + T1), p = T1 + D1, D the sums of a row's other entries. The risk falls at twice that rate. Holds for
@@ -91,31 +92,33 @@ def uniform_escape_time(problem: Problem, start: Overlaps) -> Prediction:
     if (T_2 - D_2 / (M - 1)) * p <= 1e-12 * T_1 * T_2:
         raise NotApplicable("teacher_overlap: the teachers do not differ, so nothing grows")
     value = math.pi / 2 * math.sqrt(A - p) * (A + p) ** 1.5 / ((T_2 - D_2 / (M - 1)) * p) / (one.speed * M)
-    return Prediction(float(value), ("rate small", "teacher overlaps alike"), "worschech2024, (15)")
+    return times_in(Prediction(float(value), ALIKE, "worschech2024, (15)"), problem, clock)
 
 
-def overlap_escape_time(problem: Problem, state: Overlaps) -> Prediction:
+def overlap_escape_time(problem: Problem, state: Overlaps, *, clock: str = "alpha") -> Prediction:
     """How long after a `state` on the plateau R would have become e times its plateau value, if its spread over the students, that
     of `state`, grew with tau up to there: tau log((e - 1) R / spread). This is worschech2024's (117) with the tau of (15), and
     without log(dim)/2, which the spread contains (docs/ERRATA.md W36)."""
     check_uniform(problem)
     tau, rise, spread = _growth(problem, state)
-    return Prediction(tau * math.log(rise / spread), ALIKE, "worschech2024, (117), corrected")
+    found = Prediction(tau * math.log(rise / spread), ALIKE, "worschech2024, (117), corrected")
+    return times_in(found, problem, clock)
 
 
-def printed_plateau_length(problem: Problem, state: Overlaps) -> Prediction:
+def printed_plateau_length(problem: Problem, state: Overlaps, *, clock: str = "alpha") -> Prediction:
     """worschech2024's recipe (C.4) for the same time: with half of tau, which is how fast the risk falls, and both the measured
     spread, which falls with the dimension, and log(dim)/2. The two slips all but cancel: the result is near to where the risk has
     fallen by a few percent, for which `plateau_drop` needs no luck."""
     check_printed_length(problem)
     dim = problem.inputs.dim or 0
     tau, rise, spread = _growth(problem, state)
-    return Prediction(
+    found = Prediction(
         0.5 * tau * (math.log(rise / spread) + 0.5 * math.log(dim)),
         ("rate small",),
         "worschech2024, (117)",
         ("half of tau, and the dimension counted twice",),
     )
+    return times_in(found, problem, clock)
 
 
 def _growth(problem: Problem, state: Overlaps) -> tuple[float, float, float]:

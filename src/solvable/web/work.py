@@ -181,13 +181,10 @@ def theory(asked: View) -> tuple[list[dict[str, Any]], str | None]:
 
 def landscape_refusal(problem: Problem) -> str | None:
     """Why the Hessian is not known, if it is not."""
-    from solvable.landscape.quadratic import require
+    from solvable.landscape.quadratic import LANDSCAPE, WHO
 
-    try:
-        require(problem)
-    except ValueError as error:
-        return str(error)
-    return None
+    refusals = LANDSCAPE.refusals(problem, WHO)
+    return refusals[0] if refusals else None
 
 
 def curvature(asked: View, at: Any) -> dict[str, Any]:
@@ -255,7 +252,7 @@ def seconds(asked: View, runs: int) -> float:
     problem = asked.problem
     p, n = problem.student.width, problem.student.width + problem.teacher.width
     cost = 1.0 if is_closed(problem) else 2.0 if has_numbers(problem) else 20.0
-    samples = asked.until * (problem.inputs.dim or 0) * runs * float(problem.training.courses["batch"][:, 1].max())
+    samples = asked.until * (problem.inputs.dim or 0) * runs * float(problem.training.segments["batch"][:, 1].max())
     return samples * problem.inputs.blocks * (2e-8 + 2e-9 * p * n) * cost
 
 

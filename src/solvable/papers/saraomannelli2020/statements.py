@@ -6,7 +6,6 @@ from solvable.papers.statements import Statement
 ONE, TWO, THREE, FOUR, THRESHOLD = (f"{KEY}/{name}" for name in ("1", "2", "3", "4", "threshold"))
 FLOW = "tests/theory/test_flow_theory.py::"
 SAMPLES = "tests/empirical/test_empirical.py::"
-RECOVERY = "tests/empirical/test_recovery.py::"
 THEORY = "tests/theory/test_recovery_theory.py::"
 DEFINITION = "a definition"
 

@@ -117,7 +117,7 @@ NUMERICS = (
     Statement(
         "section D",
         "overlaps of order L - 1 grow faster than exponentially with L, so L must be small",
-        tests=(POWERS, "tests/numerics/test_exponential.py::test_a_thousand_eigenvalues"),
+        tests=(POWERS, "tests/numerics/test_implicit.py::test_a_thousand_eigenvalues"),
     ),
 )
 

@@ -1,9 +1,16 @@
 """arnaboldi2023 in its own symbols."""
 
+from dataclasses import replace
 from typing import Any
 
-from solvable.problems.conventions.misfits import one_pass_misfits, quadratic_misfits
-from solvable.problems.conventions.notation import Convention, mean_squared_error, rate_of, time_per_width, times
+from solvable.problems.conventions.notation import (
+    QUADRATIC,
+    Convention,
+    mean_squared_error,
+    rate_of,
+    time_per_width,
+    times,
+)
 from solvable.problems.inputs import Inputs
 from solvable.problems.networks import Student, Teacher
 from solvable.problems.problem import Problem
@@ -44,13 +51,11 @@ def _read(problem: Problem) -> dict[str, Any]:
 
 
 def _misfits(problem: Problem) -> list[str]:
-    misfits, training = quadratic_misfits(problem) + one_pass_misfits(problem), problem.training
-    if problem.teacher.width != 1:
-        misfits.append(f"teacher.width: is {problem.teacher.width}, not 1")
-    if training.train_readout:
-        own = times(training.schedule, 1 / problem.student.width**2)
-        if training.readout_schedule != own:
-            misfits.append("training.readout_rate: is not learning_rate / width^2")
+    training = problem.training
+    domain = replace(QUADRATIC, norm="any", label_noise=True, trained_readout=True, teacher_width=1)
+    misfits = domain.refusals(problem, "arnaboldi2023")
+    if training.train_readout and training.readout_schedule != times(training.schedule, 1 / problem.student.width**2):
+        misfits.append("training.readout_rate: is another one; arnaboldi2023 is for learning_rate / width^2")
     return misfits
 
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from solvable.problems.conventions.misfits import free_quadratic_misfits, one_pass_misfits
-from solvable.problems.conventions.notation import Convention, mean_squared_error, rate_of
+from solvable.problems.conventions.notation import QUADRATIC, Convention, mean_squared_error, rate_of
 from solvable.problems.inputs import Inputs
 from solvable.problems.networks import Student, Teacher
 from solvable.problems.problem import Problem
@@ -25,10 +24,7 @@ def _read(problem: Problem) -> dict[str, Any]:
 
 
 def _misfits(problem: Problem) -> list[str]:
-    misfits = free_quadratic_misfits(problem) + one_pass_misfits(problem)
-    if problem.training.label_noise != 0:
-        misfits.append("training.label_noise: is not 0")
-    return misfits
+    return QUADRATIC.refusals(problem, "bocchi2026")
 
 
 CONVENTION = Convention(

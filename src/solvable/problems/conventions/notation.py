@@ -5,9 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from solvable.problems.model import InvalidProblem
+from solvable.problems.domain import Domain, NotApplicable
 from solvable.problems.problem import Problem
 from solvable.problems.training import Schedule
+
+QUADRATIC = Domain(units="quadratic", teachers="any", schedules=True)  # what three of the papers are about
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Convention:
         return self._build(**symbols)
 
     def symbols(self, problem: Problem) -> dict[str, Any]:
-        """The paper's symbols for a problem; raises InvalidProblem, with the reasons, where the paper has none."""
+        """The paper's symbols for a problem; raises NotApplicable, with the reasons, where the paper has none."""
         self.require(problem)
         return self._read(problem)
 
@@ -41,7 +43,7 @@ class Convention:
             raise TypeError(f"{self.key}: must be given a Problem, not {type(problem).__name__}")
         misfits = self._misfits(problem)
         if misfits:
-            raise InvalidProblem([f"{misfit}; {self.key} has no symbols for it" for misfit in misfits])
+            raise NotApplicable(misfits)
 
     def risk(self, problem: Problem, risk: Any) -> Any:
         """Our risk of `problem` in the paper's normalisation."""

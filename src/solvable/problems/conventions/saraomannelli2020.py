@@ -1,9 +1,9 @@
 """saraomannelli2020 in its own symbols."""
 
+from dataclasses import replace
 from typing import Any
 
-from solvable.problems.conventions.misfits import free_quadratic_misfits
-from solvable.problems.conventions.notation import Convention, half_the_error, rate_of, time_per_width
+from solvable.problems.conventions.notation import QUADRATIC, Convention, half_the_error, rate_of, time_per_width
 from solvable.problems.inputs import Inputs
 from solvable.problems.networks import Student, Teacher
 from solvable.problems.problem import Problem
@@ -34,6 +34,10 @@ def _read(problem: Problem) -> dict[str, Any]:
     }
 
 
+def _misfits(problem: Problem) -> list[str]:
+    return replace(QUADRATIC, label_noise=True, samples=True).refusals(problem, "saraomannelli2020")
+
+
 CONVENTION = Convention(
-    "saraomannelli2020", "flow time t", _build, _read, free_quadratic_misfits, time_per_width(4.0), half_the_error
+    "saraomannelli2020", "flow time t", _build, _read, _misfits, time_per_width(4.0), half_the_error
 )

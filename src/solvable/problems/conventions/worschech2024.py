@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from solvable.problems.conventions.misfits import additive_misfits, one_pass_misfits
 from solvable.problems.conventions.notation import Convention, half_the_error, rate_of
+from solvable.problems.domain import Domain
 from solvable.problems.inputs import Inputs, PowerLaw
 from solvable.problems.model import InvalidProblem
 from solvable.problems.networks import Student, Teacher, Unit
@@ -42,20 +42,13 @@ def _read(problem: Problem) -> dict[str, Any]:
 
 
 def _misfits(problem: Problem) -> list[str]:
-    student, teacher, training = problem.student, problem.teacher, problem.training
-    misfits = one_pass_misfits(problem)
-    misfits += additive_misfits(problem, ("linear", "erf", "relu"))
-    if not all(math.isclose(value, math.sqrt(teacher.width) / student.width) for value in student.readout_values):
-        misfits.append("student.readout: is not sqrt(teacher width) / width")
-    if not all(math.isclose(value, 1 / math.sqrt(teacher.width)) for value in teacher.readout_values):
-        misfits.append("teacher.readout: is not 'sqrt'")
-    if problem.inputs.spectrum is not None and not isinstance(problem.inputs.spectrum, PowerLaw):
-        misfits.append("inputs.spectrum: is not a power law")
-    for name, plain in [("label_noise", 0), ("weight_decay", 0), ("batch", 1), ("train_readout", False)]:
-        if getattr(training, name) != plain:
-            misfits.append(f"training.{name}: is {getattr(training, name)}, not {plain}")
-    if student.norm != "free":
-        misfits.append("student.norm: is not 'free'")
+    root, spectrum = math.sqrt(problem.teacher.width), problem.inputs.spectrum
+    misfits = Domain(
+        units=("linear", "erf", "relu"), teachers="any", isotropic=False, schedules=True,
+        student_readout=root / problem.student.width, teacher_readout=1 / root,
+    ).refusals(problem, "worschech2024")  # fmt: skip
+    if spectrum is not None and not isinstance(spectrum, PowerLaw):
+        misfits.append("inputs.spectrum: is not a power law; worschech2024 is for those")
     return misfits
 
 

@@ -1,0 +1,229 @@
+"""What a closed form, a landscape, a paper's notation or a level is for, in the words of physics.
+
+A `Domain` allows the plainest problem: one pass over fresh samples with isotropic inputs, labels without noise, the squared loss,
+constant rates, no decay, single samples, free norms, a fixed readout 1/width and orthonormal teachers. Each word allows more.
+Widths, dimension, learning rate and loss factor are free. Every other setting of a problem is refused where it is not at its
+default, also one that a later version adds: the settings are read from the fields of the problem itself.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from pydantic_core import PydanticUndefined
+
+from solvable.problems.inputs import PowerLaw
+from solvable.problems.model import InvalidProblem, Model
+from solvable.problems.networks import Network
+from solvable.problems.problem import Problem
+from solvable.problems.training import Schedule
+
+ANY = "any"
+CLOSED_FORM = "this closed form"
+
+FREE = {"teacher.width", "student.width", "inputs.dim", "training.learning_rate", "training.loss_factor"}
+SPECTRA = {f"inputs.spectrum.{name}" for name in ("kind", "beta", "distinct", "eigenvalues", "weights")}
+WORDED = {  # what the words of a domain speak of
+    "teacher.activation", "teacher.readout", "teacher.target", "teacher.overlap",
+    "student.activation", "student.readout", "student.norm",
+    "training.batch", "training.weight_decay", "training.loss", "training.label_noise",
+    "training.train_readout", "training.readout_rate", "training.samples",
+}  # fmt: skip
+KNOWN = FREE | SPECTRA | WORDED
+PARTS = {"teacher", "student", "inputs", "inputs.spectrum", "training"}
+
+
+class NotApplicable(InvalidProblem):
+    """What was asked does not exist for this problem; `problems` has one line per reason."""
+
+    def __init__(self, problems: str | list[str]) -> None:
+        super().__init__([problems] if isinstance(problems, str) else problems)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain:
+    """The problems that something is for.
+
+    `units` are activations by name, of which students and teachers share one; "any" allows all, also different ones. `target` is
+    "additive" or "any". `teachers` are "orthonormal", "given" (a Gram matrix too) or "any" (sampled ones too). Readouts are "mean",
+    "equal" (one positive number for all units), "positive", "any", or a number. `norm` is "free", "sphere" or "any". `isotropic`
+    inputs have one eigenvalue, one; `power_law` asks for a spectrum with positive beta. The flags from `label_noise` to `schedules`
+    allow what they name (`schedules` "rates": of the learning rates alone); `loss` is "squared" or "any". `finite_dim` asks for a
+    number of inputs; widths, if given, for these numbers. `knows` are paths of further settings, as "training.momentum", that are
+    taken into account.
+    """
+
+    units: str | tuple[str, ...] = ANY
+    target: str = "additive"
+    teachers: str = "orthonormal"
+    student_readout: str | float = "mean"
+    teacher_readout: str | float = "mean"
+    norm: str = "free"
+    isotropic: bool = True
+    power_law: bool = False
+    label_noise: bool = False
+    decay: bool = False
+    batch: bool = False
+    loss: str = "squared"
+    trained_readout: bool = False
+    samples: bool = False
+    schedules: bool | Literal["rates"] = False
+    finite_dim: bool = False
+    student_width: int | None = None
+    teacher_width: int | None = None
+    knows: tuple[str, ...] = ()
+
+    def refusals(self, problem: Problem, who: str = CLOSED_FORM) -> list[str]:
+        """One line for each setting of `problem` that is outside: the field, what it is, and what `who` is for."""
+        found = (*self._unknown(problem), *self._networks(problem), *self._inputs(problem), *self._training(problem))
+        return [f"{path}: {given}; {who} {what}" for path, given, what in found]
+
+    def require(self, problem: Any, who: str = CLOSED_FORM) -> None:
+        """Raise NotApplicable, with one line per reason, unless `problem` is inside."""
+        if not isinstance(problem, Problem):
+            raise TypeError(f"the first argument must be a Problem, not {type(problem).__name__}")
+        found = self.refusals(problem, who)
+        if found:
+            raise NotApplicable(found)
+
+    def _unknown(self, problem: Problem) -> Iterator[tuple[str, str, str]]:
+        for path, value in unusual_settings(problem):
+            if path not in self.knows:
+                yield path, f"is {_short(value)}", "does not know this setting"
+
+    def _networks(self, problem: Problem) -> Iterator[tuple[str, str, str]]:
+        student, teacher = problem.student, problem.teacher
+        yield from self._units(problem)
+        for name, network, allowed in [
+            ("student", student, self.student_readout),
+            ("teacher", teacher, self.teacher_readout),
+        ]:
+            if not _has_readout(network, allowed):
+                what = _READOUTS[allowed] if isinstance(allowed, str) else f"readouts {allowed:.6g}"
+                yield f"{name}.readout", f"is {_short(network.readout)}", f"is for {what}"
+        for name, width, wanted in [
+            ("student", student.width, self.student_width),
+            ("teacher", teacher.width, self.teacher_width),
+        ]:
+            if wanted not in (None, width):
+                yield f"{name}.width", f"is {width}, not {wanted}", f"is for {wanted} {name}{'s' * (wanted != 1)}"
+        if self.norm not in (ANY, student.norm):
+            what = "free norm" if self.norm == "free" else "norm one ('sphere')"
+            yield "student.norm", f"is {student.norm!r}", f"is for students of {what}"
+        if self.target not in (ANY, teacher.target):
+            yield "teacher.target", f"is {_short(teacher.target)}", "is for additive targets"
+        if self.teachers == "orthonormal" and not teacher.is_orthonormal:
+            given = "is 'sampled'" if teacher.overlap == "sampled" else "is another Gram matrix"
+            yield "teacher.overlap", given, "is for 'orthonormal' teachers"
+        if self.teachers == "given" and teacher.overlap == "sampled":
+            yield "teacher.overlap", "is 'sampled'", "is for teachers whose Gram matrix is given"
+
+    def _units(self, problem: Problem) -> Iterator[tuple[str, str, str]]:
+        if self.units == ANY:
+            return
+        allowed = (self.units,) if isinstance(self.units, str) else self.units
+        given = {name: getattr(problem, name).activation for name in ("student", "teacher")}
+        wrong = {name: f"is {_short(unit)}" for name, unit in given.items() if unit not in allowed}
+        if len(wrong) == 2 and given["student"] == given["teacher"]:
+            wrong = {"student": f"{wrong['student']}, as the teacher's"}
+        for name, text in wrong.items():
+            yield f"{name}.activation", text, f"is for {' or '.join(map(repr, allowed))} units"
+        if not wrong and given["student"] != given["teacher"]:
+            yield (
+                "student.activation",
+                f"is {given['student']!r}, the teacher's {given['teacher']!r}",
+                "is for equal ones",
+            )
+
+    def _inputs(self, problem: Problem) -> Iterator[tuple[str, str, str]]:
+        inputs = problem.inputs
+        if inputs.is_scheduled and self.schedules is not True:
+            yield "inputs.spectrum.eigenvalues", "a schedule is given", f"is for constant ones; {_AT}"
+        elif self.isotropic and (inputs.blocks > 1 or inputs.is_scheduled or inputs.eigenvalues[0] != 1):
+            several = inputs.blocks > 1 or inputs.is_scheduled
+            given = f"has {inputs.blocks} eigenvalues" if several else f"has the eigenvalue {inputs.eigenvalues[0]:g}"
+            yield "inputs.spectrum", given, "is for isotropic inputs of variance one"
+        if self.power_law and not (isinstance(inputs.spectrum, PowerLaw) and inputs.spectrum.beta > 0):
+            yield "inputs.spectrum", "is not a power law", "is for power laws with positive beta"
+        if self.finite_dim and inputs.dim is None:
+            yield "inputs.dim", "is infinite", "is for a finite one"
+
+    def _training(self, problem: Problem) -> Iterator[tuple[str, str, str]]:
+        training = problem.training
+        for name, allowed, plain, what in [
+            ("label_noise", self.label_noise, 0, "labels without noise"),
+            ("weight_decay", self.decay, 0, "weights without decay"),
+            ("batch", self.batch, 1, "single samples"),
+            ("train_readout", self.trained_readout, False, "a fixed readout"),
+            ("samples", self.samples, None, "fresh samples, not a data set"),
+            ("loss", self.loss == ANY, "squared", "the squared loss"),
+        ]:
+            value = getattr(training, name)
+            if not allowed and value != plain:
+                given = "is a schedule" if isinstance(value, Schedule) else f"is {value!r}"
+                yield f"training.{name}", given, f"is for {what}"
+            elif self.schedules is not True and isinstance(value, Schedule):
+                yield f"training.{name}", "is a schedule", f"is for a constant one; {_AT}"
+        for name in ("learning_rate", "readout_rate"):
+            if not self.schedules and isinstance(getattr(training, name), Schedule):
+                yield f"training.{name}", "is a schedule", f"is for a constant one; {_AT}"
+
+
+EVERYTHING = Domain(
+    target=ANY, teachers=ANY, student_readout=ANY, teacher_readout=ANY, norm=ANY, isotropic=False, label_noise=True, decay=True,
+    batch=True, loss=ANY, trained_readout=True, samples=True, schedules=True,
+)  # fmt: skip
+ONE_PASS = replace(EVERYTHING, samples=False)
+
+_AT = "problem.at(alpha) has that of one time"
+_READOUTS = {
+    "mean": "readouts 1/width ('mean')",
+    "equal": "one positive number for all units",
+    "positive": "positive numbers",
+}
+
+
+def require(problem: Any, who: str = CLOSED_FORM, **words: Any) -> None:
+    """Raise NotApplicable, with one line per reason, unless `problem` is in the domain of these words (`Domain`).
+
+    >>> from solvable.problems import Problem, Student, Teacher, Training
+    >>> problem = Problem(teacher=Teacher(width=2), student=Student(width=3), training=Training(learning_rate=0.1, batch=5))
+    >>> require(problem, units="quadratic", batch=True)
+    >>> require(problem, units="quadratic")
+    Traceback (most recent call last):
+    ...
+    solvable.problems.domain.NotApplicable: training.batch: is 5; this closed form is for single samples
+    """
+    Domain(**words).require(problem, who)
+
+
+def unusual_settings(model: Model, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Path and value of all settings that no word speaks of and that are not at their defaults."""
+    for name, field in type(model).model_fields.items():
+        path, value = f"{place}{name}", getattr(model, name)
+        if path in KNOWN:
+            continue
+        default = field.get_default(call_default_factory=True)
+        if path in PARTS and isinstance(value, Model):
+            yield from unusual_settings(value, f"{path}.")
+        elif default is PydanticUndefined or value != default:
+            yield path, value
+
+
+def _has_readout(network: Network, allowed: str | float) -> bool:
+    values = network.readout_values
+    if allowed == ANY:
+        return True
+    if allowed == "positive":
+        return bool((values > 0).all())
+    if allowed == "equal":
+        return bool(values[0] > 0 and np.ptp(values) <= 1e-12)
+    wanted = 1 / network.width if allowed == "mean" else float(allowed)
+    return all(math.isclose(value, wanted, rel_tol=1e-12) for value in values)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
