@@ -223,7 +223,7 @@ DYNAMICS = (
     ),
     Mutation(
         "rows-phi",
-        "dynamics/rows.py",
+        "dynamics/weight_equations.py",
         "return grown / x if x != 0.0 else 1.0",
         "return 1.0 + grown if x != 0.0 else 1.0",
         ("macro/test_macro.py::test_weights_in_place_of_overlaps",),
