@@ -1,4 +1,4 @@
-"""When runs escape, by every level that has noise, and by the equations from noisy starts."""
+"""Check of exit times: SGD, the diffusion, and the equations from noisy starts."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What gradient flow on quadratic students obeys, along a trajectory of `Empirical`."""
+"""Checks of what gradient flow on quadratic students obeys, along a trajectory of `Empirical`."""
 
 from dataclasses import replace
 

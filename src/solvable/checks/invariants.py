@@ -1,4 +1,4 @@
-"""Quantities that the equations conserve, along a trajectory."""
+"""Checks of quantities that the equations conserve, along a trajectory."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The closed-form moments of one step against sampled fields."""
+"""Check of the moments of one SGD step against sampled fields."""
 
 from typing import Any
 

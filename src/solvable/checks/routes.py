@@ -1,4 +1,4 @@
-"""The same learning curve by every route that the library has."""
+"""Check that all methods of integration give the same learning curve."""
 
 import contextlib
 

@@ -204,7 +204,7 @@ class Empirical:
 
 
 class _Kept:
-    """What is kept of all runs; NaN where a run did not come to."""
+    """Arrays that are kept of all runs; NaN where a run ended before an output."""
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def __init__(self, lanes: list[Lane], plan: Plan, each: int) -> None:
@@ -244,7 +244,7 @@ class _Kept:
 
 
 class _Flow:
-    """One run: the data, the flow, and what is kept of it."""
+    """One run: its data set, its flow, and what is kept of it."""
 
     def __init__(self, level: Empirical, lane: Lane, place: int, run: int, kept: _Kept) -> None:
         self.level, self.lane, self.place, self.kept = level, lane, place, kept

@@ -1,4 +1,4 @@
-"""What a run is asked for, in the library's own clock: output times, a threshold to stop at, whether to keep the blocks."""
+"""What a level is asked for: lanes (a problem and a start each) and a plan (output times, threshold, what to keep)."""
 
 from dataclasses import dataclass
 

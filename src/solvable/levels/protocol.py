@@ -1,4 +1,4 @@
-"""What a level of description is to `run`."""
+"""The protocol that every level of description has, so that `run` can call it."""
 
 from typing import Any, Protocol
 

@@ -1,4 +1,4 @@
-"""One verb for every level."""
+"""The functions `run` and `run_batch`, which follow a problem on any level."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Thresholds as users ask for them."""
+"""The function `when`, which makes thresholds."""
 
 from collections.abc import Callable, Sequence
 from operator import index

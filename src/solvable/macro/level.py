@@ -35,7 +35,7 @@ BOUND = 1e8  # overlaps beyond this multiple of the first have diverged
 
 
 class Solved(NamedTuple):
-    """Of one lane: overlaps in all blocks together (time, ...) and, if asked for, in each; the last state, packed."""
+    """Results of one lane: overlaps summed over blocks (time, ...) and, if kept, of each block; the last state, packed."""
 
     student: np.ndarray
     cross: np.ndarray

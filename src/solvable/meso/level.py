@@ -148,7 +148,7 @@ class Meso:
 
 
 class _Setting:
-    """What all paths of a lane share."""
+    """What all paths of a lane share: its equations, frames and tolerances."""
 
     @by_machine_code()  # the first leap follows from these
     @np.errstate(all="ignore")  # a path that diverges overflows before it is stopped
@@ -179,7 +179,7 @@ class _Setting:
 
 
 class _Path:
-    """One path of the diffusion, number `run` of its lane and `place` in the records."""
+    """One path of the diffusion: number `run` of its lane, at `place` in the records."""
 
     def __init__(self, setting: _Setting, run: int, place: int) -> None:
         self.setting, self.run, self.place = setting, run, place

@@ -1,4 +1,4 @@
-"""The orthonormal frame nearest to a cross overlap: which student directions the teachers are being learned by."""
+"""The orthonormal frame nearest to a cross overlap: which combinations of students learn which teachers."""
 
 import numpy as np
 

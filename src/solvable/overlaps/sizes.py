@@ -1,4 +1,4 @@
-"""How large the overlaps of a problem are: what is refused before it is made, and what takes so long that Ctrl-C is to be heard."""
+"""Sizes of a problem's overlaps: what does not fit into memory is refused, what takes long reacts to Ctrl-C."""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar

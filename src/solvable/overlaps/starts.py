@@ -1,4 +1,4 @@
-"""Where learning begins: overlaps drawn from the law of random weights, idealised, or prescribed."""
+"""Starts: overlaps drawn from the law of random weights, idealised, or prescribed."""
 
 from typing import Any, Literal
 

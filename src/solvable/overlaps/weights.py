@@ -1,4 +1,4 @@
-"""Weights as a start: what a level that follows weights begins with, and what the others measure."""
+"""Weights as a start, and weights with given overlaps."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Quantities against time."""
+"""Pictures of trajectories: risk, overlaps and readouts against time."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""A spectrum with its power law, and the learning that it forecasts."""
+"""Picture of a spectrum with its power law, and of the learning curves that it forecasts."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""What a sweep has so far: families of curves, a quantity along an axis, heat maps and phase diagrams with contour lines."""
+"""Pictures of sweeps: families of curves, a quantity along an axis, heat maps, phase diagrams."""
 
 import re
 from typing import TYPE_CHECKING, Any

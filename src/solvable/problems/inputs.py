@@ -1,4 +1,4 @@
-"""Who is shown what: Gaussian inputs whose covariance has a few distinct eigenvalues, each with its share of the dimensions."""
+"""Inputs: Gaussian, with a covariance of a few distinct eigenvalues, each with its share of the dimensions."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Who teaches and who learns: one hidden layer each, output sum_k readout_k g(w_k . x / sqrt(dim))."""
+"""Teacher and student: one hidden layer each, output sum_k readout_k g(w_k . x / sqrt(dim))."""
 
 import math
 from collections.abc import Callable

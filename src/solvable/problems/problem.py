@@ -1,4 +1,4 @@
-"""One description of who teaches, who learns, on what inputs and by which rule; every level of description runs on it."""
+"""The problem: teacher, student, inputs and training in one description, on which every level runs."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""By which rule it learns: rate or schedule, batch, weight decay, loss, label noise, readout, samples."""
+"""Training: learning rate or schedule, batch, weight decay, loss, label noise, readout, samples."""
 
 from functools import cached_property
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""What one reads off a learning curve: exit times, plateaus, exponents, distances."""
+"""Observables of a learning curve: exit times, plateaus, phases, exponents, distances."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def crossing_time(times: np.ndarray, values: np.ndarray, level: float) -> float:
 
 
 class FlatSpan(NamedTuple):
-    """From `start` to `end` the risk stays near `height`."""
+    """A plateau: from `start` to `end` the risk stays near `height`."""
 
     start: float
     end: float
@@ -39,6 +39,7 @@ class FlatSpan(NamedTuple):
 
     @property
     def length(self) -> float:
+        """How long the plateau lasts."""
         return self.end - self.start
 
 
@@ -100,7 +101,7 @@ def _next_peak(speed: np.ndarray, i: int, flatness: float) -> int:
 
 
 class Phase(NamedTuple):
-    """From `start` to `end` learning is in the phase `name`; a plateau has a height."""
+    """A phase of learning with its `name`, from `start` to `end`; a plateau has a `height`."""
 
     name: str
     start: float
@@ -111,9 +112,12 @@ class Phase(NamedTuple):
 def phases(
     times: np.ndarray, risk: np.ndarray, found: list[FlatSpan], end: float, is_norms: Callable[[float, float], bool]
 ) -> list[Phase]:
-    """What comes before, on and behind plateaus: the approach, then for each its plateau, the escape, until the risk is half the
-    plateau's height, and the descent, until the next plateau or the end. What leads to a plateau is norm learning where
-    `is_norms(start, end)` says so. Nothing without a plateau."""
+    """Divide a learning curve into phases: approach, plateau, escape, descent.
+
+    An escape lasts until the risk is half the plateau's height, a descent until the next plateau or the end. What leads
+    to a plateau is "norm learning" where `is_norms(start, end)` says so, else "approach". Without a plateau there are
+    no phases.
+    """
     spans = [Phase("norm learning" if is_norms(0.0, one.start) else "approach", 0.0, one.start) for one in found[:1]]
     for i, one in enumerate(found):
         last = found[i + 1].start if i + 1 < len(found) else end
@@ -143,9 +147,12 @@ def local_exponent(times: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 class Exponent(NamedTuple):
-    """`value` of d log(risk)/d log(time) over a window, with a confidence interval: over runs, if there are several; else from the
-    scatter about the line. `drift` is the exponent of the window's second half (in log time) less that of the first: where it is
-    larger than the interval, the curve is not one power. `prefactor` of time^value; `runs` that have values all over the window."""
+    """A fitted power of time: `value` of d log(risk)/d log(time) over a window, with a confidence interval [low, high].
+
+    The interval is over runs, if there are several, else from the scatter about the line. `drift` is the exponent of
+    the window's second half (in log time) minus that of the first: where it is larger than the interval, the curve is
+    not a single power. `prefactor` multiplies time^value. `runs` counts the runs that have values all over the window.
+    """
 
     value: float
     low: float
@@ -181,10 +188,10 @@ def exponent(times: np.ndarray, risks: np.ndarray, begin: float, end: float, con
     else:
         left, share = y[0] - np.polyval(lines[0], x), weights / weights.sum()
         apart = x - share @ x
-        freedom = max(1 / float(share @ share) - 2, 1.0)  # so many points are these weights worth
-        left = left / (
-            1 - share - share * apart**2 / (share @ apart**2)
-        )  # a point that weighs much draws the line to itself
+        # effective sample size (sum w)^2 / sum w^2 of these weights, less the two fitted numbers
+        freedom = max(1 / float(share @ share) - 2, 1.0)
+        # the line passes nearer to points of large weight: divide residuals by one minus their leverage
+        left = left / (1 - share - share * apart**2 / (share @ apart**2))
         error = np.sqrt((share**2 * apart**2 * left**2).sum()) / (share @ apart**2)
         half = t.ppf(0.5 + 0.5 * confidence, freedom) * error
     value, drift = float(slopes.mean()), float(halves[1] - halves[0]) if len(halves) == 2 else float("nan")

@@ -428,9 +428,8 @@ class Trajectory:
             raise ValueError(f"mean: {name!r} given, must be one of {', '.join(have)}")
         self._check_alike("mean")
         kept = self.endings != Ending.DIVERGED
-        if (
-            self.endings[kept] != Ending.INTERRUPTED
-        ).any():  # some came to the end: the others end at random, not by what they did
+        # if at least one run finished, an interrupted one was stopped by the user: leave it out
+        if (self.endings[kept] != Ending.INTERRUPTED).any():
             kept &= self.endings != Ending.INTERRUPTED
         values = getattr(self, name)[kept]
         reached = np.isfinite(self.risk[kept]).all(axis=0) & kept.any()

@@ -1,5 +1,8 @@
-"""What is computed at every point of a sweep. A measure is a description: it travels to other processes, and its content
-together with the problem's is the name of the result."""
+"""Measures: what is computed at every point of a sweep.
+
+A measure is a plain description: it travels to other processes, and its content together with the problem's names the
+result.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -21,7 +24,7 @@ KEPT = (*AVERAGED, "risk_error", "overlap_error")
 
 
 class Measure(Protocol):
-    """`parts` are the first words of names that it lets vary ("start" of "start.seed")."""
+    """What a sweep asks of a measure; `parts` are the first words of names that it lets vary ("start" of "start.seed")."""
 
     @property
     def parts(self) -> tuple[str, ...]: ...
@@ -32,7 +35,7 @@ class Measure(Protocol):
     def vary(self, changes: Mapping[str, Any]) -> Self: ...
 
     def settle(self, problem: Problem) -> Self:
-        """With everything drawn that functions of one's own draw, so that nothing of them is left."""
+        """The same measure with everything drawn that functions of one's own draw, so that no such function is left in it."""
 
     def content(self, problem: Problem) -> dict[str, Any]:
         """Plain content that fixes the result for a problem."""
@@ -42,7 +45,7 @@ class Measure(Protocol):
 
 @dataclass(frozen=True)
 class Drawn:
-    """Starts by a function of one's own, `function(problem, seed)`."""
+    """Starts drawn by a function of one's own, `function(problem, seed)`."""
 
     function: Callable[[Problem, int], Overlaps]
     seed: int = 0

@@ -32,13 +32,18 @@ class Damaged(ValueError):
 
 
 class Labelled(NamedTuple):
+    """An array with the names of its dimensions."""
+
     dims: tuple[str, ...]
     values: np.ndarray
 
 
 @dataclass(frozen=True)
 class Record:
-    """`about` is plain JSON. A point that could not be computed has no arrays and says why in `failure`."""
+    """The result of one point: `about` is plain JSON, and labelled arrays.
+
+    A point that could not be computed has no arrays and says why in `failure`.
+    """
 
     key: bytes
     about: dict[str, Any]
@@ -84,7 +89,7 @@ def next_record(content: bytes, at: int) -> int:
 
 
 class Field(NamedTuple):
-    """Where an array is within a record, and what."""
+    """Place, type and shape of an array within a record's bytes."""
 
     dims: tuple[str, ...]
     dtype: np.dtype

@@ -1,8 +1,8 @@
-"""Records on disk, for any number of processes at once.
+"""The store of a sweep's results: records on disk, for any number of processes at once.
 
-Records come in segments that are written whole and never changed, so nothing is locked and nothing can be half written. Two
-processes may write the same record: then it is there twice, and the segment whose name is smaller counts. Compaction removes a
-segment only when every record in it is in another one, on the disk and checked.
+Records come in segments that are written whole and never changed, so there are no locks and no half-written records. If
+two processes write the same record, it is there twice, and the segment whose name is smaller counts. Compaction removes
+a segment only when every record in it is in another one, on the disk and checked.
 """
 
 import errno
@@ -66,7 +66,7 @@ class Status(NamedTuple):
 
 
 class Records(Protocol):
-    """What sweeps ask of a store."""
+    """What sweeps ask of a store: `Store` and `Memory` have it."""
 
     def refresh(self) -> None: ...
     def add(self, records: Iterable[bytes]) -> None: ...
@@ -100,7 +100,7 @@ def _checked(records: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class Memory:
-    """Records of this process alone, gone with it."""
+    """A store in memory, for this process alone."""
 
     def __init__(self) -> None:
         self._records: dict[bytes, bytes] = {}

@@ -1,4 +1,4 @@
-"""Sweeps: a grid of points, computed where there is room, kept in a store, looked at as one labelled dataset."""
+"""Sweeps: plan a grid of points, compute what is missing of it, read all results as one labelled dataset."""
 
 import math
 import warnings
@@ -525,7 +525,7 @@ def _check_functions(planned: Sweep, *, lasting: bool) -> None:
 
 
 class _Manifest:
-    """Kept in the store once all points are made; until then some more are, whenever there is time."""
+    """Writes the manifest into the store once all points are made; until then it makes some more whenever there is time."""
 
     def __init__(self, planned: Sweep, results: StoredResults) -> None:
         self._planned, self._results, self._is_kept = planned, results, False

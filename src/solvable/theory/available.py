@@ -1,4 +1,4 @@
-"""Which predictions apply to a problem, and why the others do not."""
+"""Lists which predictions apply to a problem, and why the others do not."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -137,7 +137,7 @@ def _escape(one: Committee, a: np.ndarray, R: np.ndarray, Q: float) -> tuple[np.
     change = one.ratio * (db + da) - dy
     E = one.speed * (one.T2 @ dG - np.outer(one.T2 @ a, change))
     if K == 1:
-        return np.zeros(0), np.zeros((one.M, 0))  # one student differs from none
+        return np.zeros(0), np.zeros((one.M, 0))  # a single student: there are no differences between students
     rates, modes = eig(E)
     order = np.argsort(-rates.real)
     return rates.real[order], modes.real[:, order]

@@ -1,4 +1,4 @@
-"""Counting dimensions of quadratic networks: what a student can express, and how many ways there are to be right."""
+"""Dimensions of quadratic networks: how many degrees of freedom a student has, and how many the set of solutions has."""
 
 from dataclasses import replace
 

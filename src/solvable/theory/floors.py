@@ -1,4 +1,4 @@
-"""Where label noise holds the risk in the end."""
+"""The risk at which label noise holds the students in the end."""
 
 from solvable.problems import Problem
 from solvable.theory import at_the_teacher, linear, solutions, sphere

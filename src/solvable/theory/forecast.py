@@ -1,4 +1,4 @@
-"""What learning will be like on inputs with a given spectrum: the curve of a linear student, and the plateau of erf students."""
+"""Forecast for inputs with a given spectrum: the learning curve of a linear student, and the plateau of erf students."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -93,7 +93,7 @@ def partial_risk(
     if small_rate:
         risk = (values * distances * np.exp(-2 * e * np.multiply.outer(times, values))).sum(axis=-1) + kept
         return Prediction(c * risk, ("dim infinite", "rate small"), "worschech2024, (8) and (10)")
-    here = (shares > 0) & (values > 0)  # what is not seen does not move
+    here = (shares > 0) & (values > 0)  # directions with eigenvalue zero get no gradient: their weights stay constant
     noise = kept + problem.training.label_noise
     root, v = np.sqrt(shares[here]), values[here] * np.sqrt(shares[here])
     modes, vectors = np.linalg.eigh(-2 * np.diag(values[here]) + e * np.outer(v, v))

@@ -1,4 +1,4 @@
-"""What a closed form returns: a value, under which assumptions, and where it comes from."""
+"""Prediction: what a closed form returns, with its assumptions and source."""
 
 from dataclasses import dataclass
 from typing import Any
