@@ -26,6 +26,7 @@ ROOMS = (
     "macro",
     "empirical",
     "landscape",
+    "theory",
     "checks",
     "sweeps",
 )

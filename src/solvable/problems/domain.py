@@ -36,7 +36,7 @@ PARTS = {"teacher", "student", "inputs", "inputs.spectrum", "training"}
 
 
 class NotApplicable(InvalidProblem):
-    """What was asked does not exist for this problem; `problems` has one line per reason."""
+    """A closed form was asked for outside its domain; `problems` has one line per reason."""
 
     def __init__(self, problems: str | list[str]) -> None:
         super().__init__([problems] if isinstance(problems, str) else problems)
