@@ -16,8 +16,8 @@ def flows(d, n, until):
     random = np.random.default_rng(0)
     rows, teacher = random.standard_normal((n, d)), np.eye(d)[:1]
     hills = sv.empirical.TrainingLandscape(rows, teacher)
-    problem = sv.convention("saraomannelli2020").problem(m=d, m_star=1, d=d)
-    weights, data = sv.Weights(d * np.eye(d), d**0.5 * teacher), sv.Data(rows, prepare=False)
+    problem = sv.problems.convention("saraomannelli2020").problem(m=d, m_star=1, d=d)
+    weights, data = sv.overlaps.Weights(d * np.eye(d), d**0.5 * teacher), sv.Data(rows, prepare=False)
     times = np.geomspace(1e-3, until, 61)
 
     def ours(method):

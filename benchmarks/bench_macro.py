@@ -52,7 +52,7 @@ def scipy_run(problem, start, end, method="DOP853", rtol=1e-8, atol=1e-12, outpu
 
 
 def one_trajectory() -> None:
-    problem = sv.convention("bocchi2026").problem(p=P, p_star=Q, eta=RATE)
+    problem = sv.problems.convention("bocchi2026").problem(p=P, p_star=Q, eta=RATE)
     start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
     end = 60 / RATE
     reference = scipy_run(problem, start, end, rtol=1e-13, atol=1e-15)
@@ -88,13 +88,13 @@ def one_trajectory() -> None:
 
 def batch() -> None:
     """20 starts x 60 rates; SciPy is timed on every tenth run and scaled."""
-    problem = sv.convention("bocchi2026").problem(p=3, p_star=3, eta=RATE)
+    problem = sv.problems.convention("bocchi2026").problem(p=3, p_star=3, eta=RATE)
     starts = [sv.start(problem, seed=seed, students="orthogonal", cross=0.01) for seed in range(20)]
     rates = np.linspace(0.02, 0.56, 60)
     stop = sv.when("risk", below=0.5, relative=True)
 
     def ours():
-        return sv.run_batch(problem, starts, sv.Macro(threads=1), until=300, learning_rates=rates, stop=stop)
+        return sv.levels.run_batch(problem, starts, sv.Macro(threads=1), until=300, learning_rates=rates, stop=stop)
 
     def scipy_part():
         with np.errstate(all="ignore"):
@@ -105,7 +105,7 @@ def batch() -> None:
     times = interleaved({"solvable (one thread)": ours, "SciPy DOP853 loop, a tenth": scipy_part}, repeats=2)
     times["SciPy DOP853 loop, scaled"] = 10 * times.pop("SciPy DOP853 loop, a tenth")
     report("Batch: 20 starts x 60 rates, quadratic 3/3, to half the first risk", times, "solvable (one thread)")
-    diverged = np.mean(ours().endings == sv.Ending.DIVERGED)
+    diverged = np.mean(ours().endings == sv.results.Ending.DIVERGED)
     print(f"  share of runs that diverge: {diverged:.2f}")
 
 

@@ -17,7 +17,7 @@ STEP = 0.01
 
 
 def problem_of(p, dim):
-    return sv.convention("arnaboldi2023").problem(p=p, gamma=0.05 * p, d=dim)
+    return sv.problems.convention("arnaboldi2023").problem(p=p, gamma=0.05 * p, d=dim)
 
 
 def leaps(p, dim, runs):
@@ -47,11 +47,11 @@ def euler(p, dim):
             state = sv.start(
                 problem, student_overlap=repaired[:p, :p], cross_overlap=repaired[:p, p:] / repaired[p, p] ** 0.5
             )
-            C = sv.field_covariance(problem, state)
-            moments = sv.moments(C, problem)
+            C = sv.dynamics.field_covariance(problem, state)
+            moments = sv.dynamics.moments(C, problem)
             drift = rate * moments.drift @ C
             dQ = drift[:, :p] + drift[:, :p].T + rate**2 * moments.noise
-            values, vectors = np.linalg.eigh(sv.step_covariance(problem, state))
+            values, vectors = np.linalg.eigh(sv.dynamics.step_covariance(problem, state))
             noise = vectors @ (np.sqrt(np.maximum(values, 0) * h / dim) * random.standard_normal(values.size))
             scatter = np.zeros((p, p))
             scatter[upper] = noise[p:]

@@ -20,7 +20,7 @@ RATE = 0.01
 
 
 def problem_of(p, q, dim):
-    return sv.convention("bocchi2026").problem(p=p, p_star=q, eta=RATE).replace(inputs__dim=dim)
+    return sv.problems.convention("bocchi2026").problem(p=p, p_star=q, eta=RATE).replace(inputs__dim=dim)
 
 
 def reduced(p, q, dim, steps, pieces=1):

@@ -11,7 +11,7 @@ from solvable.dynamics.kernel_data import pack, workspace
 
 def case(eigenvalues: int, until: float, rtol: float, methods: tuple[str, ...], unit: str = "erf") -> None:
     rate = 0.1 if unit == "erf" else 0.01
-    problem = sv.convention("worschech2024").problem(
+    problem = sv.problems.convention("worschech2024").problem(
         K=2, M=2, eta=rate, beta=1.0, L=eigenvalues, N=1024, activation=unit
     )
     start = sv.start(problem, seed=0, scale=0.01 if unit == "erf" else 0.3)

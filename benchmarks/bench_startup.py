@@ -9,7 +9,7 @@ import tempfile
 
 PROBLEM = """
 import solvable as sv
-problem = sv.convention("bocchi2026").problem(p=6, p_star=3, eta=0.01, N=1000)
+problem = sv.problems.convention("bocchi2026").problem(p=6, p_star=3, eta=0.01, N=1000)
 start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
 """
 FIRST = PROBLEM + "sv.run(problem, start, sv.Macro(), until=2000)"
@@ -37,7 +37,7 @@ COLD = {
     "quadratic 6/3, drawn": PROBLEM + "run = sv.run(problem, start, sv.Macro(), until=200)" + PICTURE,
     "erf 2/2, 16 eigenvalues, drawn": """
 import solvable as sv
-problem = sv.convention("worschech2024").problem(K=2, M=2, eta=0.5, beta=0.5, L=16, N=1600)
+problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.5, beta=0.5, L=16, N=1600)
 run = sv.run(problem, sv.start(problem, seed=0), sv.Macro(), until=40)"""
     + PICTURE,
     "the explorer's first curve, beside a process that compiles": """

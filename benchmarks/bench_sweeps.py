@@ -61,7 +61,7 @@ def large(points: int) -> None:
 
 def once(points: int, store: str) -> None:
     begin, cpu, first = time.perf_counter(), time.process_time(), list[float]()
-    problem = sv.convention("bocchi2026").problem(p=6, p_star=3, eta=0.1)
+    problem = sv.problems.convention("bocchi2026").problem(p=6, p_star=3, eta=0.1)
     numbers = min(points, 1000)
     vary = {"training.learning_rate": np.linspace(0.05, 0.15, points // numbers), "nothing.number": range(numbers)}
     planned = plan(problem, Nothing(), vary)
@@ -72,7 +72,7 @@ def once(points: int, store: str) -> None:
 
 
 def main() -> None:
-    problem = sv.convention("bocchi2026").problem(p=6, p_star=3, eta=0.1)
+    problem = sv.problems.convention("bocchi2026").problem(p=6, p_star=3, eta=0.1)
     rates = np.linspace(0.05, 0.15, POINTS)
     measure: Run = run_measure(
         sv.Macro(rtol=1e-6), {"seed": 0, "students": "orthogonal", "cross": 0.01}, 1, 50.0, None, None, None, ("risk",)

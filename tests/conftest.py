@@ -35,4 +35,4 @@ def quadratic() -> sv.Problem:
 @pytest.fixture
 def power_law() -> sv.Problem:
     """Two erf students, two teachers, sixteen eigenvalues."""
-    return sv.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=16, N=1024)
+    return sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=16, N=1024)

@@ -8,7 +8,7 @@ import numpy as np
 import solvable as sv
 from solvable.problems.conventions import CONVENTIONS
 
-PAPER = {key: sv.convention(key).problem for key in CONVENTIONS}
+PAPER = {key: sv.problems.convention(key).problem for key in CONVENTIONS}
 PROBLEMS = [
     PAPER["bocchi2026"](p=4, p_star=2, eta=0.05, N=8),
     PAPER["bocchi2026"](p=2, p_star=2, eta=0.05, N=8),
@@ -44,7 +44,7 @@ def arguments_of(function, problem: sv.Problem) -> dict:
         "features": lambda: 3,
         "basis": lambda: np.eye(dim),
         "distance": lambda: 1.0,
-        "weights": lambda: sv.Weights(
+        "weights": lambda: sv.overlaps.Weights(
             on_the_sphere(random.standard_normal((p, dim))), random.standard_normal((q, dim))
         ),
         "direction": lambda: np.ones((p, dim)),

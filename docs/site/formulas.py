@@ -9,6 +9,7 @@ NAME = re.compile(r"`([A-Za-z_][\w.]*)`")
 DESCRIBED = (
     "problems",
     "overlaps",
+    "dynamics",
     "results",
     "levels",
     "macro",

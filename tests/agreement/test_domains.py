@@ -31,7 +31,7 @@ def later(problem: sv.Problem) -> sv.Problem:
 
 ROOMS = [sv.theory, sv.landscape]
 FUNCTIONS = [one for room in ROOMS for one in about_a_problem(room) if one is not sv.theory.available]
-FUNCTIONS += [flow_overlaps, flow_modes, sv.step_covariance, sv.empirical.recovery]
+FUNCTIONS += [flow_overlaps, flow_modes, sv.dynamics.step_covariance, sv.empirical.recovery]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda one: one.__name__)
@@ -65,9 +65,9 @@ def test_no_paper_has_symbols_for_it(key) -> None:
     ours = [problem for problem in PROBLEMS if not CONVENTIONS[key]._misfits(problem)]
     assert ours
     for call in (
-        sv.convention(key).symbols,
-        lambda one: sv.convention(key).risk(one, 1.0),
-        lambda one: sv.Clock(one, key),
+        sv.problems.convention(key).symbols,
+        lambda one: sv.problems.convention(key).risk(one, 1.0),
+        lambda one: sv.results.Clock(one, key),
     ):
         call(ours[0])
         with pytest.raises(NotApplicable, match=rf"training\.momentum: is 0\.9; {key} does not know"):

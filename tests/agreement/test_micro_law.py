@@ -74,7 +74,7 @@ CASES = {
         (2, 3), {"learning_rate": 1.5, "loss": "log-cosh", "label_noise": 0.3}, unit="tanh", teacher_unit="relu",
     ),
     "cubic Hermite unit": case(
-        (2, 1), {"learning_rate": 0.003}, unit=sv.Hermite(coefficients=(0, 1, 0, 1)), dim=40,
+        (2, 1), {"learning_rate": 0.003}, unit=sv.problems.Hermite(coefficients=(0, 1, 0, 1)), dim=40,
     ),
 }  # fmt: skip
 

@@ -28,7 +28,7 @@ def hierarchy(problem: sv.Problem, start: sv.Overlaps) -> np.ndarray:
 
     def slope(t: float, y: np.ndarray) -> np.ndarray:
         Q, R = y[: L * K * K].reshape(L, K, K), y[L * K * K :].reshape(L, K, -1)
-        D = sv.moments(covariance(Q, R), problem, problem.student.readout_values).drift
+        D = sv.dynamics.moments(covariance(Q, R), problem, problem.student.readout_values).drift
         S, G = D[:K, :K], D[:K, K:]
         half = S @ above(Q) + G @ above(R).transpose(0, 2, 1)
         return np.concatenate(
@@ -39,12 +39,16 @@ def hierarchy(problem: sv.Problem, start: sv.Overlaps) -> np.ndarray:
         slope, (0, TIMES[-1]), np.concatenate([Q.ravel(), R.ravel()]), "DOP853", TIMES, rtol=1e-10, atol=1e-14
     )
     pairs = [(y[: L * K * K].reshape(L, K, K), y[L * K * K :].reshape(L, K, -1)) for y in found.y.T]
-    return np.array([sv.moments(covariance(*pair), problem, problem.student.readout_values).risk for pair in pairs])
+    return np.array(
+        [sv.dynamics.moments(covariance(*pair), problem, problem.student.readout_values).risk for pair in pairs]
+    )
 
 
 @pytest.mark.parametrize(("L", "M"), [(1, 2), (3, 2), (6, 2), (8, 1)])
 def test_blocks_are_the_power_hierarchy(L: int, M: int) -> None:
-    problem = sv.convention("worschech2024").problem(K=2, M=M, eta=0.3, beta=1.0 if L > 1 else 0.0, L=L, N=40 * L)
+    problem = sv.problems.convention("worschech2024").problem(
+        K=2, M=M, eta=0.3, beta=1.0 if L > 1 else 0.0, L=L, N=40 * L
+    )
     start = sv.start(problem, seed=0, scale=0.5)
     run = sv.run(problem, start, sv.Macro(small_rate=True, rtol=1e-10), times=TIMES)
     assert np.allclose(run.risk[0], hierarchy(problem, start), rtol=1e-4)

@@ -34,7 +34,7 @@ def clocks_of(problem: sv.Problem) -> list[str]:
 
 def _refuses(problem: sv.Problem, unit: str) -> bool:
     try:
-        sv.Clock(problem, unit)
+        sv.results.Clock(problem, unit)
     except ValueError:
         return True
     return False
@@ -54,9 +54,11 @@ def test_times_may_be_given_in_any_clock(function) -> None:
     for problem, arguments in worked(function):
         name = "alpha" if "alpha" in inspect.signature(function).parameters else "time"
         plain = function(**arguments | {name: 0.7}).value
-        alpha = sv.Clock(problem, own).to_alpha(0.7)
+        alpha = sv.results.Clock(problem, own).to_alpha(0.7)
         for clock in clocks_of(problem):
-            told = function(**arguments | {name: sv.Clock(problem, clock).from_alpha(alpha), "clock": clock}).value
+            told = function(
+                **arguments | {name: sv.results.Clock(problem, clock).from_alpha(alpha), "clock": clock}
+            ).value
             assert told == pytest.approx(plain, rel=1e-9)
 
 
@@ -67,7 +69,7 @@ def test_times_and_rates_are_told_in_any_clock(function) -> None:
     for problem, arguments in worked(function):
         plain = function(**arguments).value
         for clock in clocks_of(problem):
-            pace = sv.Clock(problem, clock).from_alpha(1.0) / sv.Clock(problem, own).from_alpha(1.0)
+            pace = sv.results.Clock(problem, clock).from_alpha(1.0) / sv.results.Clock(problem, own).from_alpha(1.0)
             told = function(**arguments, clock=clock).value
             names = RATES.get(function.__name__)
             if names is None:
@@ -80,7 +82,7 @@ def test_times_and_rates_are_told_in_any_clock(function) -> None:
 
 
 def test_an_escape_in_steps_is_that_of_a_run_in_steps() -> None:
-    problem = sv.convention("bocchi2026").problem(p=6, p_star=3, eta=0.01, N=10_000)
+    problem = sv.problems.convention("bocchi2026").problem(p=6, p_star=3, eta=0.01, N=10_000)
     start = sv.start(problem, seed=0, students="orthogonal", cross=1e-4)
     time = sv.theory.escape_time(problem, start, 0.01, clock="steps").value
     height = sv.theory.plateau(problem).value.risk

@@ -51,7 +51,7 @@ def drawn(seed: int) -> tuple[sv.Problem, np.ndarray, np.ndarray]:
     target, loss = "additive", pick(*["squared"] * 7, "log-cosh")
     if random.random() < 0.2:
         q = min(q, 3)
-        target = pick("product", sv.Target("folded", q, lambda z: np.abs(z[:, 0]) - z[:, -1] ** 2))
+        target = pick("product", sv.problems.Target("folded", q, lambda z: np.abs(z[:, 0]) - z[:, -1] ** 2))
     spectrum = None
     if blocks > 1:
         values = np.round(random.uniform(0.3, 1.6, blocks), 2)
@@ -82,7 +82,7 @@ def drawn(seed: int) -> tuple[sv.Problem, np.ndarray, np.ndarray]:
 def _unit(name, random):
     if name == "hermite":
         sizes = random.uniform(-1, 1, 4) * [0.3, 1.0, 0.4, 0.2]
-        return sv.Hermite(coefficients=tuple(np.round(sizes[: random.integers(2, 5)], 3)))
+        return sv.problems.Hermite(coefficients=tuple(np.round(sizes[: random.integers(2, 5)], 3)))
     return SOFTPLUS if name == "own" else name
 
 
@@ -103,7 +103,7 @@ def _weights(problem, random):
 def _rate(problem, W, B, random):
     """A rate that moves the state well within the time and lets no run diverge: a part of what drift and noise allow."""
     start = sv.measure(problem, W, B)
-    found = sv.moments(sv.field_covariance(problem, start), problem, start.readout)
+    found = sv.dynamics.moments(sv.dynamics.field_covariance(problem, start), problem, start.readout)
     largest = problem.inputs.eigenvalues.max()
     drift = largest * np.linalg.norm(found.drift, 2)
     noise = largest * np.trace(found.noise) / problem.training.batch / np.trace(start.student_overlap)

@@ -136,10 +136,10 @@ def test_batches_are_rounded_and_counted() -> None:
 def test_what_needs_a_number_refuses_a_schedule() -> None:
     problem = with_steps("label_noise", CASES["label_noise"])
     with pytest.raises(ValueError, match=r"problem\.at\(alpha\)"):
-        sv.moments(np.eye(4), problem)
+        sv.dynamics.moments(np.eye(4), problem)
     moving = with_steps("eigenvalue", CASES["eigenvalue"])
     with pytest.raises(ValueError, match="eigenvalues: a schedule"):
-        sv.field_covariance(moving, sv.start(problem_of(), seed=0))
+        sv.dynamics.field_covariance(moving, sv.start(problem_of(), seed=0))
     with pytest.raises(ValueError, match="eigenvalue is a schedule"):
         sv.run(moving, sv.start(moving, seed=0), sv.Macro(method="implicit"), until=1)
     with pytest.raises(ValueError, match="full weights take constant"):

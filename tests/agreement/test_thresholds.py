@@ -48,7 +48,7 @@ def test_a_run_ends_where_the_quantity_passes(level, quantity, entry) -> None:
     aim = 0.5 * (first + value(ahead, quantity, entry))
     bound = {"above": aim} if aim > first else {"below": aim}
     run = sv.run(problem, START, LEVELS[level], until=30, stop=sv.when(quantity, entry=entry, **bound))
-    assert run.ending == [sv.Ending.STOPPED]
+    assert run.ending == [sv.results.Ending.STOPPED]
     assert 0 < run.end_time[0] < 30
     found = value(run.last(), quantity, entry)
     exact = level in ("macro", "weights", "implicit", "meso")
@@ -70,7 +70,7 @@ def test_a_risk_that_falls_below_and_rises_again_within_a_step(rtol, below) -> N
     exact = -4 * np.log((0.2 + np.sqrt(below)) / 2.2)
     for stop in (sv.when("risk", below=below), sv.when(lambda o: (o.cross_overlap[0, 0] - 1) ** 2, below=below)):
         run = sv.run(problem, start, sv.Macro(rtol=rtol, small_rate=True), times=[200.0], stop=stop)
-        assert run.ending == [sv.Ending.STOPPED]
+        assert run.ending == [sv.results.Ending.STOPPED]
         assert run.end_time[0] == pytest.approx(exact, abs=100 * rtol / np.sqrt(below))
 
 
@@ -84,7 +84,7 @@ def test_a_risk_that_jumps_below_stops_at_the_jump() -> None:
     )
     start = sv.start(problem, student_overlap=[[0.64]], cross_overlap=[[0.8]])
     run = sv.run(problem, start, sv.Macro(small_rate=True), times=[20, 200], stop=sv.when("risk", below=0.03))
-    assert run.ending == [sv.Ending.STOPPED]
+    assert run.ending == [sv.results.Ending.STOPPED]
     assert run.end_time[0] == 50.0
     assert run.last().cross_overlap[0, 0] == pytest.approx(0.8, rel=1e-9)
 

@@ -1,9 +1,14 @@
 """What README and guides show is what runs."""
 
+import doctest
 import re
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+
+import solvable as sv
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,6 +29,18 @@ def test_python_blocks_run_in_order(name, tmp_path, monkeypatch, capsys) -> None
     capsys.readouterr()
 
 
+WITH_EXAMPLES = [path for path in sorted(ROOT.glob("src/**/*.py")) if ">>> " in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.stem)
+def test_examples_in_docstrings_run(path, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = import_module(".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__"))
+    found = doctest.testmod(module)
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", sorted((ROOT / "docs/site/tutorials").glob("*.md")), ids=lambda page: page.stem)
 def test_tutorials_run(page, tmp_path, monkeypatch, capsys) -> None:
@@ -37,6 +54,32 @@ def test_tutorials_run(page, tmp_path, monkeypatch, capsys) -> None:
         exec(compile(cell, page.name, "exec"), scope)
     pyplot.close("all")
     assert capsys.readouterr().out
+
+
+def test_names_in_documents_and_benchmarks_exist() -> None:
+    """Also where the gate does not run them: tutorials, clusters, benchmarks."""
+    pages = [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("benchmarks/*.py"),
+        *ROOT.glob("examples/**/*.py"),
+    ]
+    names = {
+        (page.name, found[0])
+        for page in pages
+        if page.name != "CHANGELOG.md"
+        for found in re.finditer(r"\bsv\.[A-Za-z]\w*(?:\.\w+)?", page.read_text(encoding="utf-8"))
+    }
+    assert len(names) > 100
+    assert sorted(one for one in names if not _exists(one[1])) == []
+    assert not _exists("sv.convention")
+    assert not _exists("sv.theory.nothing")
+
+
+def _exists(name: str) -> bool:
+    _, first, *rest = name.split(".")
+    found = getattr(sv, first, None) if first in sv.__all__ else None
+    return found is not None and (not isinstance(found, ModuleType) or not rest or hasattr(found, rest[0]))
 
 
 def test_theory_names_functions_that_exist(monkeypatch) -> None:

@@ -36,13 +36,13 @@ def test_all_routes_agree(quadratic: sv.Problem) -> None:
 
 
 def test_no_second_route_is_told() -> None:
-    problem = sv.convention("arnaboldi2023").problem(p=2, gamma=0.1, d=100)
+    problem = sv.problems.convention("arnaboldi2023").problem(p=2, gamma=0.1, d=100)
     with pytest.raises(ValueError, match="no second route applies"):
         sv.checks.routes_agree(problem, sv.start(problem, seed=0), until=1)
 
 
 def test_scheduled_eigenvalues_have_one_route() -> None:
-    problem = sv.convention("arnaboldi2023").problem(p=2, gamma=0.1, d=100)
+    problem = sv.problems.convention("arnaboldi2023").problem(p=2, gamma=0.1, d=100)
     ramp = sv.Schedule(times=(0, 5), values=(0.1, 1.0), shape="linear")
     problem = problem.replace(inputs__spectrum=sv.Spectrum(eigenvalues=(1.0, ramp)))
     with pytest.raises(ValueError, match="routes_agree: an eigenvalue is a schedule"):

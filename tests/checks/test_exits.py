@@ -8,7 +8,7 @@ from seeds import seed
 
 
 def problem_of(**changes):
-    return sv.convention("arnaboldi2023").problem(p=2, gamma=0.1, d=1000).replace(**changes)
+    return sv.problems.convention("arnaboldi2023").problem(p=2, gamma=0.1, d=1000).replace(**changes)
 
 
 @pytest.mark.statistical
@@ -44,7 +44,7 @@ def test_mean_exit_times() -> None:
     assert early.runs + early.never == 100
     assert 25 < early.never < 75  # half, within five standard errors
     assert np.isnan(early.mean)  # those that passed are no fair sample
-    batch = sv.run_batch(problem, start, sv.Macro(), until=3000, learning_rates=[0.05, 0.1], stop=stop)
+    batch = sv.levels.run_batch(problem, start, sv.Macro(), until=3000, learning_rates=[0.05, 0.1], stop=stop)
     with pytest.raises(ValueError, match="the runs differ in learning_rate"):
         batch.mean_exit_time()
     one = sv.run(problem, start, sv.Macro(), until=3000, stop=stop).mean_exit_time()

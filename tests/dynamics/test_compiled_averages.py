@@ -20,7 +20,7 @@ CASES = {
     "bent product": ({"activation": BENT}, {"target": "product"}, {}, rhs_on_nodes),
     "tanh log-cosh": ({"activation": "tanh"}, {"activation": "erf"}, {"loss": "log-cosh"}, rhs_on_nodes),
     "cubic, linear": (
-        {"activation": sv.Hermite(coefficients=(0, 1, 0.5, 0.3))}, {"activation": "linear"}, {}, rhs_of_polynomials,
+        {"activation": sv.problems.Hermite(coefficients=(0, 1, 0.5, 0.3))}, {"activation": "linear"}, {}, rhs_of_polynomials,
     ),
 }  # fmt: skip
 
@@ -40,8 +40,8 @@ def problem(name) -> tuple[sv.Problem, sv.Overlaps]:
 def test_compiled_moments_equal_those_in_numpy(name) -> None:
     """On the same nodes: S, and by Stein's lemma D, to the accuracy of tables; pairs to that of the panels in NumPy."""
     one, start = problem(name)
-    C = sv.field_covariance(one, start)
-    found = sv.moments(C, one, nodes=2**10, seed=3)
+    C = sv.dynamics.field_covariance(one, start)
+    found = sv.dynamics.moments(C, one, nodes=2**10, seed=3)
     numpy = general_moments(C, one, one.student.readout_values, rule_for(one, 2**10, 3))
     additive = one.teacher.target == "additive"
     for got, there in zip(found, numpy, strict=True):
@@ -57,8 +57,8 @@ def test_slopes_scatter_less_than_the_lemma(number) -> None:
     one, _ = problem("tanh log-cosh")
     factor = np.random.default_rng(number).standard_normal((4, 4))
     C, a = factor @ factor.T / 4, one.student.readout_values
-    exact = sv.moments(C, one, nodes=2**16).drift
-    by_slopes = [np.abs(sv.moments(C, one, nodes=2**12, seed=i).drift - exact).max() for i in range(1, 4)]
+    exact = sv.dynamics.moments(C, one, nodes=2**16).drift
+    by_slopes = [np.abs(sv.dynamics.moments(C, one, nodes=2**12, seed=i).drift - exact).max() for i in range(1, 4)]
     by_lemma = [np.abs(general_moments(C, one, a, rule_for(one, 2**12, i)).drift - exact).max() for i in range(1, 4)]
     assert np.mean(by_slopes) < np.mean(by_lemma) / 3
 
@@ -83,5 +83,5 @@ def test_large_fields_leave_the_table() -> None:
         teacher=sv.Teacher(width=1, activation=sine), student=sv.Student(width=1, activation=sine),
         training=sv.Training(learning_rate=0.1),
     )  # fmt: skip
-    assert np.isnan(sv.moments(400.0 * np.eye(2), one).risk)
-    assert np.isfinite(sv.moments(40.0 * np.eye(2), one).risk)
+    assert np.isnan(sv.dynamics.moments(400.0 * np.eye(2), one).risk)
+    assert np.isfinite(sv.dynamics.moments(40.0 * np.eye(2), one).risk)

@@ -38,10 +38,10 @@ def test_covariance_against_cubature(p, q) -> None:
     n = p + q + 1
     grid = np.stack(np.meshgrid(*[nodes] * n, indexing="ij")).reshape(n, -1).T
     chance = np.prod(np.stack(np.meshgrid(*[weights / weights.sum()] * n, indexing="ij")).reshape(n, -1), axis=0)
-    z = grid[:, :-1] @ np.linalg.cholesky(sv.field_covariance(problem, state)).T
+    z = grid[:, :-1] @ np.linalg.cholesky(sv.dynamics.field_covariance(problem, state)).T
     X = increments(problem, state, z, grid[:, -1])
     mean = chance @ X
-    assert sv.step_covariance(problem, state) == pytest.approx(
+    assert sv.dynamics.step_covariance(problem, state) == pytest.approx(
         (X - mean).T @ (chance[:, None] * (X - mean)), rel=1e-10, abs=1e-12
     )
 
@@ -53,10 +53,10 @@ def test_covariance_against_sampling() -> None:
     random = np.random.default_rng(seed(0))
     sums = []
     for _ in range(20):
-        z = random.standard_normal((20_000, 8)) @ np.linalg.cholesky(sv.field_covariance(problem, state)).T
+        z = random.standard_normal((20_000, 8)) @ np.linalg.cholesky(sv.dynamics.field_covariance(problem, state)).T
         sums.append(np.cov(increments(problem, state, z, random.standard_normal(len(z))).T))
     error = np.std(sums, axis=0, ddof=1) / np.sqrt(20)
-    deviation = np.abs(np.mean(sums, axis=0) - sv.step_covariance(problem, state)) / error
+    deviation = np.abs(np.mean(sums, axis=0) - sv.dynamics.step_covariance(problem, state)) / error
     assert np.sqrt(np.mean(deviation**2)) < 1.5
     assert deviation.max() < 8
 
@@ -65,10 +65,12 @@ def test_covariance_against_sampling() -> None:
 def test_one_student_on_the_sphere_of_the_paper(m, gamma, noise) -> None:
     """arnaboldi2023, (55): Var M is right as printed, Cov and Var Q after gamma -> 2 gamma (docs/ERRATA.md A11)."""
     problem = (
-        sv.convention("arnaboldi2023").problem(p=1, d=1000, gamma=gamma, Delta=noise).replace(student__norm="free")
+        sv.problems.convention("arnaboldi2023")
+        .problem(p=1, d=1000, gamma=gamma, Delta=noise)
+        .replace(student__norm="free")
     )
     state = sv.start(problem, student_overlap=[[1.0]], cross_overlap=[[m]])
-    found = sv.step_covariance(problem, state) / gamma**2
+    found = sv.dynamics.step_covariance(problem, state) / gamma**2
     assert found[0, 0] == pytest.approx(48 + 4 * noise + (144 + 8 * noise) * m**2 - 192 * m**4, rel=1e-12)
     if m == 0.3:
         assert found[0, 1] == pytest.approx(61.13, abs=0.01)
@@ -84,7 +86,7 @@ def test_covariance_on_the_sphere() -> None:
     random, dim = np.random.default_rng(seed(0)), 1e9
     sums = []
     for _ in range(20):
-        z = random.standard_normal((20_000, 3)) @ np.linalg.cholesky(sv.field_covariance(problem, state)).T
+        z = random.standard_normal((20_000, 3)) @ np.linalg.cholesky(sv.dynamics.field_covariance(problem, state)).T
         X = increments(free, state, z, random.standard_normal(len(z))) / dim
         Q = np.stack([1 + X[:, 2], 0.3 + X[:, 3], 1 + X[:, 4]], axis=1)
         root = np.sqrt(Q[:, [0, 2]])
@@ -93,7 +95,7 @@ def test_covariance_on_the_sphere() -> None:
         )
         sums.append(dim**2 * np.cov(moved.T))
     error = np.std(sums, axis=0, ddof=1) / np.sqrt(20)
-    exact = sv.step_covariance(problem, state)
+    exact = sv.dynamics.step_covariance(problem, state)
     assert np.abs(exact[[2, 4]]).max() < 1e-12  # norms do not scatter
     assert (np.abs(np.mean(sums, axis=0) - exact[np.ix_([0, 1, 3], [0, 1, 3])]) / error).max() < 6
 
@@ -110,4 +112,4 @@ def test_covariance_on_the_sphere() -> None:
 def test_what_has_no_closed_form(changes, message) -> None:
     problem = problem_of(2, 1, **changes)
     with pytest.raises(ValueError, match=message):
-        sv.step_covariance(problem, sv.start(problem.replace(inputs__dim=200), seed=0))
+        sv.dynamics.step_covariance(problem, sv.start(problem.replace(inputs__dim=200), seed=0))

@@ -179,12 +179,12 @@ def test_large_overlaps_of_own_units() -> None:
 
 CASES = {
     "relu": problem("relu", "relu", 2, 2),
-    "hermite student, linear teacher": problem(sv.Hermite(coefficients=(0.2, 0.5, 0.3)), "linear", 2, 2),
+    "hermite student, linear teacher": problem(sv.problems.Hermite(coefficients=(0.2, 0.5, 0.3)), "linear", 2, 2),
     "tanh student, erf teacher": problem("tanh", "erf", 3, 2),
     "own function": problem(SOFTPLUS, "relu", 2, 1),
     "product of three": problem("tanh", "linear", 1, 3, target="product"),
     "own target": problem(
-        "erf", "linear", 2, 2, target=sv.Target("difference", 2, lambda z: np.abs(z[:, 0]) - z[:, 1] ** 2)
+        "erf", "linear", 2, 2, target=sv.problems.Target("difference", 2, lambda z: np.abs(z[:, 0]) - z[:, 1] ** 2)
     ),
     "log-cosh": problem("erf", "erf", 2, 1, loss="log-cosh"),
 }
@@ -204,7 +204,10 @@ def test_moments_equal_sampling(name) -> None:
 def test_the_general_path_equals_the_closed_one() -> None:
     """The same problem told in other words: quadratic units as Hermite polynomials; erf as a function of one's own."""
     own = sv.Activation("my erf", UNITS["erf"].function, UNITS["erf"].derivative)
-    for words, closed, tolerance in [(sv.Hermite(coefficients=(1, 0, 1)), "quadratic", 1e-6), (own, "erf", 2e-3)]:
+    for words, closed, tolerance in [
+        (sv.problems.Hermite(coefficients=(1, 0, 1)), "quadratic", 1e-6),
+        (own, "erf", 2e-3),
+    ]:
         one, two = (problem(unit, unit, 2, 2).replace(training__learning_rate=0.1) for unit in (words, closed))
         start = sv.start(two, student_overlap=np.eye(2), cross_overlap=[[0.3, 0.1], [0.0, 0.2]])
         general = sv.run(one, start, sv.Macro(), until=15)
@@ -263,7 +266,7 @@ def compiled_squares(coefficients, p, C, s) -> np.ndarray:
     return out
 
 
-CUBIC = sv.Hermite(coefficients=(0, 1, 0.5, 0.3))
+CUBIC = sv.problems.Hermite(coefficients=(0, 1, 0.5, 0.3))
 
 
 def test_polynomials_are_exact_at_any_width() -> None:
@@ -332,7 +335,13 @@ def test_the_error_of_overlaps_is_drawn() -> None:
         (problem("relu", "relu", 2, 2, dim=400, noise=0.0), 0.8, 6.0),
         (
             problem(
-                sv.Hermite(coefficients=(0, 0.3, 0, 0.2)), "linear", 1, 3, dim=400, target="product", readout="unit"
+                sv.problems.Hermite(coefficients=(0, 0.3, 0, 0.2)),
+                "linear",
+                1,
+                3,
+                dim=400,
+                target="product",
+                readout="unit",
             ),
             0.1,
             3.0,
@@ -387,12 +396,12 @@ def test_rules() -> None:
         (lambda: sv.Activation("sign", np.sign, lambda z: 0 * z), "function: jumps at z = 0; .* given as a Target"),
         (lambda: sv.Activation("x", lambda z: z + (z > 1.23), np.ones_like), r"function: jumps at z = 1\.23"),
         (lambda: sv.Activation("x", lambda z: np.where(z > 5, np.inf, z), np.ones_like), r"must be finite|is not that"),
-        (lambda: sv.Target("t", 2, lambda z: z), r"must map \(samples, 2\) to \(samples,\)"),
+        (lambda: sv.problems.Target("t", 2, lambda z: z), r"must map \(samples, 2\) to \(samples,\)"),
         (
-            lambda: sv.Teacher(width=3, target=sv.Target("t", 2, lambda z: z[:, 0])),
+            lambda: sv.Teacher(width=3, target=sv.problems.Target("t", 2, lambda z: z[:, 0])),
             "target: is for 2 teachers, the width is 3",
         ),
-        (lambda: sv.Hermite(coefficients=()), "coefficients: .* not empty"),
+        (lambda: sv.problems.Hermite(coefficients=()), "coefficients: .* not empty"),
     ],
 )
 def test_refusals(make, message) -> None:
@@ -422,5 +431,5 @@ def test_functions_compare_by_code_and_do_not_go_into_files(tmp_path) -> None:
 
 
 def test_hermite_units_and_targets_go_through_toml() -> None:
-    one = problem(sv.Hermite(coefficients=(0, 1, 0.5)), "linear", 2, 3, target="product", loss="log-cosh")
+    one = problem(sv.problems.Hermite(coefficients=(0, 1, 0.5)), "linear", 2, 3, target="product", loss="log-cosh")
     assert sv.Problem.from_toml(one.to_toml()) == one

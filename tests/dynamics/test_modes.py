@@ -117,7 +117,7 @@ def test_divergence_is_told_with_its_time() -> None:
     problem = setting(rate=2.7)
     start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
     run = sv.run(problem, start, REFERENCE, times=[300.0])
-    assert run.ending == [sv.Ending.DIVERGED]
+    assert run.ending == [sv.results.Ending.DIVERGED]
     with pytest.raises(RuntimeError, match="diverge: lower the learning rate") as error:
         flow_modes(problem, start, [300.0])
     told = float(str(error.value).split()[2])

@@ -43,7 +43,7 @@ def test_moments_equal_quadrature_of_their_definition(unit, seed, rank, noise, c
         return np.concatenate([part.reshape(len(z), -1) for part in parts], axis=1)
 
     expected = expect(integrand, C, {1: 150, 2: 80, 3: 36}[rank] if unit == "erf" else 6)
-    found = sv.moments(C, problem)
+    found = sv.dynamics.moments(C, problem)
     values = np.concatenate([[found.risk], (found.drift @ C).ravel(), found.noise.ravel(), found.readout_drift])
     tolerance = (1e-4 if unit == "erf" else 1e-10) * (1 + np.abs(expected).max())
     assert values == pytest.approx(expected, abs=tolerance)
@@ -60,7 +60,7 @@ def test_moments_equal_sampling(unit, p, q, rank) -> None:
     report = sv.checks.moments_against_sampling(problem, C, samples=200_000, seed=seed(1), allowed=6)
     assert report.passed, str(report)
     wrong = problem.replace(training__loss_factor=0.5 * 1.1)
-    sampled, moments = report.references["noise"], sv.moments(C, wrong).noise
+    sampled, moments = report.references["noise"], sv.dynamics.moments(C, wrong).noise
     assert (np.abs(moments - sampled) / report.scales["noise"]).max() > 6
 
 
@@ -70,8 +70,10 @@ def test_drift_is_the_gradient_of_the_risk() -> None:
     for unit in ("linear", "quadratic", "erf"):
         problem = setting(unit, 2, 2, readout=[0.4, -0.7])
         V = random.standard_normal((4, 6))
-        risk = lambda W, V=V, problem=problem: sv.moments(np.vstack([W, V[2:]]) @ np.vstack([W, V[2:]]).T, problem).risk
-        direction = sv.moments(V @ V.T, problem).drift @ V
+        risk = lambda W, V=V, problem=problem: (
+            sv.dynamics.moments(np.vstack([W, V[2:]]) @ np.vstack([W, V[2:]]).T, problem).risk
+        )
+        direction = sv.dynamics.moments(V @ V.T, problem).drift @ V
         step, h = random.standard_normal((2, 6)), 1e-6
         slope = (risk(V[:2] + h * step) - risk(V[:2] - h * step)) / (2 * h)
         assert slope == pytest.approx(-(direction * step).sum(), rel=1e-6)
@@ -82,7 +84,7 @@ def test_quadratic_printed_noise_is_wrong() -> None:
     by order one; with the risk in its place the average is met to rounding (docs/ERRATA.md B1)."""
     random = np.random.default_rng(0)
     for p, q in [(2, 1), (2, 2), (3, 1)]:
-        problem = sv.convention("bocchi2026").problem(p=p, p_star=q, eta=0.1)
+        problem = sv.problems.convention("bocchi2026").problem(p=p, p_star=q, eta=0.1)
         factor = np.vstack([random.standard_normal((p, p + q)), np.eye(q, p + q)])
         C = factor @ factor.T
         Q, R, T = C[:p, :p], C[:p, p:], C[p:, p:]
@@ -97,29 +99,29 @@ def test_quadratic_printed_noise_is_wrong() -> None:
         exact = expect(error_square, C, 4)
         rest = 4 * tau * K + 8 * K2
         printed = 1 + 2 / q - (2 * p - 1) / p**2 * np.trace(Q) ** 2 - (R**2).sum() / (p * q)
-        assert sv.moments(C, problem).noise == pytest.approx(exact, rel=1e-10)
-        assert 16 / p**2 * (sv.moments(C, problem).risk * Q + rest) == pytest.approx(exact, rel=1e-10)
+        assert sv.dynamics.moments(C, problem).noise == pytest.approx(exact, rel=1e-10)
+        assert 16 / p**2 * (sv.dynamics.moments(C, problem).risk * Q + rest) == pytest.approx(exact, rel=1e-10)
         assert np.abs(16 / p**2 * (printed * Q + rest) - exact).max() > 0.02 * np.abs(exact).max()
 
 
 def test_bad_shapes(quadratic: sv.Problem) -> None:
     with pytest.raises(ValueError, match=r"covariance: must be \(9, 9\)"):
-        sv.moments(np.eye(4), quadratic)
+        sv.dynamics.moments(np.eye(4), quadratic)
 
 
 def test_arguments_in_another_order_are_told(quadratic: sv.Problem) -> None:
     start = sv.start(quadratic, seed=0)
-    C = sv.field_covariance(quadratic, start)
+    C = sv.dynamics.field_covariance(quadratic, start)
     for wrong in ((quadratic, C), (start, quadratic), (C, start)):
         with pytest.raises(ValueError, match=r"moments: \(\w+, \w+\) given, must be \(covariance, problem\)"):
-            sv.moments(*wrong)
+            sv.dynamics.moments(*wrong)
     for wrong in ((start, quadratic), (quadratic, C)):
         with pytest.raises(ValueError, match=r"field_covariance: \(\w+, \w+\) given, must be \(problem, overlaps\)"):
-            sv.field_covariance(*wrong)
+            sv.dynamics.field_covariance(*wrong)
 
 
 def test_field_covariance_weighs_blocks(power_law: sv.Problem) -> None:
     start = sv.start(power_law, seed=0)
-    C = sv.field_covariance(power_law, start)
+    C = sv.dynamics.field_covariance(power_law, start)
     total = sum(lam * block for lam, block in zip(power_law.inputs.eigenvalues, start.stacked, strict=True))
     assert pytest.approx(total) == C

@@ -12,7 +12,7 @@ from solvable.empirical import kernels
 from solvable.empirical.sample import Sample
 from solvable.numerics.symmetric import squares, to_matrix, to_vector
 
-PAPER = sv.convention("saraomannelli2020")
+PAPER = sv.problems.convention("saraomannelli2020")
 TIMES = np.array([0.0, 0.01, 0.1, 1.0, 10.0])
 
 
@@ -70,7 +70,7 @@ def test_weights_flow_equals_matrix_flow(method: str) -> None:
     for width in (9, 5, 3):
         problem = PAPER.problem(m=width, m_star=2, d=5, n=12)
         random = np.random.default_rng(width)
-        weights = sv.Weights(np.sqrt(5) * random.standard_normal((width, 5)), _orthonormal(random, 2, 5))
+        weights = sv.overlaps.Weights(np.sqrt(5) * random.standard_normal((width, 5)), _orthonormal(random, 2, 5))
         rows = random.standard_normal((12, 5))
         run = sv.run(
             problem, weights, sv.Empirical(data=sv.Data(rows, prepare=False), method=method, rtol=1e-9), times=TIMES
@@ -92,7 +92,7 @@ def test_weights_follow_plain_gradient_descent() -> None:
     """Small steps of gradient descent on all weights, w_i' = -m dL_n/dw_i, end at the same overlaps."""
     problem = PAPER.problem(m=7, m_star=2, d=4, n=9)
     random = np.random.default_rng(0)
-    weights = sv.Weights(2 * random.standard_normal((7, 4)), _orthonormal(random, 2, 4))
+    weights = sv.overlaps.Weights(2 * random.standard_normal((7, 4)), _orthonormal(random, 2, 4))
     rows = random.standard_normal((9, 4))
     run = sv.run(problem, weights, sv.Empirical(data=sv.Data(rows, prepare=False), rtol=1e-9), times=[0.5])
     W, teacher, step = weights.student / 2, weights.teacher / 2, 1e-5
@@ -103,6 +103,59 @@ def test_weights_follow_plain_gradient_descent() -> None:
     assert np.abs(run.student_overlap[0, 0] - W @ W.T).max() < 2e-4
     assert np.abs(run.cross_overlap[0, 0] - W @ teacher.T).max() < 2e-4
     assert np.abs(run.last().student_overlap - W @ W.T).max() < 2e-4
+    assert np.abs(run.weights[0, 0] - 2 * W).max() < 2e-4
+    assert (run.teacher_weights[0] == weights.teacher).all()
+
+
+@pytest.mark.parametrize("width", [3, 7])
+def test_weights_have_the_form_and_the_overlaps_and_go_on(width: int) -> None:
+    problem = PAPER.problem(m=width, m_star=2, d=4, n=9)
+    level = sv.Empirical(runs=2, seed=5, rtol=1e-9)
+    run = sv.run(problem, sv.start(problem, seed=1), level, times=[0.0, 0.5, 2.0])
+    W, B = run.weights, run.teacher_weights
+    assert W.shape == (2, 3, width, 4)
+    assert run.data["weights"].dims == ("run", "time", "student", "input")
+    assert W.swapaxes(2, 3) @ W / (4 * width) == pytest.approx(run.matrix, abs=1e-12)
+    assert B.swapaxes(1, 2) @ B / (4 * 2) == pytest.approx(run.teacher_matrix, abs=1e-12)
+    assert W @ W.swapaxes(2, 3) / 4 == pytest.approx(run.student_overlap, abs=1e-12)
+    assert W @ B[:, None].swapaxes(2, 3) / 4 == pytest.approx(run.cross_overlap, abs=1e-12)
+    rows = np.random.default_rng(2).standard_normal((9, 4))
+    seen = sv.Empirical(data=sv.Data(rows, prepare=False), rtol=1e-9)
+    whole = sv.run(problem, sv.overlaps.Weights(W[0, 0], B[0]), seen, times=[0.5, 2.0])
+    rest = sv.run(problem, sv.overlaps.Weights(whole.weights[0, 0], B[0]), seen, times=[1.5])
+    assert rest.weights[0, -1] == pytest.approx(whole.weights[0, -1], abs=1e-5)
+
+
+def test_points_of_the_landscape_have_a_layout_and_students() -> None:
+    random = np.random.default_rng(4)
+    rows, teacher = random.standard_normal((6, 3)), random.standard_normal((2, 3))
+    hills = sv.empirical.TrainingLandscape(rows, teacher)
+    A = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, -0.2], [0.1, -0.2, 0.0]])
+    point = hills.point(A)
+    assert hills.entries.tolist() == [[0, 0], [0, 1], [0, 2], [1, 1], [1, 2], [2, 2]]
+    for number, (i, j) in zip(point, hills.entries, strict=True):
+        assert number == pytest.approx(A[i, j] * (1 if i == j else 2**0.5), abs=1e-15)
+    assert np.linalg.norm(point) == pytest.approx(np.linalg.norm(A))
+    assert hills.matrix(point) == pytest.approx(A, abs=1e-15)
+    assert hills.matrix(hills.solution) == pytest.approx(teacher.T @ teacher / 2)
+    factors = random.standard_normal((5, 2, 3))
+    points = hills.point(factors.swapaxes(1, 2) @ factors)  # of rank two
+    for width in (2, 3, 7):
+        W = hills.weights(points, width)
+        assert W.shape == (5, width, 3)
+        outputs = ((rows @ W.swapaxes(1, 2) / 3**0.5) ** 2).mean(axis=2)
+        assert outputs == pytest.approx(np.einsum("si,pij,sj->ps", rows, hills.matrix(points), rows))
+    assert hills.weights(hills.identity) @ hills.weights(hills.identity).T == pytest.approx(9 * np.eye(3))
+    for call, text in [
+        (lambda: hills.weights(points, 1), "^width: 1 given, but a form of rank 2 needs as many students$"),
+        (lambda: hills.weights(points, 0), "^width: 0 given, must be a whole number, at least 1$"),
+        (lambda: hills.weights(-hills.identity), "^points: no students have a form with the eigenvalue -1$"),
+        (lambda: hills.matrix(np.ones(5)), r"^points: shape \(5,\) given, must end in 6 for 3 inputs$"),
+        (lambda: hills.point(np.ones((2, 2))), r"^matrices: shape \(2, 2\) given, must end in \(3, 3\)$"),
+        (lambda: hills.point(np.triu(np.ones((3, 3)))), "^matrices: must be symmetric$"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            call()
 
 
 def _orthonormal(random: np.random.Generator, units: int, dim: int) -> np.ndarray:
@@ -156,11 +209,11 @@ def test_spanning_students_are_infinitely_many() -> None:
     wide = PAPER.problem(m=1000, m_star=2, d=5)
     crowd = sv.start(wide, seed=2, scale=0.7)
     assert abs(sv.run(wide, crowd, sv.Empirical(), times=[0.0]).start_risk[0] / run.start_risk[0] - 1) < 0.15
-    with pytest.raises(sv.InvalidStart, match="needs as many students as inputs"):
+    with pytest.raises(sv.overlaps.InvalidStart, match="needs as many students as inputs"):
         sv.start(PAPER.problem(m=6, m_star=2, d=5), seed=0, students="spanning")
-    with pytest.raises(sv.InvalidStart, match="cross: given with spanning"):
+    with pytest.raises(sv.overlaps.InvalidStart, match="cross: given with spanning"):
         sv.start(problem, seed=0, students="spanning", cross=0.1)
-    with pytest.raises(sv.InvalidStart, match="cannot hold 6 independent teachers"):
+    with pytest.raises(sv.overlaps.InvalidStart, match="cannot hold 6 independent teachers"):
         sv.start(PAPER.problem(m=5, m_star=6, d=5), seed=0, students="spanning")
 
 
@@ -203,7 +256,7 @@ def test_data_sets_are_nested_and_runs_independent_of_threads() -> None:
 def test_own_data_and_labels() -> None:
     rows, W = data(4, 30)
     problem = PAPER.problem(m=4, m_star=1, d=4)
-    weights = sv.Weights(4 * np.eye(4), 2 * W / np.linalg.norm(W))
+    weights = sv.overlaps.Weights(4 * np.eye(4), 2 * W / np.linalg.norm(W))
     plain = sv.Data(rows, prepare=False)
     labels = np.einsum("si,si->s", rows, rows)  # as from the identity: the students begin at zero loss
     run = sv.run(problem, weights, sv.Empirical(data=plain, labels=labels), times=[0.0, 1.0])
@@ -237,7 +290,7 @@ def test_stop_save_and_select(tmp_path) -> None:
     level = sv.Empirical(runs=3, seed=1)
     stop = sv.when("training_loss", below=1e-3, relative=True)
     run = sv.run(problem, start, level, until=1000, stop=stop)
-    assert all(ending == sv.Ending.STOPPED for ending in run.ending)
+    assert all(ending == sv.results.Ending.STOPPED for ending in run.ending)
     again = sv.run(problem, start, level, times=[float(run.end_time[0])])
     assert np.isclose(
         again.training_loss[0, 0], 1e-3 * sv.run(problem, start, level, times=[0.0]).training_loss[0, 0], rtol=1e-4
@@ -248,7 +301,7 @@ def test_stop_save_and_select(tmp_path) -> None:
     )
     run.save(tmp_path / "run.nc")
     back = sv.Trajectory.load(tmp_path / "run.nc")
-    for name in ("training_loss", "matrix", "teacher_matrix", "population_loss"):
+    for name in ("training_loss", "matrix", "teacher_matrix", "weights", "teacher_weights", "population_loss"):
         assert np.array_equal(getattr(back, name), getattr(run, name), equal_nan=True)
     assert run.select(run=[1]).matrix.shape == (1, 201, 4, 4)
     assert run.mean("training_loss").runs == 3
@@ -262,7 +315,7 @@ def test_very_long_runs_and_large_labels_come_to_their_end() -> None:
     run = sv.run(problem, spanning(problem), sv.Empirical(), times=[1e10, 1e18])
     assert run.success
     rows = data(4, 12)[0]
-    weights = sv.Weights(4 * np.eye(4), 2 * np.eye(4)[:1])
+    weights = sv.overlaps.Weights(4 * np.eye(4), 2 * np.eye(4)[:1])
     labels = 1e10 * (rows**2).sum(axis=1)
     big = sv.run(problem, weights, sv.Empirical(data=sv.Data(rows, prepare=False), labels=labels), times=[1.0])
     assert big.success
@@ -272,7 +325,7 @@ def test_very_long_runs_and_large_labels_come_to_their_end() -> None:
 def test_limit_of_steps_is_told() -> None:
     problem = PAPER.problem(m=4, m_star=1, d=4, n=8)
     run = sv.run(problem, sv.start(problem, seed=0), sv.Empirical(max_steps=2), until=10)
-    assert run.ending == [sv.Ending.STEP_LIMIT]
+    assert run.ending == [sv.results.Ending.STEP_LIMIT]
     assert np.isnan(run.risk[0, -1])
     assert not run.success
 
@@ -314,7 +367,7 @@ def test_refusals() -> None:
         with pytest.raises(ValueError, match=text):
             sv.Empirical(**arguments)
     large = PAPER.problem(m=80, m_star=1, d=80, n=10_000)
-    weights, wider = sv.Weights(2 * np.eye(4), 2 * np.eye(4)[:1]), problem.replace(inputs__dim=5)
+    weights, wider = sv.overlaps.Weights(2 * np.eye(4), 2 * np.eye(4)[:1]), problem.replace(inputs__dim=5)
     runs = [
         (problem.replace(training__samples=None), start, sv.Empirical(runs=2), {}, "there is no data set to draw"),
         (problem.replace(training__samples=None), start, sv.Empirical(method="implicit"), {}, "has its closed form"),

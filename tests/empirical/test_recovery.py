@@ -10,7 +10,7 @@ from seeds import seed
 from solvable.empirical.definite import Undecided, definite_member
 from solvable.numerics.symmetric import squares, to_matrix, to_vector
 
-PAPER = sv.convention("saraomannelli2020")
+PAPER = sv.problems.convention("saraomannelli2020")
 
 
 def random_data(d: int, n: int, units: int, number: int) -> tuple[np.ndarray, np.ndarray]:
@@ -285,7 +285,7 @@ def test_tail_of_the_flow_on_samples() -> None:
     W = W / np.linalg.norm(W)
     tail = sv.empirical.tail(X, W)
     problem = PAPER.problem(m=5, m_star=1, d=5)
-    weights, times = sv.Weights(5 * np.eye(5), np.sqrt(5) * W), np.array([1e4, 1e8])
+    weights, times = sv.overlaps.Weights(5 * np.eye(5), np.sqrt(5) * W), np.array([1e4, 1e8])
     run = sv.run(problem, weights, sv.Empirical(data=sv.Data(X, prepare=False), rtol=1e-8), times=times)
     for losses, stated in [(run.training_loss[0], tail.training), (run.population_loss[0], tail.population)]:
         early, late = np.abs(losses * times**2 / stated - 1)
@@ -312,7 +312,10 @@ def test_late_rate_of_the_flow_on_samples() -> None:
     problem = PAPER.problem(m=4, m_star=7, d=4).replace(teacher__overlap="sampled")
     times = np.linspace(30, 40, 6) / rate
     run = sv.run(
-        problem, sv.Weights(4 * np.eye(4), 2 * W), sv.Empirical(data=sv.Data(X, prepare=False), rtol=1e-9), times=times
+        problem,
+        sv.overlaps.Weights(4 * np.eye(4), 2 * W),
+        sv.Empirical(data=sv.Data(X, prepare=False), rtol=1e-9),
+        times=times,
     )
     slopes = -np.diff(np.log(run.population_loss[0])) / np.diff(times)
     assert np.allclose(slopes, rate, rtol=0.02)

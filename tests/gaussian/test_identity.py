@@ -230,11 +230,11 @@ def test_the_same_in_every_process(tmp_path: Path) -> None:
     assert len(found.pop().strip()) == 64
 
 
-def cube(power: Callable[[np.ndarray], np.ndarray], version: str | int | None = None) -> sv.Target:
-    return sv.Target("cube", 1, power, version=version)
+def cube(power: Callable[[np.ndarray], np.ndarray], version: str | int | None = None) -> sv.problems.Target:
+    return sv.problems.Target("cube", 1, power, version=version)
 
 
-def labelled(target: sv.Target) -> sv.Problem:
+def labelled(target: sv.problems.Target) -> sv.Problem:
     return sv.Problem(
         teacher=sv.Teacher(width=1, target=target),
         student=sv.Student(width=2, activation="erf"),

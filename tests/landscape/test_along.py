@@ -9,7 +9,7 @@ from solvable.landscape.critical import weights_at
 
 
 def problem_of(p, q, dim=None, eta=0.01, **changes):
-    return sv.convention("bocchi2026").problem(p=p, p_star=q, eta=eta).replace(inputs__dim=dim, **changes)
+    return sv.problems.convention("bocchi2026").problem(p=p, p_star=q, eta=eta).replace(inputs__dim=dim, **changes)
 
 
 def graded(problem, sizes, mixed=True):
@@ -116,7 +116,9 @@ def test_the_nearest_critical_point(overlap) -> None:
         assert (found.outside, found.chosen, len(others)) == (point.outside, point.chosen, 2)
         assert apart == pytest.approx(0, abs=1e-9)
         assert others[0][1] > 1e-3
-    moved = sv.Weights(weights.student + 0.02 * np.random.default_rng(seed(0)).standard_normal((4, 9)), weights.teacher)
+    moved = sv.overlaps.Weights(
+        weights.student + 0.02 * np.random.default_rng(seed(0)).standard_normal((4, 9)), weights.teacher
+    )
     (found, apart), *_ = sv.landscape.nearest(sampled, moved.overlaps(sampled))
     assert (found.outside, found.chosen) == (point.outside, point.chosen)
     x = np.random.default_rng(seed(1)).standard_normal((200_000, 9))
@@ -130,7 +132,7 @@ def test_curvature_is_the_dense_hessian(p, q, dim) -> None:
     """All p N eigenvalues from the overlaps alone, also where the units fill the space."""
     problem = problem_of(p, q, dim, teacher__overlap="sampled", student__readout=tuple(0.3 * np.arange(1, p + 1)))
     random = np.random.default_rng(2)
-    weights = sv.Weights(random.standard_normal((p, dim)), random.standard_normal((q, dim)))
+    weights = sv.overlaps.Weights(random.standard_normal((p, dim)), random.standard_normal((q, dim)))
     found = sv.landscape.curvature(problem, weights.overlaps(problem))
     values = np.sort(np.concatenate([found.inside, np.tile(found.outside, found.room)]))
     dense = np.linalg.eigvalsh(sv.landscape.hessian(problem, weights))
@@ -145,7 +147,9 @@ def test_curvature_along_the_sphere(p, q, dim) -> None:
     problem = problem_of(p, q, dim, teacher__overlap="sampled", student__norm="sphere")
     random = np.random.default_rng(3)
     W = random.standard_normal((p, dim))
-    weights = sv.Weights(np.sqrt(dim) * W / np.linalg.norm(W, axis=1, keepdims=True), random.standard_normal((q, dim)))
+    weights = sv.overlaps.Weights(
+        np.sqrt(dim) * W / np.linalg.norm(W, axis=1, keepdims=True), random.standard_normal((q, dim))
+    )
     found = sv.landscape.curvature(problem, weights.overlaps(problem))
     values = np.sort(np.concatenate([found.inside, np.tile(found.outside, found.room), np.zeros(p)]))
     assert values == pytest.approx(np.linalg.eigvalsh(sv.landscape.sphere_hessian(problem, weights)), abs=1e-11)
@@ -196,7 +200,7 @@ def test_mistakes_are_told(quadratic) -> None:
         (lambda: sv.landscape.visits(quadratic), "must be a Trajectory, not Problem"),
         (lambda: sv.landscape.atlas("problem.toml"), "must be a Problem, not str"),
         (
-            lambda: sv.landscape.curvature(quadratic, sv.Weights(np.eye(6, 9), np.eye(3, 9))),
+            lambda: sv.landscape.curvature(quadratic, sv.overlaps.Weights(np.eye(6, 9), np.eye(3, 9))),
             r"not Weights; take weights\.overlaps",
         ),
         (

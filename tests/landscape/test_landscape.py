@@ -8,17 +8,19 @@ from solvable.landscape.critical import weights_at
 
 
 def problem_of(p, q, dim, **changes):
-    return sv.convention("bocchi2026").problem(p=p, p_star=q, eta=0.1).replace(inputs__dim=dim, **changes)
+    return sv.problems.convention("bocchi2026").problem(p=p, p_star=q, eta=0.1).replace(inputs__dim=dim, **changes)
 
 
 def some_weights(problem, seed=0):
     random, dim = np.random.default_rng(seed), problem.inputs.dim
-    return sv.Weights(*(random.standard_normal((n, dim)) for n in (problem.student.width, problem.teacher.width)))
+    return sv.overlaps.Weights(
+        *(random.standard_normal((n, dim)) for n in (problem.student.width, problem.teacher.width))
+    )
 
 
 def moved(weights, direction, step):
     dim = weights.student.shape[1]
-    return sv.Weights(weights.student + step * np.sqrt(dim) * direction, weights.teacher)
+    return sv.overlaps.Weights(weights.student + step * np.sqrt(dim) * direction, weights.teacher)
 
 
 CASES = [
@@ -39,7 +41,9 @@ def test_risk_slopes_and_curvature(problem) -> None:
     sampled = problem.replace(teacher__overlap="sampled")
     start = weights.overlaps(sampled)
     risk = sv.landscape.population_risk(problem, weights)
-    assert risk == pytest.approx(sv.moments(sv.field_covariance(sampled, start), sampled).risk, rel=1e-12)
+    assert risk == pytest.approx(
+        sv.dynamics.moments(sv.dynamics.field_covariance(sampled, start), sampled).risk, rel=1e-12
+    )
     random = np.random.default_rng(1)
     shape = weights.student.shape
     for _ in range(3):
@@ -129,13 +133,15 @@ def test_random_searches_find_no_other() -> None:
     random, ended = np.random.default_rng(0), 0
 
     def slope(flat):
-        return sv.landscape.gradient(problem, sv.Weights(np.sqrt(5) * flat.reshape(3, 5), teachers)).ravel()
+        return sv.landscape.gradient(problem, sv.overlaps.Weights(np.sqrt(5) * flat.reshape(3, 5), teachers)).ravel()
 
     kinds = set()
     for _ in range(40):
         found = root(slope, random.standard_normal(15), method="lm", options={"ftol": 1e-15, "xtol": 1e-15})
         if np.abs(found.fun).max() < 1e-9:
-            risk = sv.landscape.population_risk(problem, sv.Weights(np.sqrt(5) * found.x.reshape(3, 5), teachers))
+            risk = sv.landscape.population_risk(
+                problem, sv.overlaps.Weights(np.sqrt(5) * found.x.reshape(3, 5), teachers)
+            )
             assert np.abs(risks - risk).min() < 1e-6
             kinds.add(round(risk, 4))
             ended += 1

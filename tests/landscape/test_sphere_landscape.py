@@ -9,7 +9,7 @@ DIM = 7
 
 
 def problem_of(p=1, **options):
-    return sv.convention("arnaboldi2023").problem(p=p, gamma=0.1, d=DIM, **options)
+    return sv.problems.convention("arnaboldi2023").problem(p=p, gamma=0.1, d=DIM, **options)
 
 
 def unit_rows(p, seed=0):
@@ -32,7 +32,7 @@ def test_slopes_and_curvature_along_the_sphere(p) -> None:
     """Against finite differences of the risk along great circles."""
     problem, teacher = problem_of(p), unit_rows(1, 9)
     W, random = unit_rows(p), np.random.default_rng(1)
-    weights = sv.Weights(W, teacher)
+    weights = sv.overlaps.Weights(W, teacher)
     U = W / np.sqrt(DIM)
     for _ in range(3):
         V = random.standard_normal(U.shape)
@@ -41,7 +41,7 @@ def test_slopes_and_curvature_along_the_sphere(p) -> None:
 
         def risk(s, V=V, length=length):
             moved = np.cos(s * length) * U + np.sin(s * length) * V / length
-            return sv.landscape.population_risk(problem, sv.Weights(np.sqrt(DIM) * moved, teacher))
+            return sv.landscape.population_risk(problem, sv.overlaps.Weights(np.sqrt(DIM) * moved, teacher))
 
         h = 1e-4
         assert np.sum(sv.landscape.sphere_gradient(problem, weights) * V) == pytest.approx(
@@ -56,7 +56,7 @@ def test_one_student_on_the_sphere(m) -> None:
     """docs/ERRATA.md A17, A18: tangent eigenvalues 4 m^2, dim - 2 times, and 4 (2 m^2 - 1); at m = 0 dim - 2 of them vanish."""
     axes = np.sqrt(DIM) * np.eye(DIM)
     student = m * axes[:1] + np.sqrt(1 - m**2) * axes[1:2]
-    weights = sv.Weights(student, axes[:1])
+    weights = sv.overlaps.Weights(student, axes[:1])
     values = np.linalg.eigvalsh(sv.landscape.sphere_hessian(problem_of(), weights))
     expected = np.sort([0.0, *[4 * m**2] * (DIM - 2), 4 * (2 * m**2 - 1)])  # the first is off the sphere
     if m == 1:
@@ -70,10 +70,10 @@ def test_one_student_on_the_sphere(m) -> None:
 def test_no_overlap_at_all_is_a_saddle_for_several_students() -> None:
     """docs/ERRATA.md A19: at m = 0, Q = 1 the excess is 1 + 1/p, below that of students that coincide; some directions rise."""
     axes = np.sqrt(DIM) * np.eye(DIM)
-    weights = sv.Weights(axes[1:5], axes[:1])
+    weights = sv.overlaps.Weights(axes[1:5], axes[:1])
     problem = problem_of(4)
     assert sv.landscape.population_risk(problem, weights) == pytest.approx(1.25)
-    same = sv.Weights(np.repeat(axes[1:2], 4, axis=0), axes[:1])
+    same = sv.overlaps.Weights(np.repeat(axes[1:2], 4, axis=0), axes[:1])
     assert sv.landscape.population_risk(problem, same) == pytest.approx(2.0)
     assert np.abs(sv.landscape.sphere_gradient(problem, weights)).max() < 1e-14
     values = np.linalg.eigvalsh(sv.landscape.sphere_hessian(problem, weights))
@@ -83,4 +83,4 @@ def test_no_overlap_at_all_is_a_saddle_for_several_students() -> None:
 
 def test_students_must_be_on_the_sphere() -> None:
     with pytest.raises(ValueError, match="must be 1 on the sphere"):
-        sv.landscape.sphere_hessian(problem_of(), sv.Weights(2 * unit_rows(1), unit_rows(1, 3)))
+        sv.landscape.sphere_hessian(problem_of(), sv.overlaps.Weights(2 * unit_rows(1), unit_rows(1, 3)))

@@ -76,8 +76,8 @@ def test_string_over_data_that_do_not_determine_the_teacher() -> None:
         else:
             assert found.energy[at] < 1e-8
             assert population[at] > 0.1
-            problem = sv.convention("saraomannelli2020").problem(m=6, m_star=1, d=6)
-            start = sv.Weights(6 * np.eye(6), np.sqrt(6) * W)
+            problem = sv.problems.convention("saraomannelli2020").problem(m=6, m_star=1, d=6)
+            start = sv.overlaps.Weights(6 * np.eye(6), np.sqrt(6) * W)
             flow = sv.run(problem, start, sv.Empirical(data=sv.Data(rows, prepare=False)), times=[1e4])
             gaps = np.linalg.norm(to_matrix(found.points) - flow.matrix[0, 0], axis=(1, 2))
             assert gaps.min() < found.length / 59

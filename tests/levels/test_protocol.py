@@ -10,7 +10,7 @@ import pytest
 import solvable as sv
 from solvable.results.storage import DIMENSIONS, OPTIONAL, SAMPLE_ARRAYS
 
-PROBLEM = sv.convention("bocchi2026").problem(p=2, p_star=1, eta=0.05, N=30)
+PROBLEM = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.05, N=30)
 START = sv.start(PROBLEM, seed=0)
 OTHER = sv.start(PROBLEM, seed=1)
 TIMES = [0.0, 1.0, 3.0, 10.0]
@@ -47,7 +47,7 @@ def test_all_levels_are_here() -> None:
 @every_level
 def test_verbs(name: str) -> None:
     level = LEVELS[name]
-    assert sv.Clock(PROBLEM, level.clock).unit == level.clock
+    assert sv.results.Clock(PROBLEM, level.clock).unit == level.clock
     assert level.domain.samples == (name == "empirical")
     assert json.loads(json.dumps(level.settings())) == level.settings()
     assert "threads" not in level.settings()
@@ -64,7 +64,7 @@ def test_curves(name: str) -> None:
         {"interpreted": True} if found.settings.get("interpreted") else {}
     )
     assert found.success
-    assert found.ending == [sv.Ending.FINISHED] * runs
+    assert found.ending == [sv.results.Ending.FINISHED] * runs
     assert np.allclose(found.alpha, TIMES)
     assert np.allclose(found.time, TIMES)
     assert np.allclose(found.end_alpha, TIMES[-1])
@@ -86,7 +86,7 @@ def test_states(name: str) -> None:
     for run, state in enumerate(found.states()):
         assert np.allclose(state.student_overlap, found.student_overlap[run, -1], atol=1e-10)
         assert np.allclose(found.at(3.0, run).cross_overlap, found.cross_overlap[run, 2], atol=1e-10)
-        risk = sv.moments(sv.field_covariance(PROBLEM, state), PROBLEM, state.readout).risk
+        risk = sv.dynamics.moments(sv.dynamics.field_covariance(PROBLEM, state), PROBLEM, state.readout).risk
         assert risk == pytest.approx(found.risk[run, -1], rel=1e-8)
         assert risk == pytest.approx(found.end_risk[run], rel=1e-8)
     with pytest.raises(ValueError, match="is not an output time, the nearest is"):
@@ -109,7 +109,7 @@ def test_several_blocks_and_trained_readouts(name: str) -> None:
     assert np.allclose(found.blocks.student.sum(axis=2), found.student_overlap, atol=1e-14)
     assert (found.readout[:, -1] != found.readout[:, 0]).all()
     for run, state in enumerate(found.states()):
-        risk = sv.moments(sv.field_covariance(problem, state), problem, state.readout).risk
+        risk = sv.dynamics.moments(sv.dynamics.field_covariance(problem, state), problem, state.readout).risk
         assert risk == pytest.approx(found.risk[run, -1], rel=1e-8)
         assert np.allclose(state.block_cross_overlap, found.blocks.cross[run, -1], atol=1e-10)
         assert np.allclose(found.at(3.0, run).readout, found.readout[run, 2], atol=1e-12)
@@ -171,7 +171,7 @@ def test_another_seed_is_another_run(name: str) -> None:
 @every_level
 def test_a_threshold(name: str) -> None:
     found = follow(name, stop=sv.when("risk", below=0.5, relative=True), until=400)
-    assert found.ending == [sv.Ending.STOPPED] * len(found.risk)
+    assert found.ending == [sv.results.Ending.STOPPED] * len(found.risk)
     assert found.success
     assert "threshold" in found.message
     assert np.array_equal(found.exit_time(), found.end_time)
@@ -188,7 +188,7 @@ def test_a_threshold(name: str) -> None:
 @every_level
 def test_batches(name: str) -> None:
     level, rates, starts = LEVELS[name], [0.02, 0.05], [START, OTHER]
-    found = sv.run_batch(problem_of(name), starts, level, times=TIMES, clock="alpha", learning_rates=rates)
+    found = sv.levels.run_batch(problem_of(name), starts, level, times=TIMES, clock="alpha", learning_rates=rates)
     runs = getattr(level, "runs", 1)
     assert found.labels["learning_rate"].tolist() == np.repeat(rates, 2 * runs).tolist()
     assert found.labels["start"].tolist() == np.tile(np.repeat([0, 1], runs), 2).tolist()

@@ -8,6 +8,10 @@ import pytest
 
 import solvable as sv
 from solvable.levels import Lane, Plan
+from solvable.macro import integration
+from solvable.macro import level as level_module
+from solvable.macro.choice import chosen
+from solvable.macro.integrators import integrator
 
 
 def test_known_plateau_and_half_risk(quadratic: sv.Problem) -> None:
@@ -24,10 +28,10 @@ def test_known_plateau_and_half_risk(quadratic: sv.Problem) -> None:
 def test_threshold_stops_exactly(quadratic: sv.Problem) -> None:
     start = sv.start(quadratic, seed=0, students="orthogonal", cross=0.01)
     half = sv.run(quadratic, start, sv.Macro(), until=6000, stop=sv.when("risk", below=0.5, relative=True))
-    assert half.ending == [sv.Ending.STOPPED]
+    assert half.ending == [sv.results.Ending.STOPPED]
     assert half.success
     end = half.last()
-    risk = sv.moments(sv.field_covariance(quadratic, end), quadratic).risk
+    risk = sv.dynamics.moments(sv.dynamics.field_covariance(quadratic, end), quadratic).risk
     assert risk == pytest.approx(0.5 * half.risk[0, 0], rel=1e-9)
     assert np.isnan(half.risk[0, half.alpha > half.end_alpha[0]]).all()
     assert half.end_time[0] == pytest.approx(sv.run(quadratic, start, sv.Macro(), until=6000).exit_time()[0], rel=1e-3)
@@ -52,8 +56,8 @@ def test_bad_thresholds(arguments, message) -> None:
 def test_divergence_is_named_with_its_time_and_never_averaged(quadratic: sv.Problem) -> None:
     """Rates below and above the stability limit p p*/(4 (p* + 2)) = 0.9 in one batch."""
     starts = [sv.start(quadratic, seed=seed, students="orthogonal", cross=0.01) for seed in range(5)]
-    batch = sv.run_batch(quadratic, starts, sv.Macro(), until=300, learning_rates=[0.5, 0.8, 2.5])
-    diverged = batch.endings == sv.Ending.DIVERGED
+    batch = sv.levels.run_batch(quadratic, starts, sv.Macro(), until=300, learning_rates=[0.5, 0.8, 2.5])
+    diverged = batch.endings == sv.results.Ending.DIVERGED
     assert not batch.success
     assert diverged.tolist() == [False] * 10 + [True] * 5
     assert "5 of 15 runs: the overlaps diverged: lower the learning rate" in batch.message
@@ -77,31 +81,33 @@ def test_divergence_is_named_with_its_time_and_never_averaged(quadratic: sv.Prob
 def test_many_divergent_runs_leave_no_nan_in_averages(quadratic: sv.Problem) -> None:
     """500 runs across the stability limit: every one either finite throughout or named as diverged, with its time."""
     starts = [sv.start(quadratic, seed=seed, students="orthogonal", cross=0.1) for seed in range(10)]
-    batch = sv.run_batch(
+    batch = sv.levels.run_batch(
         quadratic, starts, sv.Macro(rtol=1e-6), times=[0, 50], learning_rates=np.linspace(0.2, 4.0, 50)
     )
-    diverged = batch.endings == sv.Ending.DIVERGED
+    diverged = batch.endings == sv.results.Ending.DIVERGED
     assert 50 < diverged.sum() < 450
     assert np.isfinite(batch.risk[~diverged]).all()
     assert np.isfinite(batch.end_time[diverged]).all()
     for rate in np.unique(batch.labels["learning_rate"]):
         some = batch.select(learning_rate=rate)
         mean = some.mean("student_overlap")
-        assert mean.left_out == (some.endings == sv.Ending.DIVERGED).sum()
+        assert mean.left_out == (some.endings == sv.results.Ending.DIVERGED).sum()
         assert np.isfinite(mean.mean).all() == (mean.runs > 0)
 
 
 def test_means_of_stopped_runs_end_with_the_first_stop(quadratic: sv.Problem) -> None:
     """Whoever is still going when others have stopped is no fair sample."""
     starts = [sv.start(quadratic, seed=seed, students="orthogonal", cross=0.05) for seed in range(4)]
-    batch = sv.run_batch(quadratic, starts, sv.Macro(), until=2000, stop=sv.when("risk", below=0.5, relative=True))
+    batch = sv.levels.run_batch(
+        quadratic, starts, sv.Macro(), until=2000, stop=sv.when("risk", below=0.5, relative=True)
+    )
     assert batch.exit_time() == pytest.approx(batch.end_time)
-    whole = sv.run_batch(quadratic, starts, sv.Macro(), until=2000)
+    whole = sv.levels.run_batch(quadratic, starts, sv.Macro(), until=2000)
     assert whole.exit_time() == pytest.approx(batch.end_time, rel=1e-3)
     together = batch.alpha < batch.end_time.min()
     assert batch.mean().mean[together] == pytest.approx(whole.mean().mean[together])
     assert np.isnan(batch.mean().mean[~together]).all()
-    late = sv.run_batch(quadratic, starts, sv.Macro(), times=np.linspace(200, 2000, 500))
+    late = sv.levels.run_batch(quadratic, starts, sv.Macro(), times=np.linspace(200, 2000, 500))
     assert late.exit_time() == pytest.approx(batch.end_time, rel=1e-3)  # relative to the start, not to the first output
 
 
@@ -126,7 +132,7 @@ def test_huge_rates_diverge(quadratic: sv.Problem) -> None:
     start = sv.start(quadratic, seed=0)
     for rate in (1e3, 1e150, 1e300):
         run = sv.run(quadratic.replace(training__learning_rate=rate), start, sv.Macro(), until=10)
-        assert run.ending == [sv.Ending.DIVERGED]
+        assert run.ending == [sv.results.Ending.DIVERGED]
 
 
 def test_large_starts_are_no_divergence() -> None:
@@ -190,7 +196,7 @@ def test_a_rate_raised_past_the_limit_after_convergence_diverges() -> None:
     )
     start = sv.start(problem, student_overlap=np.eye(2), cross_overlap=[[0.3, 0.1], [0.0, 0.2]])
     run = sv.run(problem, start, sv.Macro(), until=3000)
-    assert run.ending == [sv.Ending.DIVERGED]
+    assert run.ending == [sv.results.Ending.DIVERGED]
     assert run.end_time[0] > 2000
 
 
@@ -217,7 +223,7 @@ def test_ctrl_c_stops_a_long_run(unit) -> None:
 
     code = (
         "import numpy as np, solvable as sv\n"
-        "p = sv.convention('worschech2024').problem(K=9, M=9, eta=0.1)\n"
+        "p = sv.problems.convention('worschech2024').problem(K=9, M=9, eta=0.1)\n"
         f"p = p.replace(student__activation='{unit}', teacher__activation='{unit}')\n"
         "s = sv.start(p, student_overlap=np.eye(9))\n"
         "print('ready', flush=True)\n"
@@ -244,16 +250,18 @@ def test_the_stability_limit(quadratic: sv.Problem) -> None:
     target = sv.theory.nearest_solution(quadratic, sv.start(quadratic, seed=0, students="orthogonal", cross=0.1)).value
     tilt = 0.999 * target.cross_overlap
     start = sv.start(quadratic, student_overlap=target.student_overlap + 1e-3 * np.eye(6), cross_overlap=tilt)
-    ends = sv.run_batch(quadratic, [start], sv.Macro(), times=[0, 400], learning_rates=[0.9 * limit, 1.1 * limit])
+    ends = sv.levels.run_batch(
+        quadratic, [start], sv.Macro(), times=[0, 400], learning_rates=[0.9 * limit, 1.1 * limit]
+    )
     assert ends.risk[0, -1] < ends.risk[0, 0]
-    assert ends.endings[1] == sv.Ending.DIVERGED or ends.risk[1, -1] > ends.risk[1, 0]
+    assert ends.endings[1] == sv.results.Ending.DIVERGED or ends.risk[1, -1] > ends.risk[1, 0]
 
 
 def test_a_batch_is_the_same_as_single_runs_whatever_the_threads(quadratic: sv.Problem) -> None:
     starts = [sv.start(quadratic, seed=seed, students="orthogonal", cross=0.05) for seed in range(3)]
     rates = [0.05, 0.1]
-    one = sv.run_batch(quadratic, starts, sv.Macro(threads=1), until=100, learning_rates=rates)
-    two = sv.run_batch(quadratic, starts, sv.Macro(threads=4), until=100, learning_rates=rates)
+    one = sv.levels.run_batch(quadratic, starts, sv.Macro(threads=1), until=100, learning_rates=rates)
+    two = sv.levels.run_batch(quadratic, starts, sv.Macro(threads=4), until=100, learning_rates=rates)
     assert np.array_equal(one.student_overlap, two.student_overlap)
     assert one.labels["learning_rate"].tolist() == [0.05] * 3 + [0.1] * 3
     assert one.labels["start"].tolist() == [0, 1, 2, 0, 1, 2]
@@ -266,7 +274,7 @@ def test_convergence_is_noticed(quadratic: sv.Problem) -> None:
     """Equal widths converge exponentially; the outputs after that repeat the end."""
     problem = quadratic.replace(student__width=3, training__learning_rate=0.1)
     run = sv.run(problem, sv.start(problem, seed=0, students="orthogonal", cross=0.01), sv.Macro(), until=20_000)
-    assert run.ending == [sv.Ending.CONVERGED]
+    assert run.ending == [sv.results.Ending.CONVERGED]
     assert run.end_time[0] < 1000
     assert np.isfinite(run.risk).all()
     assert run.risk[0, -1] < 1e-14
@@ -276,7 +284,7 @@ def test_a_saddle_is_at_rest_but_its_neighbourhood_is_not(quadratic: sv.Problem)
     Q = 6 / 8 * np.eye(6)
     gradient_flow = sv.Macro(small_rate=True)
     on = sv.run(quadratic, sv.start(quadratic, student_overlap=Q), gradient_flow, until=10_000)
-    assert on.ending == [sv.Ending.CONVERGED]
+    assert on.ending == [sv.results.Ending.CONVERGED]
     assert on.risk[0, -1] == pytest.approx(2 / 3 + 2 / 8)
     R = 1e-9 * np.eye(6, 3)
     beside = sv.run(quadratic, sv.start(quadratic, student_overlap=Q, cross_overlap=R), gradient_flow, until=10_000)
@@ -286,16 +294,16 @@ def test_a_saddle_is_at_rest_but_its_neighbourhood_is_not(quadratic: sv.Problem)
 def test_step_limit_is_told(quadratic: sv.Problem) -> None:
     start = sv.start(quadratic, seed=0, students="orthogonal", cross=0.01)
     run = sv.run(quadratic, start, sv.Macro(max_steps=10), until=2000)
-    assert run.ending == [sv.Ending.STEP_LIMIT]
+    assert run.ending == [sv.results.Ending.STEP_LIMIT]
     assert not run.success
     assert "raise it" in run.message
 
 
 def test_sphere_keeps_norms_and_readout_balance_is_conserved() -> None:
-    problem = sv.convention("arnaboldi2023").problem(p=4, gamma=0.2, Delta=0.3, d=1000, second_layer=True)
+    problem = sv.problems.convention("arnaboldi2023").problem(p=4, gamma=0.2, Delta=0.3, d=1000, second_layer=True)
     run = sv.run(problem, sv.start(problem, seed=1), sv.Macro(), until=200)
     assert sv.checks.norms_on_sphere(run).passed
-    free = sv.convention("arnaboldi2023").problem(p=3, gamma=0.2, d=100, sphere=False, second_layer=True)
+    free = sv.problems.convention("arnaboldi2023").problem(p=3, gamma=0.2, d=100, sphere=False, second_layer=True)
     start = sv.start(free, seed=0)
     flow = sv.run(free, start, sv.Macro(small_rate=True), until=200)
     assert np.ptp(flow.readout[0, -1]) > 0.1
@@ -387,7 +395,7 @@ def test_weights_in_place_of_overlaps() -> None:
     """The same equations at small rates, for repeated and for single eigenvalues, from overlaps and from weights."""
     times = np.array([0.0, 1.0, 10.0, 100.0])
     for L, N in [(16, 16), (8, 64)]:
-        problem = sv.convention("worschech2024").problem(K=2, M=3, eta=0.5, beta=1.0, L=L, N=N)
+        problem = sv.problems.convention("worschech2024").problem(K=2, M=3, eta=0.5, beta=1.0, L=L, N=N)
         start = sv.start(problem, seed=0, scale=0.3)
         exact = sv.run(
             problem, start, sv.Macro(small_rate=True, rtol=1e-10, method="explicit"), times=times, keep_blocks=True
@@ -401,7 +409,7 @@ def test_weights_in_place_of_overlaps() -> None:
         assert np.abs(rows.blocks.student - exact.blocks.student).max() < 1e-5
         assert np.abs(rows.last().stacked - exact.last().stacked).max() < 1e-5
         random = np.random.default_rng(1)
-        weights = sv.Weights(random.standard_normal((2, N)), random.standard_normal((3, N)))
+        weights = sv.overlaps.Weights(random.standard_normal((2, N)), random.standard_normal((3, N)))
         given, measured = (
             sv.run(problem, one, sv.Macro(small_rate=True, rtol=1e-7, method="weights"), times=times)
             for one in (weights, weights.overlaps(problem))
@@ -410,17 +418,17 @@ def test_weights_in_place_of_overlaps() -> None:
 
 
 def test_weights_are_chosen_where_they_are_cheaper() -> None:
-    problem = sv.convention("worschech2024").problem(K=8, M=8, eta=0.1, beta=1.0, L=64, N=64)
+    problem = sv.problems.convention("worschech2024").problem(K=8, M=8, eta=0.1, beta=1.0, L=64, N=64)
     start, level = sv.start(problem, seed=0, scale=0.01), sv.Macro(small_rate=True, rtol=1e-4)
     lane, plan = Lane(problem, start), Plan(np.array([1000.0]))
-    assert level._method(lane, plan) == "weights"
-    assert sv.Macro(rtol=1e-4)._method(lane, plan) != "weights"  # noise moves weights at random
-    few = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=4, N=400)
-    assert level._method(Lane(few, sv.start(few, seed=0)), plan) == "explicit"
+    assert chosen(level, lane, plan) == "weights"
+    assert chosen(sv.Macro(rtol=1e-4), lane, plan) != "weights"  # noise moves weights at random
+    few = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=4, N=400)
+    assert chosen(level, Lane(few, sv.start(few, seed=0)), plan) == "explicit"
 
 
 def test_weights_refused() -> None:
-    problem = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=4, N=8)
+    problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=4, N=8)
     with pytest.raises(ValueError, match="small_rate is false"):
         sv.run(problem, sv.start(problem, seed=0), sv.Macro(method="weights"), until=1)
     sphere = problem.replace(student__norm="sphere")
@@ -439,7 +447,7 @@ def test_a_function_of_the_overlaps_stops_a_run(quadratic: sv.Problem) -> None:
 
     named = sv.run(quadratic, start, sv.Macro(), until=6000, stop=sv.when("cross_overlap", above=0.3))
     own = sv.run(quadratic, start, sv.Macro(), until=6000, stop=sv.when(largest, above=0.3))
-    assert own.ending == [sv.Ending.STOPPED]
+    assert own.ending == [sv.results.Ending.STOPPED]
     assert own.end_time == pytest.approx(named.end_time, rel=1e-12)
     assert own.risk == pytest.approx(named.risk, rel=1e-9, nan_ok=True)
     assert len(asked) < 200
@@ -472,3 +480,42 @@ def test_progress_is_told_in_alpha(quadratic: sv.Problem) -> None:
     assert len(done) >= 2
     assert done == sorted(done)
     assert 0 < done[-1] <= told[-1][1] == 6000.0
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+@pytest.mark.parametrize("stop", [None, sv.when("risk", below=0.3, relative=True)], ids=["whole", "to a threshold"])
+def test_small_runs_in_slices_are_the_same_to_the_bit(rtol: float, stop, monkeypatch: pytest.MonkeyPatch) -> None:
+    rate = sv.Schedule(times=(0.0, 5.0), rates=(0.1, 0.05))
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2), student=sv.Student(width=3), training=sv.Training(learning_rate=rate)
+    )
+    start = sv.start(problem, seed=0, students="orthogonal", cross=0.1)
+    level, plan = sv.Macro(rtol=rtol), Plan(np.linspace(0, 100, 31), stop)
+    for kernel in (*integrator("explicit", rtol, 1).system, integrator("explicit", rtol, 1).entry):
+        kernel.settle()
+    assert integration.is_small(level, [Lane(problem, start)], plan)
+    monkeypatch.setattr(integration, "SLICE", 3)
+    monkeypatch.setattr(level_module, "SLICE", 3)
+    told: list[float] = []
+    sliced = level.solve([Lane(problem, start)], replace(plan, report=lambda done, total: told.append(done)))
+    monkeypatch.setattr(level_module, "is_small", lambda *_: False)
+    whole = level.solve([Lane(problem, start)], plan)
+    assert len(told) > 5
+    assert told == sorted(told)
+    for name in ("risk", "cross_overlap", "student_overlap", "end_alpha", "nfev", "endings"):
+        assert np.array_equal(getattr(sliced, name), getattr(whole, name), equal_nan=True), name
+
+
+def test_what_is_not_small_computes_in_another_thread() -> None:
+    problem = sv.problems.convention("bocchi2026").problem(p=3, p_star=3, eta=0.01)
+    one, plan = Lane(problem, sv.start(problem, seed=0, students="orthogonal", cross=0.1)), Plan(np.array([1.0]))
+    many = replace(plan, times=np.arange(integration.MANY + 1.0))
+    wide = problem.replace(student__width=integration.FEW - 2)
+    spectrum = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, beta=1.0, L=4, N=400)
+    own = replace(plan, stop=sv.when(lambda o: o.readout.sum(), above=0.9))
+    assert not integration.is_small(sv.Macro(), [one, one], plan)
+    assert not integration.is_small(sv.Macro(method="implicit"), [one], plan)
+    assert not integration.is_small(sv.Macro(), [one], many)
+    assert not integration.is_small(sv.Macro(), [one], own)
+    for other in (wide, spectrum, problem.replace(student__activation="relu")):
+        assert not integration.is_small(sv.Macro(), [replace(one, problem=other)], plan)

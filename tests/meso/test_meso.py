@@ -123,7 +123,7 @@ def test_kicks_have_the_exact_covariance(p, q, norm) -> None:
     X = np.concatenate(
         [run.cross_overlap[:, 0].reshape(20_000, -1), run.student_overlap[:, 0, *np.triu_indices(p)]], axis=1
     )
-    exact = sv.step_covariance(problem, start) * h / dim
+    exact = sv.dynamics.step_covariance(problem, start) * h / dim
     deviation = X - X.mean(axis=0)
     products = deviation[:, :, None] * deviation[:, None, :]
     error = products.std(axis=0) / np.sqrt(len(X))
@@ -195,7 +195,7 @@ def test_exit_times_have_no_bias_either(problem, dim, below) -> None:
     found = paths.end_alpha
     assert abs(found.mean() - exact.end_alpha[0]) < 6 * found.std(ddof=1) / 8
     for state in paths.states()[:4]:
-        risk = sv.moments(sv.field_covariance(problem, state), problem).risk
+        risk = sv.dynamics.moments(sv.dynamics.field_covariance(problem, state), problem).risk
         assert risk == pytest.approx(below * paths.start_risk[0], rel=1e-6)
 
 
@@ -224,13 +224,13 @@ def test_one_path_converges_as_its_leaps_shrink() -> None:
 @pytest.mark.statistical
 def test_ten_to_the_thirteen_samples() -> None:
     """dim 10^9 to alpha = 10^4: fluctuations of the escape are those that SGD has at any dim, from a start that scales with it."""
-    problem = sv.convention("bocchi2026").problem(p=4, p_star=2, eta=0.01).replace(inputs__dim=10**9)
+    problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.01).replace(inputs__dim=10**9)
     start = sv.start(problem, seed=seed(1), students="orthogonal")
     stop = sv.when("risk", below=0.5, relative=True)
     run = sv.run(problem, start, sv.Meso(runs=64, seed=seed(1)), until=10_000, stop=stop, progress=False)
     times = run.exit_time()
     starts = sv.theory.noisy_starts(problem, start, 200, seed=seed(0)).value
-    expected = sv.run_batch(problem, starts, sv.Macro(rtol=1e-6), until=10_000, stop=stop).exit_time()
+    expected = sv.levels.run_batch(problem, starts, sv.Macro(rtol=1e-6), until=10_000, stop=stop).exit_time()
     error = np.hypot(times.std(ddof=1) / 8, expected.std(ddof=1) / np.sqrt(200))
     assert abs(times.mean() - expected.mean()) < 5 * error
     assert times.std(ddof=1) / expected.std(ddof=1) == pytest.approx(1, abs=0.4)
@@ -243,7 +243,7 @@ def test_thresholds_are_met_between_leaps() -> None:
     stop = sv.when("risk", below=0.3, relative=True)
     exact = sv.run(problem, start, sv.Macro(), until=200, stop=stop).end_alpha[0]
     run = sv.run(problem, start, sv.Meso(rtol=1e-6), until=200, stop=stop)
-    assert run.ending == [sv.Ending.STOPPED]
+    assert run.ending == [sv.results.Ending.STOPPED]
     assert run.end_alpha[0] == pytest.approx(exact, rel=1e-3)
     assert run.last().student_overlap.shape == (2, 2)
     assert np.isnan(run.risk[0, -1])
@@ -258,7 +258,7 @@ def test_a_path_depends_on_nothing_beside_it() -> None:
     start = sv.start(problem, seed=3)
     runs = [sv.run(problem, start, sv.Meso(runs=n, seed=2, threads=t), times=times) for n, t in [(5, 1), (9, 2)]]
     assert np.array_equal(runs[0].student_overlap, runs[1].student_overlap[:5])
-    batch = sv.run_batch(problem, [sv.start(problem, seed=9), start], sv.Meso(runs=2, seed=2), times=times)
+    batch = sv.levels.run_batch(problem, [sv.start(problem, seed=9), start], sv.Meso(runs=2, seed=2), times=times)
     assert np.array_equal(batch.select(start=1).risk, runs[0].risk[:2])
     assert not np.array_equal(runs[0].risk[0], runs[0].risk[1])
     assert not np.array_equal(sv.run(problem, start, sv.Meso(seed=4), times=times).risk, runs[0].risk[:1])
@@ -340,20 +340,20 @@ def test_paths_in_python_may_diverge() -> None:
     square = sv.Activation("square", lambda z: z * z, lambda z: 2 * z)
     problem = quadratic_of(1, 1, 60, 8.0, student__activation=square)
     run = sv.run(problem, sv.start(problem, seed=1), sv.Meso(runs=2), times=[0, 20], progress=False)
-    assert set(run.ending) == {sv.Ending.DIVERGED}
+    assert set(run.ending) == {sv.results.Ending.DIVERGED}
 
 
 def test_a_leap_too_long_is_told() -> None:
     problem = quadratic_of(2, 1, 1000, 0.3)
     run = sv.run(problem, sv.start(problem, seed=0), sv.Meso(leap=50), times=[300], progress=False)
-    assert run.ending == [sv.Ending.LEAP]
+    assert run.ending == [sv.results.Ending.LEAP]
     assert "shorter" in run.message
 
 
 @pytest.mark.statistical
 def test_a_start_at_rest_does_not_leap_too_far() -> None:
     """At m = 0 the equations stand still and noise alone moves: the spread of m against that of SGD, also at the coarsest rtol."""
-    problem = sv.convention("arnaboldi2023").problem(p=1, gamma=0.05, d=3000)
+    problem = sv.problems.convention("arnaboldi2023").problem(p=1, gamma=0.05, d=3000)
     start = sv.start(problem, student_overlap=[[1.0]], cross_overlap=[[0.0]])
     squares = [
         sv.run(problem, start, level, times=[10], progress=False).cross_overlap[:, 0, 0, 0] ** 2
@@ -380,7 +380,7 @@ def test_what_it_cannot_do() -> None:
         sv.run(tiny, sv.start(tiny, seed=0), sv.Meso(), until=1)
     hot = quadratic_of(2, 1, 300, 20.0)
     lost = sv.run(hot, sv.start(hot, seed=0), sv.Meso(runs=2), until=50, progress=False)
-    assert lost.ending == [sv.Ending.DIVERGED] * 2
+    assert lost.ending == [sv.results.Ending.DIVERGED] * 2
     problem = quadratic_of(2, 1, 300, 0.1)
     short = sv.run(problem, sv.start(problem, seed=0), sv.Meso(max_steps=3), until=50, progress=False)
-    assert short.ending == [sv.Ending.STEP_LIMIT]
+    assert short.ending == [sv.results.Ending.STEP_LIMIT]

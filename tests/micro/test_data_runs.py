@@ -73,8 +73,8 @@ def test_weights_in_the_coordinates_of_the_data():
     problem = problem_for(data)
     random = np.random.default_rng(1)
     W, W_star = random.standard_normal((2, DIM)), random.standard_normal((1, DIM))
-    given = sv.Weights(W, W_star, basis=data.basis)
-    turned = sv.Weights(W @ data.basis, W_star @ data.basis)
+    given = sv.overlaps.Weights(W, W_star, basis=data.basis)
+    turned = sv.overlaps.Weights(W @ data.basis, W_star @ data.basis)
     a, b = (sv.run(problem, start, sv.Micro(data=data), times=[5]) for start in (given, turned))
     assert np.allclose(a.cross_overlap, b.cross_overlap, atol=1e-12)
     X = (rows - rows.mean(axis=0)) / np.sqrt(rows.var(axis=0).mean())
@@ -96,7 +96,7 @@ def test_the_risk_is_that_of_the_rows():
     problem = problem_for(
         data, teacher__activation="quadratic", student__activation="quadratic", training__learning_rate=1e-4
     )
-    start = sv.Weights(
+    start = sv.overlaps.Weights(
         *(np.random.default_rng(seed(s)).standard_normal((n, DIM)) for s, n in ((1, 2), (2, 1))), basis=data.basis
     )
     micro = sv.run(problem, start, sv.Micro(data=data, seed=seed(0)), times=[0, 0.1])
@@ -138,7 +138,7 @@ def test_an_iterator_that_runs_out():
     micro = sv.run(
         problem, sv.start(problem, seed=0), sv.Micro(data=sv.Data(iter(rows[:250]), like=data)), times=[0, 5, 6, 9]
     )
-    assert micro.ending == [sv.Ending.EXHAUSTED]
+    assert micro.ending == [sv.results.Ending.EXHAUSTED]
     assert not micro.success
     assert "data ran out" in micro.message
     assert micro.end_alpha[0] == pytest.approx(250 / DIM)

@@ -60,7 +60,7 @@ def test_runs_of_a_batch_are_those_that_run_alone(form):
         sv.Schedule(times=(0, 0.3, 1.7), rates=(1, 2, 0), shape="linear"),
     ]
     level = sv.Micro(runs=3, seed=4, form=form)
-    batch = sv.run_batch(ERF, starts, level, times=[1, 2], learning_rates=rates)
+    batch = sv.levels.run_batch(ERF, starts, level, times=[1, 2], learning_rates=rates)
     assert batch.risk.shape == (36, 2)
     assert len(np.unique(batch.risk[:, 1])) == 36
     assert batch.labels["start"].tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2] * 4
@@ -80,8 +80,8 @@ def test_a_run_diverges_where_it_does_alone():
     )
     small, large = sv.start(problem, seed=0), sv.start(problem, seed=1, scale=1e3)
     alone = sv.run(problem, small, sv.Micro(runs=4), until=200)
-    beside = sv.run_batch(problem, [small, large], sv.Micro(runs=4), until=200)
-    assert alone.ending == [sv.Ending.DIVERGED] * 4
+    beside = sv.levels.run_batch(problem, [small, large], sv.Micro(runs=4), until=200)
+    assert alone.ending == [sv.results.Ending.DIVERGED] * 4
     assert np.array_equal(beside.select(start=0).end_alpha, alone.end_alpha)
 
 
@@ -123,7 +123,7 @@ def test_a_threshold_ends_each_run_at_its_first_passage():
     macro = sv.run(problem, start, sv.Macro(), until=60, stop=half)
     micro = sv.run(problem, start, sv.Micro(runs=20, seed=seed(1)), until=60, stop=half)
     assert micro.success
-    assert all(ending is sv.Ending.STOPPED for ending in micro.ending)
+    assert all(ending is sv.results.Ending.STOPPED for ending in micro.ending)
     times = micro.exit_time()
     assert len(np.unique(times)) > 4
     error = times.std(ddof=1) / np.sqrt(20)
@@ -133,7 +133,7 @@ def test_a_threshold_ends_each_run_at_its_first_passage():
         assert (micro.risk[i, reached][:-1] > 0.5 * micro.start_risk[i]).all()
         assert (micro.time[reached] <= times[i]).all()
         last = micro.last(i)
-        risk = sv.moments(sv.field_covariance(problem, last), problem, last.readout).risk
+        risk = sv.dynamics.moments(sv.dynamics.field_covariance(problem, last), problem, last.readout).risk
         assert 0.49 * micro.start_risk[i] < risk <= 0.5 * micro.start_risk[i]
     other = sv.run(problem, start, sv.Micro(runs=20, seed=seed(1)), times=[60], stop=half)
     assert np.array_equal(other.end_alpha, micro.end_alpha)  # whatever the outputs
@@ -144,11 +144,11 @@ def test_a_threshold_on_overlaps_and_one_passed_already(form):
     start = start_of(ERF)
     stop = sv.when("cross_overlap", above=0.3)
     micro = sv.run(ERF, start, sv.Micro(runs=5, form=form), until=100, stop=stop)
-    assert all(ending is sv.Ending.STOPPED for ending in micro.ending)
+    assert all(ending is sv.results.Ending.STOPPED for ending in micro.ending)
     assert all(0.3 <= np.abs(micro.last(i).cross_overlap).max() < 0.45 for i in range(5))
     at_once = sv.run(ERF, start, sv.Micro(runs=2, form=form), until=1, stop=sv.when("risk", below=10.0))
     assert at_once.end_alpha.tolist() == [0, 0]
-    assert at_once.ending == [sv.Ending.STOPPED] * 2
+    assert at_once.ending == [sv.results.Ending.STOPPED] * 2
 
 
 @pytest.mark.statistical
@@ -157,7 +157,7 @@ def test_a_threshold_where_the_risk_has_no_closed_form():
     stop = sv.when("risk", below=0.7, relative=True)
     start = start_of(problem, seed(0))
     micro = sv.run(problem, start, sv.Micro(runs=3, seed=seed(0)), times=[0, 20], stop=stop)
-    assert all(ending is sv.Ending.STOPPED for ending in micro.ending)
+    assert all(ending is sv.results.Ending.STOPPED for ending in micro.ending)
     macro = sv.run(problem, start, sv.Macro(), until=20, stop=stop)
     assert np.abs(micro.end_alpha - macro.end_alpha).max() < 0.5 * macro.end_alpha[0]
 
@@ -166,7 +166,7 @@ def test_functions_of_your_own(monkeypatch):
     """As built-in ones, given as functions: from the same streams, the same runs up to rounding."""
     monkeypatch.setattr("solvable.micro.level.lane_seed", lambda seed, kind, lane: child(seed))
     own = sv.Activation("my tanh", np.tanh, lambda z: 1 - np.tanh(z) ** 2)
-    product = sv.Target("product", 2, lambda u: u[:, 0] * u[:, 1])
+    product = sv.problems.Target("product", 2, lambda u: u[:, 0] * u[:, 1])
     built_in = ERF.replace(
         student__activation="tanh", teacher__target="product", inputs__dim=50, training__train_readout=True,
         training__label_noise=0.1, training__loss="log-cosh",
@@ -200,7 +200,7 @@ def test_runs_that_diverge_are_told():
     problem = ERF.replace(student__activation="quadratic", teacher__activation="quadratic", training__learning_rate=3.0)
     for form in ("reduced", "full"):
         micro = sv.run(problem, start_of(problem), sv.Micro(runs=4, form=form), until=50)
-        assert all(ending is sv.Ending.DIVERGED for ending in micro.ending)
+        assert all(ending is sv.results.Ending.DIVERGED for ending in micro.ending)
         assert (micro.end_alpha < 10).all()
         assert np.isnan(micro.risk[:, -1]).all()
         assert np.nanmax(micro.risk) < 1e10
@@ -219,7 +219,7 @@ def test_own_functions_that_diverge_are_told_too(form):
     cubic = sv.Activation("cubic", lambda z: z**3, lambda z: 3 * z**2)
     problem = ERF.replace(student__activation=cubic, training__learning_rate=5.0, inputs__dim=30)
     micro = sv.run(problem, start_of(problem), sv.Micro(runs=3, form=form), times=np.arange(61) / 30)
-    assert micro.ending == [sv.Ending.DIVERGED] * 3
+    assert micro.ending == [sv.results.Ending.DIVERGED] * 3
     assert np.isfinite(micro.risk[:, 0]).all()
 
 
@@ -240,7 +240,7 @@ def test_ctrl_c_returns_what_was_done(form):
     problem = ERF.replace(inputs__dim=10_000)
     level, press = sv.Micro(runs=20, form=form, threads=2), Interrupted()
     stopped = level.solve([Lane(problem, start_of(problem))], Plan(np.linspace(0, 10_000, 2001), report=press))
-    assert sv.Ending.INTERRUPTED in stopped.ending
+    assert sv.results.Ending.INTERRUPTED in stopped.ending
     assert "interrupted" in stopped.message
     done, total = press.reports[-1]
     assert 0 < done < total == 20 * 1e8
@@ -280,7 +280,7 @@ def test_ctrl_c_in_a_terminal(tmp_path):
     assert "4 of 4 runs: was interrupted" in output
     assert "Traceback" not in error
     saved = sv.Trajectory.load(out)
-    assert saved.ending == [sv.Ending.INTERRUPTED] * 4
+    assert saved.ending == [sv.results.Ending.INTERRUPTED] * 4
     assert (saved.end_alpha > 0).all()
 
 
@@ -310,7 +310,7 @@ def test_fluctuations_on_the_plateau(eta):
     """Students without any overlap with the teachers: dim x variance of the cross overlaps, against its equation
     dV/dalpha = 2 g V + 16 h^2 q k(q) along the norms' own path, for six students and three teachers."""
     p, p_star, runs, dim, until = 6, 3, 160, 4000, 4 / eta
-    problem = sv.convention("bocchi2026").problem(p=p, p_star=p_star, eta=eta).replace(inputs__dim=dim)
+    problem = sv.problems.convention("bocchi2026").problem(p=p, p_star=p_star, eta=eta).replace(inputs__dim=dim)
     start = sv.start(problem, student_overlap=np.eye(p))
     micro = sv.run(problem, start, sv.Micro(runs=runs, seed=seed(3)), times=[until])
     h, S, c = eta / p, 1 + 2 / p_star, (p + 4) / (p + 2)
@@ -357,7 +357,7 @@ def test_starts_that_no_weights_have_are_refused():
     problem = ERF.replace(inputs__dim=3)
     start = sv.start(problem, student_overlap=np.eye(2), cross_overlap=0.1 * np.eye(2))
     for form in ("reduced", "full"):
-        with pytest.raises(sv.InvalidStart, match="span 4 directions in a block of 3 dimensions"):
+        with pytest.raises(sv.overlaps.InvalidStart, match="span 4 directions in a block of 3 dimensions"):
             sv.run(problem, start, sv.Micro(form=form), until=1)
 
 
@@ -369,7 +369,7 @@ def test_less_than_a_step_is_refused():
 def test_means_leave_out_what_was_interrupted():
     micro = sv.run(ERF, start_of(ERF), sv.Micro(runs=4), until=2)
     endings = micro.endings.copy()
-    endings[2:] = sv.Ending.INTERRUPTED
+    endings[2:] = sv.results.Ending.INTERRUPTED
     risk = micro.risk.copy()
     risk[2:, 1:] = np.nan
     mean = replace(micro, endings=endings, risk=risk).mean()

@@ -105,7 +105,7 @@ def test_the_same_inputs_through_both_forms_give_the_same_overlaps(changes):
     """Weights updated as the definition says, the reduced process, and the form that looks ahead, over 2000 steps."""
     problem = problem_of(**changes)
     W, W_star = weights_of(problem)
-    start = sv.Weights(W, W_star).overlaps(problem)
+    start = sv.overlaps.Weights(W, W_star).overlaps(problem)
     driven, N = Driven(problem, start), problem.inputs.dim
     sizes, roots = problem.inputs.block_sizes, np.sqrt(problem.inputs.eigenvalues)
     random, training = np.random.default_rng(5), problem.training
@@ -238,7 +238,7 @@ def test_dimensions_that_no_vector_has(dim):
     micro = sv.run(problem, start, sv.Micro(runs=64, seed=seed(0)), times=[4000], clock="steps")
     assert (micro.nfev == 4000).all()
     moved = (micro.cross_overlap[:, 0] - start.cross_overlap) * dim
-    drift = sv.moments(sv.field_covariance(problem, start), problem).drift @ start.stacked[0][:, 3:]
+    drift = sv.dynamics.moments(sv.dynamics.field_covariance(problem, start), problem).drift @ start.stacked[0][:, 3:]
     expected, error = 4000 * 0.02 * drift, moved.std(axis=0, ddof=1) / 8
     assert (np.abs(moved.mean(axis=0) - expected) < 5.5 * error).all()
     assert (np.abs(expected) > 5 * error).any()

@@ -11,7 +11,7 @@ from solvable.dynamics.kernel_data import SEEN
 from solvable.micro import reduced
 
 SWISH = sv.Activation("swish", lambda z: z * expit(z), lambda z: expit(z) * (1 + z * (1 - expit(z))))
-UNITS = ["tanh", SWISH, "relu", sv.Hermite(coefficients=(0, 1, 0.5, 0.3))]
+UNITS = ["tanh", SWISH, "relu", sv.problems.Hermite(coefficients=(0, 1, 0.5, 0.3))]
 
 
 def problem(unit) -> sv.Problem:

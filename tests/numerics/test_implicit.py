@@ -7,13 +7,14 @@ import solvable as sv
 from solvable.dynamics import implicit
 from solvable.dynamics.kernel_data import pack, workspace
 from solvable.levels import Lane, Plan
+from solvable.macro.choice import chosen
 from solvable.macro.integrators import ORDERS
 from solvable.numerics import doubling
 from solvable.numerics.interpreting import interpreted
 
 
 def scaling(L, K=2, M=2, **options) -> sv.Problem:
-    return sv.convention("worschech2024").problem(
+    return sv.problems.convention("worschech2024").problem(
         K=K, M=M, eta=options.pop("eta", 0.1), beta=float(L > 1), L=L, N=1024, **options
     )
 
@@ -90,7 +91,7 @@ def test_thresholds_and_divergence() -> None:
     assert ends[1] == pytest.approx(ends[0], rel=1e-4)
     wild = scaling(4, activation="linear").replace(training__learning_rate=3.0)
     run = sv.run(wild, sv.start(wild, seed=0), sv.Macro(method="implicit"), until=1000)
-    assert run.ending == [sv.Ending.DIVERGED]
+    assert run.ending == [sv.results.Ending.DIVERGED]
 
 
 def test_a_thousand_eigenvalues() -> None:
@@ -99,7 +100,7 @@ def test_a_thousand_eigenvalues() -> None:
     start = sv.start(problem, seed=0, scale=0.01)
     times = np.linspace(0, 1000, 21)
     level = sv.Macro(rtol=1e-8)
-    assert level._method(Lane(problem, start), Plan(times)) == "implicit"
+    assert chosen(level, Lane(problem, start), Plan(times)) == "implicit"
     run = sv.run(problem, start, level, times=times)
     early = times[times <= 50]
     tight = sv.run(problem, start, sv.Macro(rtol=1e-10, method="explicit"), times=early)
@@ -113,21 +114,21 @@ def test_a_thousand_eigenvalues() -> None:
 
 
 def test_it_is_chosen_where_it_pays() -> None:
-    def chosen(problem, until, outputs=1, **options):
+    def found(problem, until, outputs=1, **options):
         start = sv.start(problem, seed=0, scale=0.1)
-        return sv.Macro(**options)._method(Lane(problem, start), Plan(np.linspace(until / outputs, until, outputs)))
+        return chosen(sv.Macro(**options), Lane(problem, start), Plan(np.linspace(until / outputs, until, outputs)))
 
-    assert chosen(scaling(1), 1e6) == "explicit"
-    assert chosen(scaling(16), 100.0) == "explicit"
-    assert chosen(scaling(1024), 1e5) == "implicit"
-    assert chosen(scaling(16, K=8, M=8), 1000.0) == "explicit"
-    assert chosen(scaling(1024), 1e5, method="explicit") == "explicit"
-    assert chosen(scaling(256), 1000.0, outputs=201) == "implicit"
-    assert chosen(scaling(256), 1000.0, outputs=1001) == "explicit"  # implicit steps land on outputs
-    assert chosen(scaling(256, activation="linear"), 1000.0, outputs=201, rtol=1e-11) == "implicit"
+    assert found(scaling(1), 1e6) == "explicit"
+    assert found(scaling(16), 100.0) == "explicit"
+    assert found(scaling(1024), 1e5) == "implicit"
+    assert found(scaling(16, K=8, M=8), 1000.0) == "explicit"
+    assert found(scaling(1024), 1e5, method="explicit") == "explicit"
+    assert found(scaling(256), 1000.0, outputs=201) == "implicit"
+    assert found(scaling(256), 1000.0, outputs=1001) == "explicit"  # implicit steps land on outputs
+    assert found(scaling(256, activation="linear"), 1000.0, outputs=201, rtol=1e-11) == "implicit"
     sphere = scaling(1024).replace(student__norm="sphere")
     start = sv.start(sphere, seed=0)
-    assert sv.Macro()._method(Lane(sphere, start), Plan(np.array([1e5]))) == "explicit"
+    assert chosen(sv.Macro(), Lane(sphere, start), Plan(np.array([1e5]))) == "explicit"
     with pytest.raises(ValueError, match=r"method: 'implicit' given, but student.norm is 'sphere'"):
         sv.run(sphere, start, sv.Macro(method="implicit"), until=1)
     with pytest.raises(ValueError, match="method: 'magic' given"):

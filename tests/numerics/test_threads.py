@@ -28,20 +28,24 @@ CASES = {
     "data": "data = sv.Data(np.random.default_rng(0).standard_normal((50, 4000)))\ndata.measured\n" + READY + "data.eigenvalues",
     "macro": QUADRATIC.format(dim=1000, training={}) + READY
     + "sv.run(problem, start, sv.Macro(rtol=1e-13, atol=0.0, max_steps=10**9), until=1e9)",
-    "macro of great widths": "p = sv.convention('worschech2024').problem(K=90, M=90, eta=0.1)\n"
+    "macro in slices": QUADRATIC.format(dim=1000, training={}) + "sv.run(problem, start, sv.Macro(rtol=1e-13), until=1)\n" + READY
+    + "sv.run(problem, start, sv.Macro(rtol=1e-13, atol=0.0, max_steps=10**9), until=1e9)",
+    "macro again and again": QUADRATIC.format(dim=1000, training={}) + READY
+    + "while True: sv.run(problem, start, sv.Macro(), until=1)",
+    "macro of great widths": "p = sv.problems.convention('worschech2024').problem(K=90, M=90, eta=0.1)\n"
     "s = sv.start(p, student_overlap=np.eye(90))\n" + READY + "sv.run(p, s, sv.Macro(), until=1e9)",
     "closed form": QUADRATIC.format(dim=1000, training={}).replace("width=3", "width=300") + READY
     + "sv.run(problem, start, sv.Macro(small_rate=True, method='closed'), until=1e9)",
     "micro": QUADRATIC.format(dim=10**6, training={}) + READY
-    + "assert sv.Ending.INTERRUPTED in sv.run(problem, start, sv.Micro(runs=4), until=1e6).ending",
+    + "assert sv.results.Ending.INTERRUPTED in sv.run(problem, start, sv.Micro(runs=4), until=1e6).ending",
     "micro of great batches": QUADRATIC.format(dim=10**6, training={"batch": 10**9}) + READY
     + "sv.run(problem, start, sv.Micro(), until=1)",
     "full weights": QUADRATIC.format(dim=10**5, training={}) + READY
-    + "assert sv.Ending.INTERRUPTED in sv.run(problem, start, sv.Micro(form='full'), until=1e3).ending",
+    + "assert sv.results.Ending.INTERRUPTED in sv.run(problem, start, sv.Micro(form='full'), until=1e3).ending",
     "meso": QUADRATIC.format(dim=10**6, training={}) + READY
-    + "assert sv.Ending.INTERRUPTED in sv.run(problem, start, sv.Meso(runs=4, leap=1e-7), until=1e3).ending",
+    + "assert sv.results.Ending.INTERRUPTED in sv.run(problem, start, sv.Meso(runs=4, leap=1e-7), until=1e3).ending",
     "empirical": QUADRATIC.format(dim=60, training={"samples": 2000}) + READY
-    + "assert sv.Ending.INTERRUPTED in sv.run(problem, start, sv.Empirical(rtol=1e-12), until=1e9).ending",
+    + "assert sv.results.Ending.INTERRUPTED in sv.run(problem, start, sv.Empirical(rtol=1e-12), until=1e9).ending",
     "decide": "random = np.random.default_rng(0)\nrows, teacher = random.standard_normal((2000, 64)), np.eye(3, 64)\n" + READY
     + "sv.empirical.decide(rows, teacher)",
     "verify": "random = np.random.default_rng(0)\nrows, teacher = random.standard_normal((2080, 64)), np.eye(64)\n" + READY

@@ -146,7 +146,7 @@ def test_prescribed_overlaps_are_shared_among_blocks() -> None:
     ],
 )
 def test_refusals(make, message) -> None:
-    with pytest.raises(sv.InvalidStart, match=message):
+    with pytest.raises(sv.overlaps.InvalidStart, match=message):
         make()
 
 

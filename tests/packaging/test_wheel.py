@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import solvable as sv
+
 ROOT = Path(__file__).parents[2]
 CURVE = """
 import solvable as sv
@@ -31,7 +33,8 @@ def test_a_wheel_is_pure_unless_it_is_asked_for_machine_code(tmp_path) -> None:
     wheel = build(tmp_path, SOLVABLE_MACHINE_CODE="0")
     assert wheel.name.endswith("-py3-none-any.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert "solvable/web/static/page.html" in names
+    assert {"solvable/web/static/page.html", "solvable/py.typed"} <= set(names)
+    assert wheel.name.startswith(f"solvable-{sv.__version__}-")
     assert not [name for name in names if name.endswith((".bin", ".nbi", ".nbc", ".pyc"))]
 
 

@@ -12,7 +12,7 @@ KEY = "arnaboldi2023"
 
 
 def problem_of(p, gamma=0.3, Delta=0.0, d=1000, **options):
-    return sv.convention(KEY).problem(p=p, gamma=gamma, Delta=Delta, d=d, **options)
+    return sv.problems.convention(KEY).problem(p=p, gamma=gamma, Delta=Delta, d=d, **options)
 
 
 def speed(problem, state):
@@ -156,15 +156,17 @@ def test_directions_along_which_the_risk_is_constant() -> None:
     """Appendix B: students turn into any of the d - p - 1 directions orthogonal to all without changing the risk of the plateau."""
     p, d = 3, 8
     axes, problem = np.sqrt(d) * np.eye(d), problem_of(p, d=d)
-    at = sv.landscape.population_risk(problem, sv.Weights(axes[1 : p + 1], axes[:1]))
+    at = sv.landscape.population_risk(problem, sv.overlaps.Weights(axes[1 : p + 1], axes[:1]))
     for angle in (0.3, 1.2):
         for k in range(p + 1, d):
             turned = axes[1 : p + 1].copy()
             turned[0] = np.cos(angle) * axes[1] + np.sin(angle) * axes[k]
-            assert sv.landscape.population_risk(problem, sv.Weights(turned, axes[:1])) == pytest.approx(at, rel=1e-12)
+            assert sv.landscape.population_risk(problem, sv.overlaps.Weights(turned, axes[:1])) == pytest.approx(
+                at, rel=1e-12
+            )
     away = axes[1 : p + 1].copy()
     away[0] = np.cos(0.3) * axes[1] + np.sin(0.3) * axes[0]
-    assert sv.landscape.population_risk(problem, sv.Weights(away, axes[:1])) < at - 0.01
+    assert sv.landscape.population_risk(problem, sv.overlaps.Weights(away, axes[:1])) < at - 0.01
 
 
 def test_readouts_on_the_plateau() -> None:

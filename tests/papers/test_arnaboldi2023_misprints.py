@@ -7,7 +7,11 @@ import solvable as sv
 
 
 def problem_of(p, gamma=0.3, Delta=0.0, **changes):
-    return sv.convention("arnaboldi2023").problem(p=p, gamma=gamma, Delta=Delta, d=40, sphere=False).replace(**changes)
+    return (
+        sv.problems.convention("arnaboldi2023")
+        .problem(p=p, gamma=gamma, Delta=Delta, d=40, sphere=False)
+        .replace(**changes)
+    )
 
 
 def sample(p, d, seed=0):
@@ -44,7 +48,7 @@ def test_the_noise_of_the_student_overlaps_has_a_factor_of_four(p) -> None:
     K, K2 = m @ m.T - Q @ Q / p, rho * m @ m.T - (m @ m.T @ Q + Q @ m @ m.T) / p + Q @ Q @ Q / p**2
     mean_square = tau**2 + 2 * (rho**2 - 2 * (m.T @ m)[0, 0] / p + np.trace(Q @ Q) / p**2)
     bracket = mean_square * Q + 4 * tau * K + 8 * K2
-    S = sv.moments(sv.field_covariance(problem, state), problem).noise  # of F = (2/p) e lambda
+    S = sv.dynamics.moments(sv.dynamics.field_covariance(problem, state), problem).noise  # of F = (2/p) e lambda
     assert S * p**2 == pytest.approx(4 * bracket, rel=1e-12)
     assert np.abs(S * p**2 - 16 * bracket).max() > 1
 
@@ -53,7 +57,7 @@ def test_the_risk_of_a_teacher_of_any_norm() -> None:
     """A5: (27) begins with (3 rho^2 + Delta)/2, not (3 + Delta)/2."""
     problem = problem_of(1, teacher__overlap=[[1.7]])
     state = sv.start(problem, student_overlap=[[0.8]], cross_overlap=[[0.4]])
-    risk = sv.moments(sv.field_covariance(problem, state), problem).risk
+    risk = sv.dynamics.moments(sv.dynamics.field_covariance(problem, state), problem).risk
     rho, q, m = 1.7, 0.8, 0.4
     rest = (3 * q**2 - 4 * m**2 - 2 * rho * q) / 2
     assert risk == pytest.approx(3 * rho**2 / 2 + rest, rel=1e-12)
@@ -75,7 +79,7 @@ def test_the_rate_of_the_second_layer() -> None:
 def test_the_annealed_time_inline() -> None:
     """A8: of the two prints of the annealed exit time that in section 3 lacks the division of the whole by 2 p."""
     p, d, T, gamma = 3, 3000, 0.1, 1e-9
-    problem = sv.convention("arnaboldi2023").problem(p=p, gamma=gamma, d=d)
+    problem = sv.problems.convention("arnaboldi2023").problem(p=p, gamma=gamma, d=d)
     found = sv.theory.annealed_escape_time(problem, T).value * gamma / p
     inline = np.log(T * (p + 1) * d + (p + 1) * (1 - T) / (2 * p)) / 8
     right = np.log((T * (p + 1) * d + (p + 1) * (1 - T)) / (2 * p)) / 8
@@ -86,10 +90,10 @@ def test_the_annealed_time_inline() -> None:
 def test_the_excess_risk_at_the_start() -> None:
     """A9: with mu_0 = d sum m^2 and tau_0 = d sum Q_jl^2, (44) must divide by d, as (42) has it."""
     p, d = 4, 300
-    problem = sv.convention("arnaboldi2023").problem(p=p, gamma=0.1, d=d)
+    problem = sv.problems.convention("arnaboldi2023").problem(p=p, gamma=0.1, d=d)
     state = sv.start(problem, seed=2)
     mu, tau = d * np.sum(state.cross_overlap**2), d * (np.sum(state.student_overlap**2) - p)
-    risk = sv.moments(sv.field_covariance(problem, state), problem).risk
+    risk = sv.dynamics.moments(sv.dynamics.field_covariance(problem, state), problem).risk
     assert risk == pytest.approx(1 + 1 / p + tau / (d * p**2) - 2 * mu / (d * p), rel=1e-12)
     assert abs(risk - (1 + 1 / p + d * tau / p**2 - 2 * d * mu / p)) > 1
 
@@ -138,7 +142,7 @@ def test_the_scatter_of_one_step_has_twice_the_rate(m, gamma, noise) -> None:
     sigma_m, which differ."""
     problem = problem_of(1, gamma, noise)
     state = sv.start(problem, student_overlap=[[1.0]], cross_overlap=[[m]])
-    found = sv.step_covariance(problem, state) / gamma**2
+    found = sv.dynamics.step_covariance(problem, state) / gamma**2
     assert found[0, 0] == pytest.approx(8 * noise * m**2 - 192 * m**4 + 144 * m**2 + 4 * noise + 48, rel=1e-12)
     cross, own = printed_scatter(m, 2 * gamma, noise)
     assert found[0, 1] == pytest.approx(cross, rel=1e-12, abs=1e-12)
@@ -223,7 +227,7 @@ def test_the_hessian_on_the_sphere_has_a_factor_of_two() -> None:
     printed = mean((3 * z**2 - z_star**2)[:, None, None] * (outer - bent) + (error * z**2)[:, None, None] * np.eye(3))
     stated = 4 * (m**2 * np.eye(3) + m * np.outer(w, w_star) - np.outer(w_star, w_star))
     along = tangents @ stated @ tangents.T
-    problem = sv.convention("arnaboldi2023").problem(p=1, gamma=0.1, d=3)
-    weights = sv.Weights(np.sqrt(3) * w[None], np.sqrt(3) * w_star[None])
+    problem = sv.problems.convention("arnaboldi2023").problem(p=1, gamma=0.1, d=3)
+    weights = sv.overlaps.Weights(np.sqrt(3) * w[None], np.sqrt(3) * w_star[None])
     assert tangents @ sv.landscape.sphere_hessian(problem, weights) @ tangents.T == pytest.approx(along, rel=1e-12)
     assert tangents @ printed @ tangents.T == pytest.approx(along / 2, rel=1e-12)

@@ -9,7 +9,7 @@ P, Q, N = 4, 3, 9
 
 
 def problem_of(**changes):
-    return sv.convention("bocchi2026").problem(p=P, p_star=Q, eta=0.1).replace(inputs__dim=N, **changes)
+    return sv.problems.convention("bocchi2026").problem(p=P, p_star=Q, eta=0.1).replace(inputs__dim=N, **changes)
 
 
 def frames(seed=0):
@@ -20,7 +20,9 @@ def frames(seed=0):
 
 def slope(students):
     _, axes = frames()
-    return np.abs(sv.landscape.gradient(problem_of(), sv.Weights(np.sqrt(N) * students, np.sqrt(N) * axes[:Q]))).max()
+    return np.abs(
+        sv.landscape.gradient(problem_of(), sv.overlaps.Weights(np.sqrt(N) * students, np.sqrt(N) * axes[:Q]))
+    ).max()
 
 
 @pytest.mark.parametrize("r", [1, 3])
@@ -48,7 +50,7 @@ def test_the_hessian_of_the_plateau_sums_over_students() -> None:
     """B10: -(1/p) sum_k w_k w_k^T inside the bracket of 7.2.2, not one w_k w_k^T."""
     _, axes = frames()
     teachers, students = axes[:Q], np.sqrt(P / (P + 2)) * axes[Q : Q + P]
-    dense = sv.landscape.hessian(problem_of(), sv.Weights(np.sqrt(N) * students, np.sqrt(N) * teachers))
+    dense = sv.landscape.hessian(problem_of(), sv.overlaps.Weights(np.sqrt(N) * students, np.sqrt(N) * teachers))
 
     def written(own):
         blocks = [
@@ -76,7 +78,7 @@ def test_slopes_by_the_weights_themselves_have_a_factor_of_the_dimension() -> No
 
     def risk(students):
         state = sv.measure(problem, students, W_star)
-        return sv.moments(sv.field_covariance(problem, state), problem).risk
+        return sv.dynamics.moments(sv.dynamics.field_covariance(problem, state), problem).risk
 
     difference = (risk(W + step) - risk(W - step)) / 2
     assert np.sum(printed * step) / N == pytest.approx(difference, rel=1e-6)
@@ -89,7 +91,9 @@ def test_solutions_in_overlaps_pair_different_teachers() -> None:
     problem, S = problem_of(teacher__overlap=T), frames()[0][:, :Q]
     R = np.sqrt(P / Q) * S @ T
     right = sv.start(problem, student_overlap=P / Q * S @ T @ S.T, cross_overlap=R)
-    assert sv.moments(sv.field_covariance(problem, right), problem).risk == pytest.approx(0, abs=1e-14)
+    assert sv.dynamics.moments(sv.dynamics.field_covariance(problem, right), problem).risk == pytest.approx(
+        0, abs=1e-14
+    )
     printed = P / Q * np.einsum("km,jm,lm->kj", S, S, T)
     assert np.abs(printed - right.student_overlap).max() > 0.1
 
@@ -107,13 +111,13 @@ def test_printed_risk() -> None:
     pairs = sum(overlap[k, k] * overlap[j, j] + 2 * overlap[k, j] ** 2 for k in range(P) for j in range(k + 1, P))
     squares = np.sum(np.diag(overlap) ** 2)
     printed = (Q + 2) / Q - 2 / P * trace - 4 / (P * Q) * np.sum(rho**2) + (3 * squares + 2 * pairs) / P**2
-    assert sv.moments(C, problem_of()).risk == pytest.approx(printed, rel=1e-12)
+    assert sv.dynamics.moments(C, problem_of()).risk == pytest.approx(printed, rel=1e-12)
 
 
 def test_printed_equations() -> None:
     """(33) and the order eta of (34) are right, sum by sum, and so are (38) and (39)."""
     C, overlap, rho, trace = some_overlaps()
-    drift = sv.moments(C, problem_of()).drift @ C  # <F z>, over the rate
+    drift = sv.dynamics.moments(C, problem_of()).drift @ C  # <F z>, over the rate
     own = np.diag(overlap)
     others = overlap - np.diag(own)
     first = 4 / P * rho * (1 + 2 / Q - (trace + 2 * own[:, None]) / P) - 8 / P**2 * others @ rho
@@ -143,5 +147,5 @@ def test_printed_hessian() -> None:
         return 8 / P**2 * (overlap[m, n] * np.eye(N) + pair + pair.T) - (m == n) * 4 / P * inner
 
     printed = np.block([[block(m, n) for n in range(P)] for m in range(P)])
-    dense = sv.landscape.hessian(problem_of(), sv.Weights(np.sqrt(N) * students, np.sqrt(N) * teachers))
+    dense = sv.landscape.hessian(problem_of(), sv.overlaps.Weights(np.sqrt(N) * students, np.sqrt(N) * teachers))
     assert printed == pytest.approx(dense, abs=1e-12)

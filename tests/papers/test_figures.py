@@ -119,7 +119,8 @@ def test_full_size(key, tmp_path) -> None:
 def test_an_interrupted_run_makes_no_figure(quadratic) -> None:
     from dataclasses import replace
 
-    from solvable import Ending, start
+    from solvable import start
+    from solvable.results import Ending
 
     followed = run(quadratic, start(quadratic, seed=0), Macro(), until=1)
     assert whole(followed) is followed

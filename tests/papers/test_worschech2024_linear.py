@@ -8,7 +8,7 @@ import solvable as sv
 from seeds import seed
 from solvable.papers.worschech2024.settings import linear, train_some, trained_alone
 
-PAPER = sv.convention("worschech2024")
+PAPER = sv.problems.convention("worschech2024")
 L, ETA = 4, 0.9
 
 

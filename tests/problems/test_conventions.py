@@ -15,24 +15,24 @@ PAPERS = {
 
 @pytest.mark.parametrize("key", PAPERS)
 def test_symbols_round_trip(key: str) -> None:
-    convention = sv.convention(key)
+    convention = sv.problems.convention(key)
     assert convention.symbols(convention.problem(**PAPERS[key])) == PAPERS[key]
 
 
 def test_unknown_paper_and_misfits(quadratic: sv.Problem) -> None:
     with pytest.raises(ValueError, match="must be one of bocchi2026"):
-        sv.convention("newton1687")
+        sv.problems.convention("newton1687")
     noisy = quadratic.replace(training__label_noise=0.1, student__norm="sphere")
     with pytest.raises(sv.InvalidProblem) as caught:
-        sv.convention("bocchi2026").symbols(noisy)
+        sv.problems.convention("bocchi2026").symbols(noisy)
     assert len(caught.value.problems) == 2
     with pytest.raises(sv.InvalidProblem, match=r"teacher.width: is 3, not 1"):
-        sv.convention("arnaboldi2023").symbols(quadratic)
+        sv.problems.convention("arnaboldi2023").symbols(quadratic)
 
 
 def test_arnaboldi_maps_to_bocchi() -> None:
     """At teacher width one, no noise, free norms: eta = gamma/2, t_A = 2 eta alpha / p, R_B = 2 R_A; both learn alike."""
-    A, B = sv.convention("arnaboldi2023"), sv.convention("bocchi2026")
+    A, B = sv.problems.convention("arnaboldi2023"), sv.problems.convention("bocchi2026")
     gamma, p = 0.3, 3
     one = A.problem(p=p, gamma=gamma, sphere=False)
     two = B.problem(p=p, p_star=1, eta=gamma / 2)
@@ -45,12 +45,12 @@ def test_arnaboldi_maps_to_bocchi() -> None:
     assert first.cross_overlap == pytest.approx(second.cross_overlap, rel=1e-12)
     assert B.risk(one, first.risk) == pytest.approx(2 * A.risk(one, first.risk))
     assert B.risk(one, first.risk) == pytest.approx(B.risk(two, second.risk), rel=1e-9)
-    assert sv.Clock(one, "arnaboldi2023").from_alpha(7.0) == pytest.approx(gamma * 7 / p)
-    assert sv.Clock(two, "arnaboldi2023").from_alpha(7.0) == pytest.approx(2 * (gamma / 2) * 7 / p)
+    assert sv.results.Clock(one, "arnaboldi2023").from_alpha(7.0) == pytest.approx(gamma * 7 / p)
+    assert sv.results.Clock(two, "arnaboldi2023").from_alpha(7.0) == pytest.approx(2 * (gamma / 2) * 7 / p)
 
 
 def test_label_noise_enters_arnaboldis_risk_only() -> None:
-    A = sv.convention("arnaboldi2023")
+    A = sv.problems.convention("arnaboldi2023")
     problem = A.problem(p=2, gamma=0.1, Delta=0.4)
     assert A.risk(problem, 0.75) == pytest.approx(0.75 + 0.2)
 
@@ -60,8 +60,8 @@ def test_dictionary_to_saraomannelli(quadratic: sv.Problem) -> None:
     from scipy.integrate import solve_ivp
 
     problem = quadratic.replace(inputs=sv.Inputs(), student__width=3, teacher__width=3)
-    S = sv.convention("saraomannelli2020")
-    clock = sv.Clock(problem, "saraomannelli2020")
+    S = sv.problems.convention("saraomannelli2020")
+    clock = sv.results.Clock(problem, "saraomannelli2020")
     assert clock.from_alpha(100.0) == pytest.approx(4 * 0.01 * 100 / 3)
     # students along the teachers with norms q_i: A = diag(q_i) / 3, A* = 1/3, and tr A, tr A* finite
     q = np.array([0.2, 0.5, 1.5])
@@ -79,8 +79,8 @@ def test_dictionary_to_saraomannelli(quadratic: sv.Problem) -> None:
 
 
 def test_worschech_readouts_and_clock() -> None:
-    problem = sv.convention("worschech2024").problem(K=2, M=3, eta=0.1, beta=1.0, L=4)
+    problem = sv.problems.convention("worschech2024").problem(K=2, M=3, eta=0.1, beta=1.0, L=4)
     assert problem.student.readout_values == pytest.approx([np.sqrt(3) / 2] * 2)
     assert problem.teacher.readout_values == pytest.approx([1 / np.sqrt(3)] * 3)
-    assert sv.Clock(problem, "worschech2024").from_alpha(5.0) == 5.0
-    assert sv.convention("worschech2024").risk(problem, 0.2) == pytest.approx(0.2)
+    assert sv.results.Clock(problem, "worschech2024").from_alpha(5.0) == 5.0
+    assert sv.problems.convention("worschech2024").risk(problem, 0.2) == pytest.approx(0.2)

@@ -67,7 +67,9 @@ TOO_LARGE = {
     "recovery": (lambda: sv.empirical.recovery(PROBLEM.replace(inputs__dim=200), 2), "^inputs.dim: 2 data set.s. of 20100 samples"),
     "instances": (lambda: sv.empirical.recovery(PROBLEM, 10**9), "^instances: numbers of samples of 1000000000 data sets"),
     "hessian": (
-        lambda: sv.landscape.hessian(PROBLEM.replace(inputs__dim=1999), sv.Weights(np.ones((3, 1999)), np.ones((2, 1999)))),
+        lambda: sv.landscape.hessian(
+            PROBLEM.replace(inputs__dim=1999), sv.overlaps.Weights(np.ones((3, 1999)), np.ones((2, 1999)))
+        ),
         "^hessian: second derivatives by 5997 weights take 1.15 GB",
     ),
     "critical point": (

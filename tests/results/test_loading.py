@@ -29,7 +29,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("saved") / "run.nc"
     batch = [sv.start(PROBLEM, seed=seed) for seed in range(2)]
     stop = sv.when("risk", below=0.5, relative=True)
-    sv.run_batch(PROBLEM, batch, sv.Macro(), times=[0.0, 0.1, 0.2], stop=stop).save(path)
+    sv.levels.run_batch(PROBLEM, batch, sv.Macro(), times=[0.0, 0.1, 0.2], stop=stop).save(path)
     return path
 
 

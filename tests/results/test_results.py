@@ -13,7 +13,7 @@ from solvable.results.observables import crossing_time, local_exponent, phases, 
 @pytest.fixture
 def trajectory(quadratic: sv.Problem) -> sv.Trajectory:
     starts = [sv.start(quadratic, seed=seed, students="orthogonal", cross=0.05) for seed in range(3)]
-    return sv.run_batch(quadratic, starts, sv.Macro(), until=1500)
+    return sv.levels.run_batch(quadratic, starts, sv.Macro(), until=1500)
 
 
 def test_dataset_is_labelled(trajectory: sv.Trajectory) -> None:
@@ -30,7 +30,7 @@ def test_dataset_is_labelled(trajectory: sv.Trajectory) -> None:
 
 def test_the_risk_is_that_of_the_overlaps(trajectory: sv.Trajectory) -> None:
     state = trajectory.at(750.0, run=1)
-    risk = sv.moments(sv.field_covariance(trajectory.problem, state), trajectory.problem).risk
+    risk = sv.dynamics.moments(sv.dynamics.field_covariance(trajectory.problem, state), trajectory.problem).risk
     assert risk == pytest.approx(trajectory.risk[1, 100])
 
 
@@ -45,7 +45,7 @@ def test_states_of_many_runs_are_asked_for_by_number_or_all(trajectory: sv.Traje
     assert trajectory.states() == [trajectory.last(run) for run in range(3)]
     halfway = trajectory.states(750.0)
     assert halfway == [trajectory.at(750.0, run=run) for run in range(3)]
-    again = sv.run_batch(trajectory.problem, halfway, sv.Macro(), times=[750.0])
+    again = sv.levels.run_batch(trajectory.problem, halfway, sv.Macro(), times=[750.0])
     assert again.risk[:, -1] == pytest.approx(trajectory.risk[:, -1], rel=1e-4)
     one = trajectory.select(run=[1])
     assert one.last() == trajectory.last(1)
@@ -92,17 +92,17 @@ def test_other_files_are_refused(tmp_path) -> None:
 
 
 def test_clocks(quadratic: sv.Problem) -> None:
-    assert sv.Clock(quadratic, "steps").from_alpha(2.0) == 20_000
-    assert sv.Clock(quadratic, "steps").to_alpha(20_000) == 2.0
-    assert sv.Clock(quadratic, "rate").from_alpha(100.0) == pytest.approx(1.0)
-    assert sv.Clock(quadratic, "bocchi2026").to_alpha(60) == pytest.approx(6000)
+    assert sv.results.Clock(quadratic, "steps").from_alpha(2.0) == 20_000
+    assert sv.results.Clock(quadratic, "steps").to_alpha(20_000) == 2.0
+    assert sv.results.Clock(quadratic, "rate").from_alpha(100.0) == pytest.approx(1.0)
+    assert sv.results.Clock(quadratic, "bocchi2026").to_alpha(60) == pytest.approx(6000)
     with pytest.raises(ValueError, match="must be one of alpha, steps, rate, bocchi2026"):
-        sv.Clock(quadratic, "hours")
+        sv.results.Clock(quadratic, "hours")
     with pytest.raises(ValueError, match="'steps' needs a finite"):
-        sv.Clock(quadratic.replace(inputs=sv.Inputs()), "steps")
+        sv.results.Clock(quadratic.replace(inputs=sv.Inputs()), "steps")
     fading = quadratic.replace(training__learning_rate=sv.Schedule(times=(0, 4), rates=(0.5, 0.0), shape="linear"))
     with pytest.raises(ValueError, match="never passes 1"):
-        sv.Clock(fading, "rate").to_alpha(1.2)
+        sv.results.Clock(fading, "rate").to_alpha(1.2)
 
 
 def test_run_counts_in_the_clock_it_is_given(quadratic: sv.Problem) -> None:
@@ -150,18 +150,18 @@ def test_times_are_the_outputs(quadratic: sv.Problem) -> None:
 
 def test_a_start_of_another_problem_is_refused(quadratic: sv.Problem) -> None:
     start = sv.start(quadratic, seed=0, students="orthogonal", cross=0.05)
-    with pytest.raises(sv.InvalidStart, match=r"start: has .* \(1, 6, 3\), the problem \(1, 5, 3\)"):
+    with pytest.raises(sv.overlaps.InvalidStart, match=r"start: has .* \(1, 6, 3\), the problem \(1, 5, 3\)"):
         sv.run(quadratic.replace(student__width=5), start, sv.Macro(), until=1)
-    with pytest.raises(sv.InvalidStart, match="differs from the problem's"):
+    with pytest.raises(sv.overlaps.InvalidStart, match="differs from the problem's"):
         sv.run(quadratic.replace(teacher__overlap=2 * np.eye(3)), start, sv.Macro(), until=1)
 
 
 def test_batches_need_something_and_one_clock(quadratic: sv.Problem) -> None:
     start = sv.start(quadratic, seed=0, students="orthogonal", cross=0.05)
     with pytest.raises(ValueError, match="at least one start"):
-        sv.run_batch(quadratic, [], sv.Macro(), until=1)
+        sv.levels.run_batch(quadratic, [], sv.Macro(), until=1)
     with pytest.raises(ValueError, match="runs differently for each learning rate"):
-        sv.run_batch(quadratic, start, sv.Macro(), until=1, clock="rate", learning_rates=[0.1, 0.2])
+        sv.levels.run_batch(quadratic, start, sv.Macro(), until=1, clock="rate", learning_rates=[0.1, 0.2])
 
 
 def test_observables_on_known_curves() -> None:
@@ -212,7 +212,7 @@ def test_plateaus_on_known_curves() -> None:
 
 def test_plateaus_do_not_depend_on_accuracy_or_length() -> None:
     """Two erf students from small weights, small rate: at the height that theory knows, and nothing in the noise behind it."""
-    problem = sv.convention("worschech2024").problem(K=2, M=2, eta=0.2, N=1024)
+    problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.2, N=1024)
     start = sv.start(problem, seed=0, scale=0.01)
     height = sv.theory.erf_plateau(problem, start).value.risk
     ends = []
@@ -226,13 +226,13 @@ def test_plateaus_do_not_depend_on_accuracy_or_length() -> None:
 
 def test_norms_are_learned_also_behind_a_first_plateau() -> None:
     """Small students wait at the origin, then learn their norms, wait again, and learn the teachers."""
-    problem = sv.convention("bocchi2026").problem(p=6, p_star=3, eta=0.1, N=10_000)
+    problem = sv.problems.convention("bocchi2026").problem(p=6, p_star=3, eta=0.1, N=10_000)
     found = sv.run(problem, sv.start(problem, seed=0, scale=0.1), sv.Macro(), until=200)
     assert [one.name for one in found.phases()] == ["plateau", "norm learning", "plateau", "escape", "descent"]
 
 
 def test_phases_of_a_run() -> None:
-    problem = sv.convention("bocchi2026").problem(p=6, p_star=3, eta=0.1)
+    problem = sv.problems.convention("bocchi2026").problem(p=6, p_star=3, eta=0.1)
     start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
     found = sv.run(problem, start, sv.Macro(), until=200)
     names = ["norm learning", "plateau", "escape", "descent"]
@@ -243,7 +243,7 @@ def test_phases_of_a_run() -> None:
     assert "plateau" in {text.get_text() for text in marked.texts}
     with pytest.raises(TypeError, match="phases: only a Trajectory"):
         sv.plot.risk(found.data, phases=True)
-    sphere = sv.convention("arnaboldi2023").problem(p=2, d=3000, gamma=0.05)
+    sphere = sv.problems.convention("arnaboldi2023").problem(p=2, d=3000, gamma=0.05)
     held = sv.run(sphere, sv.start(sphere, seed=1), sv.Macro(), until=300)
     assert "norm learning" not in [one.name for one in held.phases()]
 
@@ -287,7 +287,7 @@ def test_plots_return_axes_and_touch_no_settings(trajectory: sv.Trajectory) -> N
 
 def test_compare_leaves_diverged_runs_out_and_says_so(quadratic: sv.Problem) -> None:
     starts = [sv.start(quadratic, seed=seed, students="orthogonal", cross=0.05) for seed in range(2)]
-    batch = sv.run_batch(quadratic, starts, sv.Macro(), until=50, learning_rates=[0.1, 3.0])
+    batch = sv.levels.run_batch(quadratic, starts, sv.Macro(), until=50, learning_rates=[0.1, 3.0])
     _, ax = sv.plot.figure()
     sv.plot.compare(batch, ax=ax)
     texts = [text.get_text() for text in ax.get_legend().get_texts()]

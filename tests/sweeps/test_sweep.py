@@ -474,7 +474,7 @@ def test_bad_options(words: list[str], tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_recovery_is_that_of_empirical() -> None:
-    problem = sv.convention("saraomannelli2020").problem(m=4, m_star=1, d=4)
+    problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4)
     data = sv.sweep(
         problem,
         {"teacher.width": [1, 2], "recovery.seed": [0, 5]},
@@ -625,7 +625,7 @@ def test_a_store_knows_functions_from_each_other(small: sv.Problem, tmp_path: Pa
     """They agree wherever values were compared; the second is not given the first one's numbers."""
 
     def risk(function: Any, store: Any) -> float:
-        problem = small.replace(teacher__target=sv.Target("cube", 1, function))
+        problem = small.replace(teacher__target=sv.problems.Target("cube", 1, function))
         swept = sv.sweep(problem, {"student.width": [2]}, sv.Macro(), 0.1, store=store, workers=0)
         return float(swept.data["start_risk"].values.item())
 
@@ -644,8 +644,8 @@ def test_a_store_knows_functions_from_each_other(small: sv.Problem, tmp_path: Pa
 def test_a_store_refuses_functions_that_it_cannot_know_again(small: sv.Problem, tmp_path: Path) -> None:
     hidden = np.frompyfunc(lambda z: float(z) ** 3, 1, 1)
 
-    def target(version: str | None = None) -> sv.Target:
-        return sv.Target("cube", 1, lambda z: hidden(z[:, 0]).astype(float), version=version)
+    def target(version: str | None = None) -> sv.problems.Target:
+        return sv.problems.Target("cube", 1, lambda z: hidden(z[:, 0]).astype(float), version=version)
 
     options: dict[str, Any] = {"level": sv.Macro(nodes=256), "until": 0.1, "workers": 0}
     vary = {"student.width": [2]}
@@ -663,7 +663,7 @@ def test_a_store_refuses_functions_that_it_cannot_know_again(small: sv.Problem, 
 def test_functions_that_changed_are_refused(small: sv.Problem) -> None:
     scope: dict[str, Any] = {"k": 1.0, "__name__": "__main__"}
     exec("def f(z):\n    return k * z[:, 0]", scope)
-    problem = small.replace(teacher__target=sv.Target("line", 1, scope["f"]))
+    problem = small.replace(teacher__target=sv.problems.Target("line", 1, scope["f"]))
     options: dict[str, Any] = {"level": sv.Macro(nodes=256), "until": 0.1, "workers": 0, "store": None}
     sv.sweep(problem, {"student.width": [2]}, **options)
     scope["k"] = 2.0

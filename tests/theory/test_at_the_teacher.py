@@ -78,12 +78,12 @@ def test_students_at_zero_part_in_pairs() -> None:
 
 @pytest.mark.parametrize(("p", "q"), [(1, 1), (2, 2), (3, 2), (6, 3)])
 def test_the_floor_of_quadratic_students(p, q) -> None:
-    problem = sv.convention("bocchi2026").problem(p=p, p_star=q, eta=0.02).replace(training__label_noise=0.1)
+    problem = sv.problems.convention("bocchi2026").problem(p=p, p_star=q, eta=0.02).replace(training__label_noise=0.1)
     assert stationary_risk(problem, 3e5) == pytest.approx(sv.theory.noise_floor(problem).value, rel=1e-4)
 
 
 def test_the_floor_of_linear_students() -> None:
-    problem = sv.convention("worschech2024").problem(K=2, M=2, eta=0.5, beta=1.0, L=4, activation="linear")
+    problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.5, beta=1.0, L=4, activation="linear")
     problem = problem.replace(training__label_noise=0.3)
     start = sv.start(problem, student_overlap=np.eye(2), cross_overlap=0.1 * np.eye(2))
     late = sv.theory.linear_risk(problem, start, 1e6).value
@@ -100,7 +100,7 @@ def jacobian(problem: sv.Problem) -> np.ndarray:
         Q = np.zeros((M, M))
         Q[upper] = x[:size]
         Q, R = Q + Q.T - np.diag(np.diag(Q)), x[size:].reshape(M, M)
-        found = sv.moments(np.block([[Q, R], [R.T, T]]), problem)
+        found = sv.dynamics.moments(np.block([[Q, R], [R.T, T]]), problem)
         moved = rate * found.drift @ np.block([[Q, R], [R.T, T]])
         noise = rate**2 / problem.training.batch * found.noise
         return np.concatenate([(moved[:, :M] + moved[:, :M].T + noise)[upper], moved[:, M:].ravel()])
@@ -166,9 +166,9 @@ def test_the_late_rate_vanishes_at_the_limit_and_is_greatest_between(M) -> None:
 
 
 def test_the_best_rates_of_quadratic_and_linear_students() -> None:
-    quadratic = sv.convention("bocchi2026").problem(p=2, p_star=2, eta=0.1)
+    quadratic = sv.problems.convention("bocchi2026").problem(p=2, p_star=2, eta=0.1)
     assert sv.theory.optimal_late_rate(quadratic).value == pytest.approx(sv.theory.rate_limit(quadratic).value / 2)
-    linear = sv.convention("worschech2024").problem(K=1, M=1, eta=0.3, activation="linear")
+    linear = sv.problems.convention("worschech2024").problem(K=1, M=1, eta=0.3, activation="linear")
     assert sv.theory.optimal_late_rate(linear).value == pytest.approx(sv.theory.rate_limit(linear).value / 2, rel=1e-6)
     assert sv.theory.late_rate(linear).value == pytest.approx(sv.theory.linear_modes(linear).value.rates.min())
 

@@ -5,7 +5,7 @@ import pytest
 
 import solvable as sv
 
-PAPER = sv.convention("worschech2024")
+PAPER = sv.problems.convention("worschech2024")
 
 
 def sampled(M: int = 4, L: int = 10, beta: float = 0.25, N: int = 7000, eta: float = 0.1, seed: int = 0):
@@ -25,7 +25,7 @@ def test_plateau_is_where_the_equations_wait() -> None:
     R = weighted(problem, run.at(700.0).block_cross_overlap)
     assert np.abs(R - found.cross_overlap).max() < 2e-3
     assert abs(run.risk[0, 0] - found.risk) < 1e-6
-    moments = sv.moments(sv.field_covariance(problem, found.state), problem, found.state.readout)
+    moments = sv.dynamics.moments(sv.dynamics.field_covariance(problem, found.state), problem, found.state.readout)
     blocks = np.concatenate([found.state.block_student_overlap, found.state.block_cross_overlap], axis=2)
     all_rows = np.concatenate([blocks, np.concatenate([found.state.block_cross_overlap.transpose(0, 2, 1),
                                                        found.state.block_teacher_overlap], axis=2)], axis=1)  # fmt: skip

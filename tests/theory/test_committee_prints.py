@@ -7,7 +7,7 @@ from scipy.stats import chi2
 import solvable as sv
 from seeds import seed
 
-PAPER = sv.convention("worschech2024")
+PAPER = sv.problems.convention("worschech2024")
 
 
 def of_order(problem: sv.Problem, blocks: np.ndarray, order: int) -> np.ndarray:
@@ -48,7 +48,7 @@ def test_the_printed_equations_of_erf_committees() -> None:
     state = sv.start(problem, seed=1, scale=0.8)
     blocks = (state.block_student_overlap, state.block_cross_overlap, state.block_teacher_overlap)
     first, up = ([of_order(problem, one, k) for one in blocks] for k in (1, 3))
-    found = sv.moments(sv.field_covariance(problem, state), problem, state.readout)
+    found = sv.dynamics.moments(sv.dynamics.field_covariance(problem, state), problem, state.readout)
     S, G = found.drift[:3, :3], found.drift[:3, 3:]
     dR, dQ = printed_slopes(*first, *up)
     Q_up, R_up, T_up = up
@@ -253,7 +253,7 @@ def test_first_order_near_the_teacher() -> None:
     T = sv.start(problem, student_overlap=np.eye(2), cross_overlap=np.eye(2)).block_teacher_overlap
     own = 1e-6 * np.array([[1.0, 0.3], [0.3, 1.0]]) / 3
     apart = sv.Overlaps(T + own, T, T, problem.student.readout_values)
-    risk = sv.moments(sv.field_covariance(problem, apart), problem, apart.readout).risk
+    risk = sv.dynamics.moments(sv.dynamics.field_covariance(problem, apart), problem, apart.readout).risk
     assert np.isclose(sv.theory.first_order_risk(problem, apart).value, risk, rtol=1e-5)
     assert np.isclose(sv.theory.erf_late_risk(problem, apart, 0.0, printed=True).value, risk, rtol=1e-5)
     sampled = PAPER.problem(K=2, M=2, eta=0.25, beta=1.0, L=3, N=9000)

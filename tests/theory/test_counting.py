@@ -7,7 +7,7 @@ import solvable as sv
 
 
 def setting(p, q, N=None):
-    return sv.convention("bocchi2026").problem(p=p, p_star=q, eta=0.1, N=N)
+    return sv.problems.convention("bocchi2026").problem(p=p, p_star=q, eta=0.1, N=N)
 
 
 @pytest.mark.parametrize(("N", "p"), [(4, 1), (4, 2), (5, 5), (4, 7), (6, 3)])
@@ -87,7 +87,7 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
         *("erf_plateau", "uniform_plateau", "rowwise_plateau", "plateau_drop", "first_order_risk", "erf_late_risk"),
         *("uniform_escape_time", "overlap_escape_time", "printed_plateau_length"),
     }
-    spanning = sv.convention("saraomannelli2020").problem(m=5, m_star=1, d=5)
+    spanning = sv.problems.convention("saraomannelli2020").problem(m=5, m_star=1, d=5)
     applies = {one.name for one in sv.theory.available(spanning)}
     assert {"flow_tail", "flow_bound", "counted_threshold", "recovery_limit", "unique_probability"} <= applies
     assert not {"flow_rate", "hidden_ray_probability"} & applies
@@ -96,7 +96,7 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
     reasons = {one.name: one.reason for one in sv.theory.available(other, why=True) if not one.applies}
     assert set(reasons) == set(by_name)
     assert "student.norm" in reasons["late_risk"]
-    erf = sv.convention("worschech2024").problem(K=2, M=2, eta=0.1)
+    erf = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1)
     applies = {one.name for one in sv.theory.available(erf)}
     plateaus = {"erf_plateau", "uniform_plateau", "rowwise_plateau", "uniform_escape_time", "overlap_escape_time"}
     assert (
@@ -134,8 +134,8 @@ ORTHONORMAL = {
     "as many students": setting(3, 3, 100),
     "fewer students": setting(2, 3, 100),
     "spanning": setting(5, 2, 5),
-    "sphere": sv.convention("arnaboldi2023").problem(p=2, gamma=0.1, d=1000),
-    "erf": sv.convention("worschech2024").problem(K=2, M=2, eta=0.5, beta=0.0, L=1),
+    "sphere": sv.problems.convention("arnaboldi2023").problem(p=2, gamma=0.1, d=1000),
+    "erf": sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.5, beta=0.0, L=1),
 }
 
 

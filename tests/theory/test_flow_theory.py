@@ -5,7 +5,7 @@ import pytest
 
 import solvable as sv
 
-PAPER = sv.convention("saraomannelli2020")
+PAPER = sv.problems.convention("saraomannelli2020")
 
 
 def flow(
@@ -67,7 +67,7 @@ def axes_flow(values, d: int, times):
     """Eigenvalues (time, direction), rising, of the flow from A(0) = 1 to a teacher with these eigenvalues of A*."""
     problem = PAPER.problem(m=d, m_star=len(values), d=d).replace(teacher__overlap="sampled")
     units = np.sqrt(len(values) * np.array(values))[:, None] * np.eye(d)[: len(values)]
-    weights = sv.Weights(d * np.eye(d), np.sqrt(d) * units)
+    weights = sv.overlaps.Weights(d * np.eye(d), np.sqrt(d) * units)
     return sv.run(problem, weights, sv.Empirical(), times=times).eigenvalues[0]
 
 
@@ -95,7 +95,7 @@ def test_gaussian_teachers_have_no_first_fall() -> None:
     d = 60
     gaussian = np.random.default_rng(0).standard_normal((60, d))
     problem = PAPER.problem(m=d, m_star=60, d=d).replace(teacher__overlap="sampled")
-    weights = sv.Weights(d * np.eye(d), np.sqrt(d) * gaussian)
+    weights = sv.overlaps.Weights(d * np.eye(d), np.sqrt(d) * gaussian)
     found = sv.run(problem, weights, sv.Empirical(), times=[0.02])
     assert 1 / np.median(found.eigenvalues[0, 0]) - 1 < 0.2 * (2 * d * 0.02)
 
@@ -130,7 +130,7 @@ def test_printed_approximation_is_not_the_flow() -> None:
 def test_printed_exponential_is_not_the_flow() -> None:
     """(29) with eigenvalues one of the teacher from A(0) = 1: there is nothing left to learn."""
     problem = PAPER.problem(m=4, m_star=4, d=4).replace(teacher__overlap="sampled")
-    weights = sv.Weights(4 * np.eye(4), 4 * np.eye(4))
+    weights = sv.overlaps.Weights(4 * np.eye(4), 4 * np.eye(4))
     run = sv.run(problem, weights, sv.Empirical(), times=[0.0, 1.0])
     assert run.population_loss.max() < 1e-20
 

@@ -6,7 +6,7 @@ import pytest
 import solvable as sv
 from seeds import seed
 
-PAPER = sv.convention("worschech2024")
+PAPER = sv.problems.convention("worschech2024")
 TIMES = np.array([0.0, 0.5, 2.0, 10.0, 40.0])
 
 

@@ -9,7 +9,7 @@ from seeds import seed
 
 
 def problem_of(p, q, eta, **changes):
-    return sv.convention("bocchi2026").problem(p=p, p_star=q, eta=eta).replace(**changes)
+    return sv.problems.convention("bocchi2026").problem(p=p, p_star=q, eta=eta).replace(**changes)
 
 
 def waiting(problem, norm=1.0, cross=0.0):
@@ -91,7 +91,7 @@ def test_the_rate_that_escapes_soonest_has_a_closed_form() -> None:
     problem = problem_of(3, 3, 0.1)
     start = waiting(problem, cross=1e-12)
     stop = sv.when("risk", below=0.5, relative=True)
-    times = sv.run_batch(problem, start, sv.Macro(), until=1000, learning_rates=rates, stop=stop).exit_time()
+    times = sv.levels.run_batch(problem, start, sv.Macro(), until=1000, learning_rates=rates, stop=stop).exit_time()
     assert times[1] == times.min()
 
 
@@ -122,7 +122,7 @@ def test_the_plateau_is_not_escaped_beyond_the_limit(p, q, source) -> None:
     else:
         with pytest.raises(sv.theory.NotApplicable, match="there is no plateau"):
             sv.theory.plateau(beyond)
-        assert sv.run(beyond, waiting(beyond), sv.Macro(), until=1000).ending == [sv.Ending.DIVERGED]
+        assert sv.run(beyond, waiting(beyond), sv.Macro(), until=1000).ending == [sv.results.Ending.DIVERGED]
 
 
 def test_the_limits_meet_at_equal_widths() -> None:
@@ -241,7 +241,7 @@ def test_sgd_ends_as_the_equations_from_a_noisy_start(eta, dim) -> None:
     until = 4 * sv.theory.escape_time(problem, start).value
     times = np.linspace(0, until, 200)
     found = sv.run(problem, start, sv.Micro(runs=48, seed=seed(5)), times=times, progress=False)
-    predicted = sv.run_batch(problem, starts, sv.Macro(rtol=1e-6), times=times)
+    predicted = sv.levels.run_batch(problem, starts, sv.Macro(rtol=1e-6), times=times)
     for measure in (lambda run: run.frame_drift(since=start)[:, -1], lambda run: run.exit_time()):
         mine, theirs = measure(found), measure(predicted)
         error = np.hypot(mine.std(ddof=1) / np.sqrt(48), theirs.std(ddof=1) / np.sqrt(200))
@@ -261,7 +261,7 @@ def test_the_rate_that_learns_soonest_is_that_of_sgd_too() -> None:
         here = problem.replace(training__learning_rate=rate)
         times = simulated(here, start, 40, 500, stop=stop).exit_time()
         starts = sv.theory.noisy_starts(here, start, 200, seed=seed(0)).value
-        expected = sv.run_batch(here, starts, sv.Macro(rtol=1e-6), until=500, stop=stop).exit_time()
+        expected = sv.levels.run_batch(here, starts, sv.Macro(rtol=1e-6), until=500, stop=stop).exit_time()
         error = np.hypot(times.std(ddof=1) / np.sqrt(40), expected.std(ddof=1) / np.sqrt(200))
         assert abs(times.mean() - expected.mean()) < 5 * error + 0.02 * expected.mean()
         means.append(times.mean())
@@ -288,7 +288,7 @@ def test_all_students_together_decide_when_the_plateau_is_left(p, q) -> None:
     than that of the best student, which the paper holds responsible; moving it all to one student changes nothing."""
     problem, stop = problem_of(p, q, 0.01), sv.when("risk", below=0.5, relative=True)
     starts = [sv.start(problem, seed=seed, students="orthogonal", cross=0.01) for seed in range(60)]
-    times = sv.run_batch(problem, starts, sv.Macro(rtol=1e-6), until=2000, stop=stop).exit_time()
+    times = sv.levels.run_batch(problem, starts, sv.Macro(rtol=1e-6), until=2000, stop=stop).exit_time()
     rows = np.array([np.sum(start.cross_overlap**2, axis=1) for start in starts])
     total, best = (np.corrcoef(np.log(size), times)[0, 1] ** 2 for size in (rows.sum(axis=1), rows.max(axis=1)))
     assert total > best + 0.15

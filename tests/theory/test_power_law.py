@@ -6,7 +6,7 @@ import pytest
 import solvable as sv
 from seeds import seed
 
-PAPER = sv.convention("worschech2024")
+PAPER = sv.problems.convention("worschech2024")
 
 
 def typical(L: int, beta: float, variance: float = 1.0, N: int | None = None, eta: float = 0.01):

@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 import solvable as sv
 from seeds import seed
 
-PAPER = sv.convention("saraomannelli2020")
+PAPER = sv.problems.convention("saraomannelli2020")
 
 
 def problem(d: int, units: int = 1, n: int | None = None) -> sv.Problem:

@@ -8,7 +8,7 @@ import solvable as sv
 
 def follow(p, q, eta, end, seed=0):
     """Run at p students, q teachers to rate x alpha = end."""
-    problem = sv.convention("bocchi2026").problem(p=p, p_star=q, eta=eta)
+    problem = sv.problems.convention("bocchi2026").problem(p=p, p_star=q, eta=eta)
     start = sv.start(problem, seed=seed, students="orthogonal", cross=0.01)
     return problem, start, sv.run(problem, start, sv.Macro(), times=[end / 2, end], clock="rate")
 
@@ -19,7 +19,9 @@ def test_the_end_is_the_nearest_solution(p, q) -> None:
     predicted = sv.theory.nearest_solution(problem, start).value
     assert run.last().cross_overlap == pytest.approx(predicted.cross_overlap, abs=2e-3)
     assert run.last().student_overlap == pytest.approx(predicted.student_overlap, abs=2e-3)
-    assert sv.moments(sv.field_covariance(problem, predicted), problem).risk == pytest.approx(0, abs=1e-14)
+    assert sv.dynamics.moments(sv.dynamics.field_covariance(problem, predicted), problem).risk == pytest.approx(
+        0, abs=1e-14
+    )
 
 
 def test_the_nearest_solution_is_nearest() -> None:
@@ -37,7 +39,7 @@ def test_the_nearest_solution_is_nearest() -> None:
 def test_the_final_descent_is_algebraic(p, q, share) -> None:
     """docs/ERRATA.md B14: with more students than teachers the risk ends as t^-2 with the stated amplitude, at any
     rate; it is not a fast exponential end."""
-    limit = sv.theory.rate_limit(sv.convention("bocchi2026").problem(p=p, p_star=q, eta=0.01)).value
+    limit = sv.theory.rate_limit(sv.problems.convention("bocchi2026").problem(p=p, p_star=q, eta=0.01)).value
     problem, _, run = follow(p, q, share * limit, 6000)
     assert run.risk[0, 0] / run.risk[0, 1] == pytest.approx(4, rel=0.02)
     assert run.risk[0] == pytest.approx(sv.theory.late_risk(problem, run.alpha).value, rel=0.02)
@@ -52,7 +54,7 @@ def test_late_distance() -> None:
 
 def test_equal_widths_end_exponentially_at_the_rate_of_the_escape() -> None:
     """The other half of B14: p = p*, risk ~ exp(-16 t / p^2)."""
-    problem = sv.convention("bocchi2026").problem(p=3, p_star=3, eta=0.01)
+    problem = sv.problems.convention("bocchi2026").problem(p=3, p_star=3, eta=0.01)
     start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
     run = sv.run(problem, start, sv.Macro(small_rate=True), times=[8, 12], clock="rate")
     assert np.log(run.risk[0, 0] / run.risk[0, 1]) / 4 == pytest.approx(16 / 9, rel=0.02)
@@ -98,7 +100,7 @@ def test_predictions_carry_assumptions_and_source(quadratic: sv.Problem) -> None
 @pytest.mark.parametrize(("p", "eta"), [(3, 0.01), (3, 0.2), (2, 0.1)])
 def test_the_last_fall_with_as_many_students_as_teachers(p, eta) -> None:
     """At any rate below the limit, from the integrated equations."""
-    problem = sv.convention("bocchi2026").problem(p=p, p_star=p, eta=eta)
+    problem = sv.problems.convention("bocchi2026").problem(p=p, p_star=p, eta=eta)
     rate = sv.theory.late_rate(problem).value
     start = sv.start(problem, seed=0, students="orthogonal", cross=0.2)
     end = np.log(1e9) / rate

@@ -8,7 +8,7 @@ from seeds import seed
 
 
 def problem_of(p, gamma, dim=1000, noise=0.0, **options):
-    return sv.convention("arnaboldi2023").problem(p=p, gamma=gamma, d=dim, Delta=noise, **options)
+    return sv.problems.convention("arnaboldi2023").problem(p=p, gamma=gamma, d=dim, Delta=noise, **options)
 
 
 def start_of(problem, m):
@@ -146,7 +146,7 @@ def test_mean_escape_times() -> None:
     starts = [sv.start(wide, seed=seed(i)) for i in range(300)]
     each = np.array([sv.theory.escape_time(wide, start, 0.1).value for start in starts])
     assert abs(each.mean() - drawn.mean) < 5 * np.hypot(drawn.standard_error, each.std() / np.sqrt(300))
-    linear = sv.run_batch(wide, starts, sv.Macro(rtol=1e-6), until=1e4, stop=stop).exit_time()
+    linear = sv.levels.run_batch(wide, starts, sv.Macro(rtol=1e-6), until=1e4, stop=stop).exit_time()
     assert np.mean(each / linear) == pytest.approx(0.97, abs=0.03)  # growth slows down a little before
     gap = drawn.mean - sv.theory.annealed_escape_time(wide).value
     from scipy.special import digamma
@@ -165,7 +165,7 @@ def test_sgd_escapes_earlier_by_its_noise(p, gamma) -> None:
     problem, stop = problem_of(p, gamma), sv.when("risk", below=0.9, relative=True)
     starts = [sv.start(problem, seed=seed(i)) for i in range(600)]
     options = {"until": 60 * p / gamma, "stop": stop, "progress": False}
-    plain = sv.run_batch(problem, starts, sv.Macro(rtol=1e-6), **options).exit_time()
+    plain = sv.levels.run_batch(problem, starts, sv.Macro(rtol=1e-6), **options).exit_time()
     noisy = [
         one for i, start in enumerate(starts) for one in sv.theory.noisy_starts(problem, start, 2, seed=seed(i)).value
     ]
@@ -175,17 +175,17 @@ def test_sgd_escapes_earlier_by_its_noise(p, gamma) -> None:
         gaps = plain - times.reshape(len(starts), -1).mean(axis=1)
         return gaps.mean(), gaps.std() / np.sqrt(len(starts))
 
-    expected, error = earlier(sv.run_batch(problem, noisy, sv.Macro(rtol=1e-6), **options).exit_time())
+    expected, error = earlier(sv.levels.run_batch(problem, noisy, sv.Macro(rtol=1e-6), **options).exit_time())
     assert expected > 5 * error
     for level in (sv.Micro(runs=2, seed=seed(1)), sv.Meso(runs=2, seed=seed(2))):
-        found, other = earlier(sv.run_batch(problem, starts, level, **options).exit_time())
+        found, other = earlier(sv.levels.run_batch(problem, starts, level, **options).exit_time())
         assert abs(found - expected) < 5 * np.hypot(error, other) + 0.1 * expected  # to first order in the noise
     growth, v = sv.theory.plateau(problem).value.growth, sv.theory.plateau_noise(problem).value
     assert expected == pytest.approx(np.log1p(v) / (2 * growth), abs=5 * error)
     if p == 1:
         stated = sv.theory.quenched_escape_time(problem).value.mean - sv.theory.noisy_escape_time(problem).value.mean
         assert stated == pytest.approx(np.log1p(v) / (2 * growth))
-        times = sv.run_batch(problem, starts, sv.Meso(runs=4, seed=seed(5)), **options).exit_time()
+        times = sv.levels.run_batch(problem, starts, sv.Meso(runs=4, seed=seed(5)), **options).exit_time()
         error = np.std(times.reshape(len(starts), -1).mean(axis=1)) / np.sqrt(len(starts))
         assert abs(times.mean() - sv.theory.noisy_escape_time(problem).value.mean) < 5 * error
 

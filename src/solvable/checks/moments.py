@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from solvable.checks.report import Report
-from solvable.dynamics.moments import NODES, moments
+from solvable.dynamics.gaussian_moments import NODES, moments
 from solvable.gaussian.losses import pushes
 from solvable.overlaps import Seed, as_array
 from solvable.problems import Problem

@@ -48,10 +48,13 @@ def risk_of(kind, C, s, c):
     if kind == QUADRATIC:  # centred first: the plain sum of products cancels near zero risk
         for i in range(n):
             tau += s[i] * C[i, i]
+            row, positive = 0.0, 0.0
             for j in range(n):
-                term = 2.0 * s[i] * s[j] * C[i, j] * C[i, j]
-                total += term
-                size += abs(term)
+                square = C[i, j] * C[i, j]
+                row += s[j] * square
+                positive += abs(s[j]) * square
+            total += 2.0 * s[i] * row
+            size += 2.0 * abs(s[i]) * positive
         return clipped(c * (tau * tau + total), c * (tau * tau + size))
     for i in range(n):
         for j in range(i):

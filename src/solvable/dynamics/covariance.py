@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from solvable.dynamics.moments import field_covariance
+from solvable.dynamics.gaussian_moments import field_covariance
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import Domain, Problem
 

@@ -6,10 +6,12 @@ State and problem come in the form of `kernel_data.py`.
 """
 
 from solvable.dynamics.closed_moments import risk_of, step_moments
-from solvable.dynamics.kernel_data import DRIFT, FIELDS, GAIN, NOISE, NUMBERS, OVERLAPS, RISK, SIGNS, SYSTEM, WATCHED
+from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, NUMBERS, OVERLAPS, RISK, SIGNS, SYSTEM, WATCHED
 from solvable.numerics.compiled import compiled
 
-CROSS_OVERLAP, NORM, READOUT = NUMBERS["cross_overlap"], NUMBERS["norm"], NUMBERS["readout"]
+CROSS_OVERLAP, STUDENT_OVERLAP, NORM, READOUT = (
+    NUMBERS[name] for name in ("cross_overlap", "student_overlap", "norm", "readout")
+)
 
 
 @compiled()
@@ -168,7 +170,7 @@ def stack(b, y, problem, numbers, Omega):
 @compiled()
 def move(b, pull, decay, spread, problem, y, dy, work):
     """Block b of the equations: dy = G + G^T + spread S with G = pull D Omega - decay Omega."""
-    D, S, G = work[DRIFT], work[NOISE], work[GAIN]
+    D, S = work[DRIFT], work[NOISE]
     Omega = work[OVERLAPS] if problem.blocks > 1 else work[FIELDS]
     p, n, base, noisy = problem.students, problem.rows, b * problem.moving * problem.rows, problem.noise
     for k in range(p):
@@ -177,13 +179,14 @@ def move(b, pull, decay, spread, problem, y, dy, work):
             total = 0.0
             for i in range(n):
                 total += D[k, i] * Omega[j, i]
-            G[k, j] = pull * total - decay * y[row + j]
+            dy[row + j] = pull * total - decay * y[row + j]
     for k in range(p):
-        row = base + k * n
-        for j in range(p):
-            dy[row + j] = G[k, j] + G[j, k] + (spread * S[k, j] if noisy else 0.0)
-        for j in range(p, n):
-            dy[row + j] = G[k, j]
+        for m in range(k + 1):
+            here, there = base + k * n + m, base + m * n + k
+            total = dy[here] + dy[there]
+            if noisy:
+                total += spread * S[k, m]
+            dy[here] = dy[there] = total
 
 
 @compiled(SYSTEM, inline=True)

@@ -32,8 +32,8 @@ class System(NamedTuple):
     def workspace(self) -> np.ndarray:
         """For one thread."""
         problem = self.packed.problems[0]
-        more = scratch_size(int(problem.rows)) if self.rhs is not equations.rhs and self.compiled else 0
-        return workspace(int(problem.students), int(problem.teachers), more)
+        more = scratch_size(int(problem["rows"])) if self.rhs is not equations.rhs and self.compiled else 0
+        return workspace(int(problem["students"]), int(problem["teachers"]), more)
 
     def data(self, work: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         return self.packed.data(self.workspace() if work is None else work)

@@ -13,6 +13,8 @@ that move with all rows, shape (blocks, moving, rows), then the readout (student
 teachers. `pack` is the only writer.
 """
 
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,37 +110,41 @@ class Packed(NamedTuple):
 
 
 def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
-    """`noise=False` drops the order rate^2: the limit of small rates."""
-    inputs, T = problem.inputs, start.block_teacher_overlap
-    scheduled = problem.training.segments
-    begins = np.zeros(1)
-    for rows in (*scheduled.values(), *(inputs.segments if inputs.is_scheduled else ())):
-        if len(rows) > 1:
-            begins = np.union1d(begins, rows[:, 0])
-    blocks = np.zeros((begins.size, inputs.blocks), dtype=BLOCK)
-    blocks["fraction"] = inputs.fractions
-    if inputs.is_scheduled:
-        for b, rows in enumerate(inputs.segments):
-            blocks["eigenvalue"][:, b], blocks["slope"][:, b] = _within(rows, begins)
-    else:
-        blocks["eigenvalue"] = inputs.eigenvalues
-    fields = np.stack([np.tensordot(blocks[name], T, axes=1) for name in ("eigenvalue", "slope")], axis=1)
-    sections = {
-        "teacher_readout": problem.teacher.readout_values,
-        "teacher_overlaps": T,
-        "teacher_fields": fields,  # (segment, 2, q, q): values and slopes
-    }
-    places = np.cumsum([0, *(values.size for values in sections.values())]).tolist()
-    known = _plain_numbers(problem, noise) | dict(zip(sections, places, strict=False))
-    problems = np.array([tuple(known.get(name, 0) for name in PROBLEM.names or ())] * begins.size, dtype=PROBLEM)
+    """`noise=False` drops the order rate^2: the limit of small rates. Packs of a problem share records: copy, then write."""
+    problems, blocks, cases = _records(problem, noise)
+    T, q = start.block_teacher_overlap, problem.teacher.width
+    fields = np.empty((len(problems), 2, q * q))  # values and slopes
+    fields[:, 0], fields[:, 1] = (blocks[name] @ T.reshape(-1, q * q) for name in ("eigenvalue", "slope"))
+    numbers = np.concatenate([problem.teacher.readout_values, T.ravel(), fields.ravel()])
+    return Packed(problems, blocks, cases, numbers, state_of(start))
+
+
+@lru_cache(maxsize=8)
+def _records(problem: Problem, noise: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """PROBLEM, BLOCK and CASE of each segment, which do not depend on the start."""
+    inputs, scheduled, q = problem.inputs, problem.training.segments, problem.teacher.width
+    spectrum = inputs.segments if inputs.is_scheduled else ()
+    begins = _begins((*scheduled.values(), *spectrum))
+    blocks = np.zeros((len(begins), inputs.blocks), dtype=BLOCK)
+    blocks["fraction"], blocks["eigenvalue"] = inputs.fractions, 0.0 if spectrum else inputs.eigenvalues
+    for b, rows in enumerate(spectrum):
+        blocks["eigenvalue"][:, b], blocks["slope"][:, b] = _within(rows, begins)
+    teachers = inputs.blocks * q * q  # numbers that their overlaps are, after their readouts
+    problems = np.zeros(len(begins), dtype=PROBLEM)
+    for name, number in _plain_numbers(problem, noise).items():
+        problems[name] = number
     problems["begin"], problems["sloped"] = begins, (blocks["slope"] != 0).any(axis=1)
-    problems["teacher_fields"] += fields[0].size * np.arange(begins.size)
+    problems["teacher_overlaps"], problems["teacher_fields"] = q, q + teachers + 2 * q * q * np.arange(len(begins))
     for name, rows in scheduled.items():
         problems[name], problems[name + "_slope"] = _within(rows, begins)
         problems["sloped"] |= problems[name + "_slope"] != 0
-    cases = np.array([[(1.0, 0.0)]] * begins.size, dtype=CASE)
-    numbers = np.concatenate([values.ravel() for values in sections.values()])
-    return Packed(problems, blocks, cases, numbers, state_of(start))
+    cases = np.array([[(1.0, 0.0)]] * len(begins), dtype=CASE)
+    return problems, blocks, cases
+
+
+def _begins(courses: Iterable[np.ndarray]) -> np.ndarray:
+    """When segments begin: where any of the schedules does."""
+    return np.unique(np.concatenate([np.zeros(1), *(course[:, 0] for course in courses if len(course) > 1)]))
 
 
 def state_of(start: Overlaps) -> np.ndarray:

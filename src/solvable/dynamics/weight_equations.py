@@ -50,10 +50,12 @@ def pack_rows(problem: Problem, start: Overlaps, weights: Weights | None) -> tup
         rows, block = factors.transpose(1, 0, 2)[:, kept], np.nonzero(kept)[0]
     p = problem.student.width
     values = problem.inputs.eigenvalues[block]
-    packed.problems["columns"], packed.problems["column_eigenvalues"] = block.size, packed.numbers.size
-    packed.problems["teacher_rows"] = packed.numbers.size + block.size
+    problems = packed.problems.copy()
+    problems["columns"], problems["column_eigenvalues"] = block.size, packed.numbers.size
+    problems["teacher_rows"] = packed.numbers.size + block.size
     numbers = np.concatenate([packed.numbers, values, rows[p:].ravel()])
-    return packed._replace(numbers=numbers, state=np.concatenate([rows[:p].ravel(), start.readout])), block
+    state = np.concatenate([rows[:p].ravel(), start.readout])
+    return packed._replace(problems=problems, numbers=numbers, state=state), block
 
 
 def columns(start: Overlaps, weights: Weights | None) -> int:

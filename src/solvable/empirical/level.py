@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from solvable.dynamics.moments import field_covariance, moments
+from solvable.dynamics.gaussian_moments import field_covariance, moments
 from solvable.dynamics.quadratic_flow import flow_factor
 from solvable.empirical.kernels import POPULATION, TRAINING
 from solvable.empirical.sample import Followed, Sample, room
@@ -37,7 +37,8 @@ class Empirical:
 
     Labels come from the teacher. Without `training.samples` the loss is that of the population, and the flow has a
     closed form. A run has `training_loss` (half the mean squared error over the samples, E_n), `population_loss` (the
-    same over all Gaussian inputs, E) and `matrix`, the students' quadratic form A with output x^T A x.
+    same over all Gaussian inputs, E) and `weights` (run, time, p, dim), `teacher_weights` (run, p*, dim) and `matrix`
+    (run, time, dim, dim), the students' quadratic form A = weights^T weights / (p dim) with output x^T A x.
 
     Parameters
     ----------
@@ -212,18 +213,19 @@ class _Kept:
         self.lanes, self.plan, self.each = lanes, plan, each
         runs, times, p, q = len(lanes) * each, plan.times.size, problem.student.width, problem.teacher.width
         dim = problem.inputs.dim or 0
-        numbers = runs * times * (p * (p + q) + dim**2)
+        numbers = runs * times * (p * (p + q + dim) + dim**2)
         if numbers > MOST_NUMBERS:
             raise ValueError(
                 f"times: {runs} runs with {times} outputs take {numbers:.3g} numbers, must be at most {MOST_NUMBERS:.0e}; "
                 f"ask for fewer times or runs"
             )
-        check_outputs(lanes, plan, each, beside=dim**2, copies=2)
+        check_outputs(lanes, plan, each, beside=dim * (dim + p), copies=2)
         self.training, self.population = np.full((2, runs, times), np.nan)
         self.student = np.full((runs, times, p, p), np.nan)
         self.cross = np.full((runs, times, p, q), np.nan)
         self.matrix = np.full((runs, times, dim, dim), np.nan)
         self.teacher = np.full((runs, dim, dim), np.nan)
+        self.weights, self.teacher_weights = np.full((runs, times, p, dim), np.nan), np.full((runs, q, dim), np.nan)
         self.end_student = np.repeat([lane.start.block_student_overlap for lane in lanes], each, axis=0)
         self.end_cross = np.repeat([lane.start.block_cross_overlap for lane in lanes], each, axis=0)
         self.start_risk = np.repeat([_first_risk(lane) for lane in lanes], each)
@@ -240,7 +242,10 @@ class _Kept:
         ends = Ends(Blocks(self.end_student, self.end_cross), readout, self.endings, self.end_alpha, self.nfev)
         starts = [lane.start for lane in lanes]
         built = build(problem, level.name, level.settings(), starts, self.start_risk, curves, ends, stop=plan.stop)
-        return replace(built, training_loss=self.training, matrix=self.matrix, teacher_matrix=self.teacher)
+        return replace(
+            built, training_loss=self.training, matrix=self.matrix, teacher_matrix=self.teacher, weights=self.weights,
+            teacher_weights=self.teacher_weights,
+        )  # fmt: skip
 
 
 class _Flow:
@@ -304,6 +309,8 @@ class _Flow:
         kept.student[i], kept.cross[i] = _overlaps(P, found.factors, weights)
         kept.matrix[i] = found.factors.transpose(0, 2, 1) @ found.factors
         kept.teacher[i] = sample.teacher
+        kept.weights[i] = np.sqrt(weights.student.size) * P @ found.factors
+        kept.teacher_weights[i] = weights.teacher
         kept.end_student[i, 0], kept.end_cross[i, 0] = _overlaps(P, found.last, weights)
         kept.endings[i], kept.nfev[i] = found.ending, found.evaluations
         kept.end_alpha[i] = kept.plan.times[-1] if found.ending == Ending.FINISHED else clock.to_alpha(found.end)

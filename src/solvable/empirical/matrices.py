@@ -18,14 +18,16 @@ from solvable.numerics.symmetric import squares, to_matrix, to_vector
 class TrainingLandscape:
     """The training loss as a landscape over quadratic forms A, for `landscape.string`.
 
-    A point is the vector (dim (dim + 1)/2,) of a form's entries, as `numerics.symmetric` has them.
+    A point is a form A as a vector of d (d + 1)/2 numbers: A_ij for i <= j, row by row, those with i < j times sqrt(2),
+    so that the length of a point is the Frobenius norm of A. `matrix` and `point` convert. All methods take any number
+    of points at once, (..., d (d + 1)/2).
 
     Parameters
     ----------
     rows : array
         (samples, dim) inputs.
     teacher : array
-        (units, dim) teachers, which give the labels.
+        (units, dim) teachers, which give the labels mean (teacher . x)^2.
 
     Examples
     --------
@@ -58,6 +60,49 @@ class TrainingLandscape:
         """Second derivative of the training loss, the same everywhere."""
         seen = squares(self.rows)
         return seen.T @ seen / len(self.rows)
+
+    @property
+    def entries(self) -> np.ndarray:
+        """(d (d + 1)/2, 2) row and column of the entry that each number of a point stands for."""
+        return np.column_stack(np.triu_indices(self.rows.shape[1]))
+
+    def matrix(self, points: Any) -> np.ndarray:
+        """(..., d, d) the forms A of points."""
+        found = np.asarray(points, dtype=float)
+        if found.shape[-1:] != self.identity.shape:
+            raise ValueError(
+                f"points: shape {found.shape} given, must end in {self.identity.size} for {self.rows.shape[1]} inputs"
+            )
+        return to_matrix(found)
+
+    def point(self, matrices: Any) -> np.ndarray:
+        """(..., d (d + 1)/2) the points of symmetric forms (..., d, d)."""
+        A, d = np.asarray(matrices, dtype=float), self.rows.shape[1]
+        if A.shape[-2:] != (d, d):
+            raise ValueError(f"matrices: shape {A.shape} given, must end in {(d, d)}")
+        if np.abs(A - A.swapaxes(-1, -2)).max(initial=0.0) > 1e-10 * np.abs(A).max(initial=0.0):
+            raise ValueError("matrices: must be symmetric")
+        return to_vector(A)
+
+    def weights(self, points: Any, width: int | None = None) -> np.ndarray:
+        """(..., width, d) students with A = weights^T weights / (width d), as `overlaps.Weights` has them: `width` of them (as
+        many as inputs), orthogonal to each other, the longest first. Turning them among each other changes neither their output
+        nor the flow."""
+        A, d = self.matrix(points), self.rows.shape[1]
+        width = d if width is None else width
+        if not isinstance(width, int) or isinstance(width, bool) or width < 1:
+            raise ValueError(f"width: {width!r} given, must be a whole number, at least 1")
+        values, vectors = (part[..., ::-1] for part in np.linalg.eigh(A))
+        small = 1e-9 * np.maximum(values[..., :1], 1e-300)
+        if (values < -small).any():
+            raise ValueError(f"points: no students have a form with the eigenvalue {values.min():.3g}")
+        if (values[..., width:] > small).any():
+            rank = int((values > small).sum(axis=-1).max())
+            raise ValueError(f"width: {width} given, but a form of rank {rank} needs as many students")
+        rows = np.zeros((*A.shape[:-2], width, d))
+        most = min(width, d)
+        rows[..., :most, :] = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]).swapaxes(-1, -2)[..., :most, :]
+        return np.sqrt(width * d) * rows
 
     def energy(self, points: np.ndarray) -> np.ndarray:
         """Training loss E_n, 1/2 mean (label - x^T A x)^2."""

@@ -70,7 +70,8 @@ def run(
     clock = clock or level.clock
     plan = Plan(output_times(Clock(problem, clock), until, times), stop, keep_blocks)
     lanes = [_lane(problem, start)]
-    return replace(_solve(level, lanes, plan, progress), unit=clock)
+    result = _solve(level, lanes, plan, progress)
+    return result if result.unit == clock else replace(result, unit=clock)
 
 
 def run_batch(
@@ -208,7 +209,7 @@ def output_times(clock: Clock, until: float | None, times: Any) -> np.ndarray:
         if until is None:
             raise ValueError("run: give `until` or `times`")
         _check_until(until)
-        times = np.linspace(0.0, until, OUTPUTS)
+        return clock.to_alpha(np.linspace(0.0, until, OUTPUTS))
     try:
         times = np.atleast_1d(np.asarray(times, dtype=float))
     except (TypeError, ValueError):

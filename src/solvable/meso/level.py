@@ -9,9 +9,9 @@ import numpy as np
 
 from solvable.dynamics import reduced_form
 from solvable.dynamics.exactness import is_closed, is_exact, rule_for
+from solvable.dynamics.gaussian_moments import NODES, field_covariance, moments
 from solvable.dynamics.kernel_choice import System, system
 from solvable.dynamics.kernel_data import SEEN, Packed, pack
-from solvable.dynamics.moments import NODES, field_covariance, moments
 from solvable.dynamics.python_kernels import in_python, own_amplitudes
 from solvable.levels import Lane, Plan
 from solvable.levels.jobs import Control, run_jobs

@@ -1,7 +1,7 @@
 """Many steps of the reduced process, with a look at the runs from time to time.
 
 A group of up to eight runs is two tuples: `process` = (PROCESS and FRAME records, numbers, segments, their blocks, stream, state,
-work), and `sight` = what `observe` needs, with numbers for each lane.
+work), and `sight` = what `observe` needs, with numbers for each lane, then the states at the last looks and the unit's steepness.
 """
 
 import numpy as np
@@ -12,15 +12,15 @@ from solvable.dynamics.equations import segment_at
 from solvable.dynamics.kernel_data import BLOCK, DATA, FRAME, PROBLEM, PROCESS, SEEN, SYSTEM_FUNCTION, WATCHED, record
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.micro.batch import clear_sums, collect, learn_batch
+from solvable.micro.reach import reach
 from solvable.micro.step import learn
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH
 
 GOING, PASSED, LOST = 0, 1, 2  # what has become of a run
 COARSE = 2  # directions of this size: bounds of the risk first
-RUN = record(
-    fate=int, step=int, level=float, bound=float
-)  # what, and at which step; where its threshold and its bound are
+# what, and at which step; where its threshold and its bound are; how far it may go before the next look
+RUN = record(fate=int, step=int, level=float, bound=float, reach=float)
 
 PROCESS_DATA = types.Tuple(
     (
@@ -28,7 +28,7 @@ PROCESS_DATA = types.Tuple(
         uint64[::1], float64[::1], float64[::1],
     )
 )  # fmt: skip
-SIGHT = types.Tuple((*DATA[:3], float64[:, ::1], DATA[4]))
+SIGHT = types.Tuple((*DATA[:3], float64[:, ::1], DATA[4], float64[::1], float64[::1]))
 
 
 @compiled(strict=True)
@@ -94,14 +94,17 @@ def overlaps(form, frames, state, lane, y):
 
 
 @compiled(strict=True)
-def _size(form, frames, state, lane):
-    """Sum of the squares of all students' coordinates."""
-    total = 0.0
+def _way(form, frames, state, anchors, lane, in_fields):
+    """Sum of the squares of all students' coordinates, and of what they are away from the state at the last look; that times
+    the eigenvalues, if it is `in_fields`."""
+    size, way = 0.0, 0.0
     for b in range(form.blocks):
-        frame = frames[b]
-        for i in range(frame.C, frame.B):
-            total += state[i * WIDTH + lane] ** 2
-    return total
+        frame, part = frames[b], 0.0
+        for i in range(frame.C * WIDTH + lane, frame.B * WIDTH + lane, WIDTH):
+            size += state[i] ** 2
+            part += (state[i] - anchors[i]) ** 2
+        way += part * frame.root**2 if in_fields else part
+    return size, way
 
 
 @compiled(
@@ -111,27 +114,34 @@ def _size(form, frames, state, lane):
 )
 def look(observe, bound, process, sight, runs, ends, step, direction):
     """See which runs have diverged or passed their threshold (direction 0: there is none) and keep their states. How many go on.
-    With directions of two, 2 or -2, a look at the risk begins with bounds of it."""
+    With directions of two, 2 or -2, a look at the risk begins with bounds of it. Who cannot have passed is not looked at."""
     form, frames, state = process[0][0], process[1], process[6]
-    problems, blocks, cases, numbers, scratch = sight
+    problems, blocks, cases, numbers, scratch, anchors, steepness = sight
     going, seen, time = 0, np.empty(SEEN), step / form.dim
     segment = segment_at(problems, time)
     for lane in range(runs.size):
         run = runs[lane]
         if run.fate != GOING:
             continue
-        if not _size(form, frames, state, lane) <= run.bound:
+        size, way = _way(form, frames, state, anchors, lane, problems[segment].watched <= 0)
+        if not size <= run.bound:
             run.fate = LOST
-        elif direction != 0:
+        elif direction != 0 and not way < run.reach**2:
             overlaps(form, frames, state, lane, ends[lane])
             near = True
             if abs(direction) == COARSE:
                 bound(segment, time, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
-                near = not direction * (seen[LOWEST if direction < 0 else HIGHEST] - run.level) < 0.0
+                seen[WATCHED] = seen[LOWEST if direction < 0 else HIGHEST]
+                near = not direction * (seen[WATCHED] - run.level) < 0.0
             if near:
                 observe(segment, time, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
             if near and direction * (seen[WATCHED] - run.level) >= 0.0:
                 run.fate = PASSED
+            run.reach = reach(
+                problems[segment], steepness, seen[WATCHED], run.level, ends[lane], numbers[lane], scratch
+            )
+            for i in range(frames[0].C * WIDTH + lane, frames[form.blocks - 1].B * WIDTH + lane, WIDTH):
+                anchors[i] = state[i]
         if run.fate == GOING:
             going += 1
         else:
@@ -184,7 +194,7 @@ def follow(observe, bound, process, sight, runs, ends, begin, end, stride, direc
 @compiled(void(SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, int64, float64[:, ::1], float64[:, ::1]), strict=True)
 def see(observe, process, sight, step, y, seen):
     """(lane, size) overlaps of the first lanes, and what `observe` sees of them."""
-    problems, blocks, cases, numbers, scratch = sight
+    problems, blocks, cases, numbers, scratch, _, _ = sight
     time = step / process[0][0].dim
     segment = segment_at(problems, time)
     for lane in range(len(y)):

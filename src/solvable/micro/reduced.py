@@ -16,6 +16,7 @@ from solvable.levels.jobs import Control
 from solvable.levels.observer import Observer
 from solvable.levels.records import Records
 from solvable.micro import process
+from solvable.micro.reach import steepness
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
 from solvable.results import Ending
@@ -80,7 +81,8 @@ class Group:
         self.observers = [known[id(lane)] for lane in self.lanes]
         first = self.observers[0]
         numbers = np.stack([observer.packed.numbers for observer in self.observers])
-        self.sight = *first.packed.data(first.scratch)[:3], numbers, first.scratch
+        anchors, steep = np.zeros_like(self.process[-2]), steepness(self.lanes[0].problem)
+        self.sight = *first.packed.data(first.scratch)[:3], numbers, first.scratch, anchors, steep
         self.fates = np.zeros(count, dtype=process.RUN)
         self.ends = np.stack([observer.packed.state for observer in self.observers])
         self.fates["level"], self.fates["bound"] = zip(

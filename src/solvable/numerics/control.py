@@ -35,13 +35,11 @@ REPORT = np.dtype(
             ("accepted", np.int64),
             ("rejected", np.int64),
             ("interrupt", np.int64),  # another thread asks to stop
+            ("pause", np.int64),  # steps, attempted ones too, after which to return (0: at the end)
             ("segment", np.int64),
             ("saved", np.int64),  # outputs
             ("fresh", np.int64),  # the state is the first of its segment
-            (
-                "wanted",
-                np.int64,
-            ),  # there was something to interpolate, in this step or before: from then on errors count it
+            ("wanted", np.int64),  # there was something to interpolate: from then on errors count it
             ("dense", np.int64),  # the method has prepared interpolation in this step
             ("end", np.float64),  # of the run
             ("step", np.float64),  # length of the next

@@ -25,7 +25,7 @@ from solvable.numerics.ending import Ending
 from solvable.numerics.kernel_types import apart
 from solvable.numerics.vectors import copy
 
-GOING = -1  # no ending yet
+GOING, PAUSED = -1, -2  # no ending yet; the next call goes on
 EDGE = 1e-3  # of a step: where a threshold is looked for beside its ends
 GROWN = 1e-7  # of the bound: what cannot go on has diverged if it has grown beyond this, and stalled if not
 
@@ -103,13 +103,15 @@ def begin(system, control, report, course, memory, data):
 
 @compiled()
 def ends(control, report, course, memory):
-    """Whether the run is over before another step: interrupted, at rest, or out of steps."""
+    """Whether the run is over before another step: interrupted, at rest, or out of steps; or pauses."""
     times, breaks, outputs = course
     y = memory[Y]
     seen = outputs[times.size, : outputs.shape[1] - y.size]
     span = report.end - control.begin
     if report.interrupt != 0:
         report.ending = Ending.INTERRUPTED
+    elif report.pause > 0 and report.accepted + report.rejected >= report.pause:
+        report.ending = PAUSED
     elif (
         control.rests != 0
         and report.segment == breaks.size
@@ -332,12 +334,16 @@ def drive(arrive, attempt, interpolate, pace, system, control, report, course, m
     within the same step, but for methods that land on outputs: they interpolate at the cost of a step), when the state
     passes its bound or the first scalar is NaN (diverged), when a whole run from here would move nothing beyond the tolerance
     (converged: the outputs that are left repeat the state), after so many steps, when steps become too short, or when another
-    thread sets `report.interrupt`. `report.time` is the present.
+    thread sets `report.interrupt`. `report.time` is the present. Where it pauses, another call with the same arguments goes on as
+    if there had been no pause.
     """
     outputs = course[2]
-    begin(system, control, report, course, memory, data)
-    if report.ending == GOING:
-        arrive(system, control, report, memory, data)
+    if report.ending == PAUSED:
+        report.ending = GOING
+    else:
+        begin(system, control, report, course, memory, data)
+        if report.ending == GOING:
+            arrive(system, control, report, memory, data)
     while report.ending == GOING and not ends(control, report, course, memory):
         if step(attempt, interpolate, pace, system, control, report, course, memory, data):
             arrive(system, control, report, memory, data)

@@ -140,6 +140,20 @@ def _ends_soon(job: Future[Any]) -> bool:
 def bell(ring: Callable[[], None], seconds: float | None) -> Iterator[None]:
     """Call `ring` if what stands within it takes longer than so many seconds (None: any), if it fails, and as soon as nobody waits
     any more for what this thread computes."""
+    watched = seconds is not None or getattr(_own, "halt", None) is not None
+    over = _watch(ring, seconds) if watched else None
+    try:
+        yield
+    except BaseException:
+        ring()
+        raise
+    finally:
+        if over is not None:
+            over.set()
+
+
+def _watch(ring: Callable[[], None], seconds: float | None) -> threading.Event:
+    """A thread that calls `ring` in time, unless the event that is returned is set before."""
     over, flag = threading.Event(), halt()
     end = np.inf if seconds is None else time.monotonic() + seconds
 
@@ -149,15 +163,8 @@ def bell(ring: Callable[[], None], seconds: float | None) -> Iterator[None]:
                 ring()
                 return
 
-    if seconds is not None or getattr(_own, "halt", None) is not None:
-        threading.Thread(target=watch, daemon=True).start()
-    try:
-        yield
-    except BaseException:
-        ring()
-        raise
-    finally:
-        over.set()
+    threading.Thread(target=watch, daemon=True).start()
+    return over
 
 
 def interruptible(function: Callable[P, R]) -> Callable[P, R]:

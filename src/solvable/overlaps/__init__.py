@@ -1,6 +1,7 @@
 """The state that all levels share: overlaps of all units, measured from weights, drawn or prescribed."""
 
 from solvable.overlaps.frames import nearest_frame
+from solvable.overlaps.grams import block_gram, gram
 from solvable.overlaps.measuring import as_array, measure
 from solvable.overlaps.sizes import check_overlaps, hearing
 from solvable.overlaps.starts import Seed, check_start, start
@@ -13,9 +14,11 @@ __all__ = [
     "Seed",
     "Weights",
     "as_array",
+    "block_gram",
     "check_overlaps",
     "check_start",
     "embed",
+    "gram",
     "gram_factor",
     "hearing",
     "integrated",

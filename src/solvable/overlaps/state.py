@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -133,6 +134,12 @@ class Overlaps:
         """(p*, p*) overlaps between teachers, summed over the blocks."""
         return self.block_teacher_overlap.sum(axis=0)
 
+    @cached_property
+    def longest(self) -> float:
+        """The largest overlap of a unit with itself; no other overlap is larger."""
+        parts = self.block_student_overlap, self.block_teacher_overlap
+        return max(float(part.sum(axis=0).max()) for part in parts)
+
     @property
     def stacked(self) -> np.ndarray:
         """(blocks, p + p*, p + p*) overlaps of all units, students first."""
@@ -143,7 +150,7 @@ class Overlaps:
             ]
         )
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """Hash of the content: equal states have equal hashes."""
         digest = hashlib.sha256()

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -98,7 +99,7 @@ class Network(Model):
         found = UNITS[self.activation].hermite if isinstance(self.activation, str) else None
         return None if found is None else np.array(found)
 
-    @property
+    @cached_property
     def readout_values(self) -> np.ndarray:
         return readout_values(self.readout, self.width)
 

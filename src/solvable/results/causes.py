@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from solvable.dynamics.moments import moments
+from solvable.dynamics.gaussian_moments import moments
 from solvable.results.ending import Ending
 
 if TYPE_CHECKING:

@@ -52,8 +52,8 @@ def from_weights(
         raise ValueError(
             f"weights: not finite in run {run} from entry {step} on (training diverged); give the entries before"
         )
+    from solvable.dynamics.gaussian_moments import NODES
     from solvable.dynamics.kernel_choice import risks
-    from solvable.dynamics.moments import NODES
 
     a = np.broadcast_to(problem.student.readout_values if readout is None else as_array(readout), W.shape[:3])
     states = [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from solvable.numerics.statistics import standard_error
+from solvable.results.ending import Ending
 
 if TYPE_CHECKING:
     from solvable.overlaps import Overlaps
@@ -28,6 +29,79 @@ def crossing_time(times: np.ndarray, values: np.ndarray, level: float) -> float:
     before, after, wanted = (np.log(v) if v > 0 else -745.0 for v in (values[i - 1], values[i], level))
     share = (before - wanted) / (before - after)
     return float(times[i - 1] + share * (times[i] - times[i - 1]))
+
+
+class Mean(NamedTuple):
+    """Mean over runs with its standard error, as `Trajectory.mean` returns it.
+
+    Parameters
+    ----------
+    mean, standard_error : ndarray
+        (time, ...) mean over the runs, and the standard error of that mean (NaN for a single run).
+    runs, left_out : int
+        How many runs were averaged, and how many were left out because they diverged or were interrupted.
+    """
+
+    mean: np.ndarray
+    standard_error: np.ndarray
+    runs: int
+    left_out: int
+
+
+def mean(values: np.ndarray, risk: np.ndarray, endings: np.ndarray) -> Mean:
+    """Of `values` (run, time, ...) where `risk` (run, time) tells which times were reached; see `Trajectory.mean`."""
+    kept = endings != Ending.DIVERGED
+    if (endings[kept] != Ending.INTERRUPTED).any():
+        # If at least one run finished, a run that ended earlier was stopped by the user: leave it out of averages.
+        kept &= endings != Ending.INTERRUPTED
+    values = values[kept]
+    reached = np.isfinite(risk[kept]).all(axis=0) & kept.any()
+    count = int(kept.sum())
+    mean, error = np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
+    if reached.any():
+        mean[reached] = values[:, reached].mean(axis=0)
+        if count > 1:
+            error[reached] = standard_error(values[:, reached], axis=0)
+    return Mean(mean, error, count, len(kept) - count)
+
+
+class MeanTime(NamedTuple):
+    """Mean exit time over runs with a confidence interval, as `Trajectory.mean_exit_time` returns it.
+
+    Parameters
+    ----------
+    mean, low, high : float
+        Mean over the runs that passed the threshold, and the ends of its confidence interval, in the unit of the
+        trajectory's clock. All are NaN where `never` is not zero: the runs that passed are then the fast ones, not a
+        fair sample.
+    runs, never, left_out : int
+        How many runs passed the threshold; how many came to the end without passing it; how many diverged or were
+        interrupted.
+    """
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+    never: int
+    left_out: int
+
+
+def mean_time(times: np.ndarray, endings: np.ndarray, confidence: float) -> MeanTime:
+    """Of exit times (run,), NaN for runs that did not pass, and how the runs ended (run,)."""
+    from scipy.stats import t
+
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: {confidence} given, must be between 0 and 1")
+    passed = np.isfinite(times)
+    broken = ~passed & np.isin(
+        endings, (Ending.DIVERGED, Ending.INTERRUPTED, Ending.STEP_LIMIT, Ending.STALLED, Ending.LEAP)
+    )
+    n, never = int(passed.sum()), int((~passed & ~broken).sum())
+    fair = n > 0 and never == 0
+    mean = float(times[passed].mean()) if fair else np.nan
+    half = float(t.ppf(0.5 + 0.5 * confidence, n - 1) * standard_error(times[passed])) if n > 1 else np.nan
+    return MeanTime(mean, mean - half, mean + half, n, never, int(broken.sum()))
 
 
 class FlatSpan(NamedTuple):
@@ -238,7 +312,7 @@ def distance(trajectory: Trajectory, target: Overlaps, of: str) -> np.ndarray:
 
 def end_risk(trajectory: Trajectory) -> np.ndarray:
     """(run,) the risk in the last state: of the last output where the run ended there, else computed."""
-    from solvable.dynamics.moments import moments
+    from solvable.dynamics.gaussian_moments import moments
 
     t = trajectory
     risks = np.where(t.end_alpha == t.alpha[-1], t.risk[:, -1], np.nan)

@@ -23,7 +23,13 @@ RUN_ARRAYS = (
     "block_teacher_overlap", "end_readout", "start_hash", "endings",
     "end_alpha", "nfev",
 )  # fmt: skip
-SAMPLE_ARRAYS = ("training_loss", "matrix", "teacher_matrix")  # of runs on a finite data set
+SAMPLE_ARRAYS = (
+    "training_loss",
+    "matrix",
+    "teacher_matrix",
+    "weights",
+    "teacher_weights",
+)  # of runs on a finite data set
 _STUDENT, _CROSS, _TEACHER = ("student", "student_"), ("student", "teacher"), ("teacher", "teacher_")
 DIMENSIONS: dict[str, tuple[str, ...]] = {
     "alpha": ("time",),
@@ -50,6 +56,8 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "population_loss": ("run", "time"),
     "matrix": ("run", "time", "input", "input_"),
     "teacher_matrix": ("run", "input", "input_"),
+    "weights": ("run", "time", "student", "input"),
+    "teacher_weights": ("run", "teacher", "input"),
 }
 OPTIONAL = {"block_student_overlap", "block_cross_overlap", "population_loss", *SAMPLE_ARRAYS}
 LONG_NAMES = {
@@ -62,6 +70,8 @@ LONG_NAMES = {
     "population_loss": "population loss",
     "matrix": "students' quadratic form",
     "teacher_matrix": "teachers' quadratic form",
+    "weights": "students' weights",
+    "teacher_weights": "teachers' weights",
 }
 
 
@@ -110,7 +120,9 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
 def versions() -> dict[str, str]:
     from importlib.metadata import version
 
-    return {name: version(name) for name in ("solvable", "numpy", "numba")}
+    from solvable import __version__
+
+    return {"solvable": __version__, **{name: version(name) for name in ("numpy", "numba")}}
 
 
 def write(dataset: xarray.Dataset, path: str | Path) -> None:

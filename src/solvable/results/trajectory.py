@@ -1,5 +1,6 @@
 """What every level returns: learning curves of one or many runs, labelled, with how each ended."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -7,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from solvable.numerics.statistics import standard_error
 from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
-from solvable.results import loading, logs, observables, storage, summary
+from solvable.results import loading, logs, observables, other_risk, storage, summary
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
 from solvable.results.threshold import Threshold
@@ -21,45 +21,6 @@ if TYPE_CHECKING:
 
 
 AVERAGED = ("risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss")
-
-
-class Mean(NamedTuple):
-    """Mean over runs with its standard error, as `Trajectory.mean` returns it.
-
-    Parameters
-    ----------
-    mean, standard_error : ndarray
-        (time, ...) mean over the runs, and the standard error of that mean (NaN for a single run).
-    runs, left_out : int
-        How many runs were averaged, and how many were left out because they diverged or were interrupted.
-    """
-
-    mean: np.ndarray
-    standard_error: np.ndarray
-    runs: int
-    left_out: int
-
-
-class MeanTime(NamedTuple):
-    """Mean exit time over runs with a confidence interval, as `Trajectory.mean_exit_time` returns it.
-
-    Parameters
-    ----------
-    mean, low, high : float
-        Mean over the runs that passed the threshold, and the ends of its confidence interval, in the unit of the
-        trajectory's clock. All are NaN where `never` is not zero: the runs that passed are then the fast ones, not a
-        fair sample.
-    runs, never, left_out : int
-        How many runs passed the threshold; how many came to the end without passing it; how many diverged or were
-        interrupted.
-    """
-
-    mean: float
-    low: float
-    high: float
-    runs: int
-    never: int
-    left_out: int
 
 
 class Blocks(NamedTuple):
@@ -93,6 +54,9 @@ class Trajectory:
 
     Arrays begin with a run axis, then a time axis; p is the number of students, p* that of teachers. Where a run ended
     before an output time, its values there are NaN.
+
+    A trajectory is also a sequence of its runs: `len(batch)`, `batch[3]` and `for run in batch` give trajectories of
+    one run.
 
     Attributes
     ----------
@@ -130,6 +94,8 @@ class Trajectory:
     matrix, teacher_matrix : ndarray or None
         (run, time, dim, dim) and (run, dim, dim): students and teachers as quadratic forms on the inputs, for finite
         data sets.
+    weights, teacher_weights : ndarray or None
+        (run, time, p, dim) and (run, p*, dim): all units in the coordinates of the data's rows, for finite data sets.
     stop : Threshold or None
         The threshold at which runs were told to stop.
     unit : str
@@ -172,6 +138,8 @@ class Trajectory:
     training_loss: np.ndarray | None = None
     matrix: np.ndarray | None = None
     teacher_matrix: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    teacher_weights: np.ndarray | None = None
     stop: Threshold | None = None
     unit: str = "alpha"
     labels: dict[str, np.ndarray] = field(default_factory=dict)
@@ -343,6 +311,45 @@ class Trajectory:
         """
         return [self.last(run) if time is None else self.at(time, run) for run in range(len(self.risk))]
 
+    def __len__(self) -> int:
+        """How many runs there are."""
+        return len(self.risk)
+
+    def __getitem__(self, run: int | slice) -> Self:
+        """One run by its number, as a trajectory of its own: batch[3].last() is batch.last(3)."""
+        try:
+            return self.select(run=np.arange(len(self))[run])
+        except IndexError:
+            raise IndexError(f"trajectory: run {run} given, must be from 0 to {len(self) - 1}") from None
+
+    def __iter__(self) -> Iterator[Self]:
+        """One run after the other."""
+        return (self[run] for run in range(len(self)))
+
+    def risk_on(self, other: Problem) -> "xarray.DataArray":
+        """The risk of another problem for the students of this run, at every output.
+
+        Weights and readouts are the run's; labels, units and eigenvalues are the other problem's.
+
+        Parameters
+        ----------
+        other : Problem
+            It must have the same widths and teachers, and the same blocks of inputs (the run needs `keep_blocks=True`
+            then) or only one.
+
+        Returns
+        -------
+        xarray.DataArray
+            (run, time) risks. The coordinate `risk_error` is the error from averages over nodes, zero where all are
+            exact.
+
+        Examples
+        --------
+        >>> run.risk_on(problem.replace(training__label_noise=0.1)).shape
+        (1, 201)
+        """
+        return other_risk.risk_on(self, other)
+
     def _run_number(self, who: str, run: int | None, hint: str = "") -> int:
         """The number `run`, where None is the only run there is: `who` raises ValueError if there are several."""
         if run is None and len(self.risk) > 1:
@@ -396,7 +403,7 @@ class Trajectory:
             labels={name: values[chosen] for name, values in self.labels.items()}, **arrays,
         )  # fmt: skip
 
-    def mean(self, name: str = "risk") -> Mean:
+    def mean(self, name: str = "risk") -> observables.Mean:
         """Mean of an array over the runs.
 
         Runs that diverged are left out, and so are interrupted ones unless all are. Times that not all of the others
@@ -427,19 +434,7 @@ class Trajectory:
             have = [one for one in AVERAGED if getattr(self, one) is not None]
             raise ValueError(f"mean: {name!r} given, must be one of {', '.join(have)}")
         self._check_alike("mean")
-        kept = self.endings != Ending.DIVERGED
-        # if at least one run finished, an interrupted one was stopped by the user: leave it out
-        if (self.endings[kept] != Ending.INTERRUPTED).any():
-            kept &= self.endings != Ending.INTERRUPTED
-        values = getattr(self, name)[kept]
-        reached = np.isfinite(self.risk[kept]).all(axis=0) & kept.any()
-        count = int(kept.sum())
-        mean, error = np.full(values.shape[1:], np.nan), np.full(values.shape[1:], np.nan)
-        if reached.any():
-            mean[reached] = values[:, reached].mean(axis=0)
-            if count > 1:
-                error[reached] = standard_error(values[:, reached], axis=0)
-        return Mean(mean, error, count, len(kept) - count)
+        return observables.mean(getattr(self, name), self.risk, self.endings)
 
     def _check_alike(self, who: str) -> None:
         for label, values in self.labels.items():
@@ -480,7 +475,7 @@ class Trajectory:
 
     def mean_exit_time(
         self, below: float | None = None, *, relative: bool = True, confidence: float = 0.95
-    ) -> MeanTime:
+    ) -> observables.MeanTime:
         """Mean of `exit_time` over the runs, with a confidence interval by Student's distribution.
 
         Parameters
@@ -500,21 +495,8 @@ class Trajectory:
         >>> sgd.mean_exit_time(0.99).runs
         8
         """
-        from scipy.stats import t
-
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence: {confidence} given, must be between 0 and 1")
         self._check_alike("mean_exit_time")
-        times, ended = self.exit_time(below, relative=relative), self.endings
-        passed = np.isfinite(times)
-        broken = ~passed & np.isin(
-            ended, (Ending.DIVERGED, Ending.INTERRUPTED, Ending.STEP_LIMIT, Ending.STALLED, Ending.LEAP)
-        )
-        n, never = int(passed.sum()), int((~passed & ~broken).sum())
-        fair = n > 0 and never == 0
-        mean = float(times[passed].mean()) if fair else np.nan
-        half = float(t.ppf(0.5 + 0.5 * confidence, n - 1) * standard_error(times[passed])) if n > 1 else np.nan
-        return MeanTime(mean, mean - half, mean + half, n, never, int(broken.sum()))
+        return observables.mean_time(self.exit_time(below, relative=relative), self.endings, confidence)
 
     def plateaus(self, run: int | None = None, *, flatness: float = 0.2) -> list[observables.FlatSpan]:
         """Spans of time in which the risk hardly moves.

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import eig
 from scipy.optimize import linear_sum_assignment
 
-from solvable.dynamics.moments import field_covariance, moments
+from solvable.dynamics.gaussian_moments import field_covariance, moments
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 from solvable.theory.clocks import alpha_of

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import eig
 from scipy.optimize import brentq
 
-from solvable.dynamics.moments import field_covariance, moments
+from solvable.dynamics.gaussian_moments import field_covariance, moments
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import Domain, Problem
 from solvable.theory.clocks import rates_in, times_in

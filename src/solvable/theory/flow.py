@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from solvable.dynamics.moments import field_covariance, moments
+from solvable.dynamics.gaussian_moments import field_covariance, moments
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import Domain, Problem
 from solvable.results import Clock

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvable.dynamics.moments import moments
+from solvable.dynamics.gaussian_moments import moments
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 from solvable.theory.clocks import times_in

@@ -1,0 +1,74 @@
+"""How fast the overlaps move in a given state: the right-hand side of the equations of motion, as arrays with names."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from solvable.dynamics.gaussian_moments import NODES
+from solvable.dynamics.kernel_choice import system
+from solvable.dynamics.kernel_data import pack, unpack
+from solvable.overlaps import Overlaps, check_start
+from solvable.problems import Problem
+
+
+class Derivative(NamedTuple):
+    """d/dalpha of what moves, in the shapes of `Overlaps`: block_student_overlap (blocks, p, p), block_cross_overlap
+    (blocks, p, p*), readout (p,). Teachers stay. Totals over the blocks are `student_overlap` and `cross_overlap`."""
+
+    block_student_overlap: np.ndarray
+    block_cross_overlap: np.ndarray
+    readout: np.ndarray
+
+    @property
+    def student_overlap(self) -> np.ndarray:
+        return self.block_student_overlap.sum(axis=0)
+
+    @property
+    def cross_overlap(self) -> np.ndarray:
+        return self.block_cross_overlap.sum(axis=0)
+
+
+def derivative(
+    problem: Problem, state: Overlaps, alpha: float = 0.0, *, small_rate: bool = False, nodes: int = NODES
+) -> Derivative:
+    """How fast overlaps and readout move in `state`, by the equations that `Macro` integrates.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned, and how.
+    state : Overlaps
+        Where to look: a start, or a state of a run.
+    alpha : float
+        The time in steps/dim, which only schedules look at.
+    small_rate : bool
+        Whether to drop the order rate^2, which leaves gradient flow.
+    nodes : int
+        Points of the averages that have no closed form.
+
+    Returns
+    -------
+    Derivative
+        By alpha; the readout's is zero where it is not trained.
+
+    Examples
+    --------
+    >>> import solvable as sv
+    >>> problem = sv.Problem(
+    ...     teacher=sv.Teacher(width=1), student=sv.Student(width=1), training=sv.Training(learning_rate=0.1)
+    ... )
+    >>> state = sv.start(problem, student_overlap=[[0.5]], cross_overlap=[[0.5]])
+    >>> sv.dynamics.derivative(problem, state, small_rate=True).cross_overlap.round(12).tolist()
+    [[0.3]]
+
+    Notes
+    -----
+    dOmega^b/dalpha = A^b Omega^b + (A^b Omega^b)^T + f_b lambda_b eta^2 S / B with A^b = eta lambda_b D + Gamma, and
+    da/dalpha = eta_a 2 c <g e>, as in docs/THEORY.md.
+    """
+    check_start(problem, state)
+    now = problem.at(alpha)
+    found = system(now, pack(now, state, noise=not small_rate), nodes)
+    speed = np.empty_like(found.packed.state)
+    found.rhs(0, 0.0, found.packed.state, speed, *found.data())
+    return Derivative(*unpack(now, speed))

@@ -1,0 +1,180 @@
+"""One lane: pack the problem, integrate, and repeat with other nodes where averages need nodes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from solvable.dynamics.exactness import is_closed, is_exact
+from solvable.dynamics.functions import is_additive
+from solvable.dynamics.kernel_choice import system
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack
+from solvable.dynamics.quadratic_flow import flow_overlaps
+from solvable.dynamics.weight_equations import pack_rows
+from solvable.levels import Lane, Plan
+from solvable.macro.choice import SHARPER, chosen
+from solvable.macro.integrators import integrator
+from solvable.macro.outputs import Solved, last_rows, overlaps, overlaps_of_rows
+from solvable.numerics.control import FALLS, RISES, control, outputs_for
+from solvable.numerics.driving import PAUSED
+from solvable.numerics.ending import Ending
+from solvable.numerics.interpreting import interpreted
+from solvable.numerics.threads import one_blas_thread
+from solvable.overlaps import integrated
+from solvable.results import Threshold
+
+if TYPE_CHECKING:
+    from solvable.macro.level import Macro
+
+REPETITIONS = 2  # with other nodes, where averages need nodes
+SPREAD = 1.5  # errors that are reported, over how far a run and its repetitions are apart: 19 of 20 true ones are below
+SLICE = 256  # steps at once of what is small:
+FEW, MANY = 16, 10**5  # so few students and teachers, and not more outputs
+BOUND = 1e8  # overlaps beyond this multiple of the first, or of one, have diverged
+
+
+def is_small(level: "Macro", lanes: list[Lane], plan: Plan) -> bool:
+    """Whether this thread may compute, a slice after the other: there is one lane, the machine code is at hand, and a slice takes
+    less than a tenth of a second, so that Ctrl-C is heard. Another thread would take longer to wake than many a run takes."""
+    problem = lanes[0].problem
+    if (
+        len(lanes) > 1
+        or level.method not in ("auto", "explicit")
+        or problem.inputs.blocks > 1
+        or not is_closed(problem)
+    ):
+        return False
+    entry, functions, _ = integrator("explicit", level.rtol, 1)
+    return (
+        problem.student.width + problem.teacher.width <= FEW
+        and plan.times.size <= MANY
+        and (plan.stop is None or plan.stop.function is None)
+        and all(kernel.overloads for kernel in (entry, *functions))
+    )
+
+
+@np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
+def solve_lane(level: "Macro", lane: Lane, plan: Plan, reports: np.ndarray) -> Solved:
+    report, *again = reports
+    if level.method == "closed":
+        return _follow_closed_form(lane, plan, report)
+    exact = is_exact(lane.problem, level.nodes, noise=not level.small_rate)
+    scattered = not exact and not (level.small_rate and is_additive(lane.problem))
+    rtol = max(level.rtol, 1e-5) if scattered else level.rtol  # scattered nodes are no finer
+    solved = _integrate(level, lane, plan, report, level.node_seed, rtol)
+    if exact or report.ending == Ending.INTERRUPTED:
+        return solved
+    finer, seeds = rtol if scattered else 0.1 * rtol, range(level.node_seed + 1, level.node_seed + 1 + REPETITIONS)
+    others = [_integrate(level, lane, plan, *each, finer) for each in zip(again, seeds, strict=True)]
+    report.evaluations += sum(one.evaluations for one in again)
+    floor = rtol if scattered else 0.0
+    risks = np.stack([one.risk for one in (solved, *others)])
+    moving = np.stack([one.moving for one in (solved, *others)])
+    of_risk = SPREAD * np.ptp(risks, axis=0) + floor * solved.start_risk
+    of_overlaps = SPREAD * np.ptp(moving, axis=0).max(axis=1) + floor * np.abs(moving[0]).max(axis=1)
+    ended = np.isfinite(solved.risk) & ~np.isfinite(risks).all(axis=0)
+    for error in (of_risk, of_overlaps):
+        error[ended] = np.inf  # a repetition ended before: unknown
+        np.fmax.accumulate(error, out=error)  # runs may cross: never less than before
+    return solved._replace(risk_error=of_risk, overlap_error=of_overlaps)
+
+
+def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: int, rtol: float) -> Solved:
+    closed, block = is_closed(lane.problem), None
+    method = chosen(level, lane, plan) if closed else "explicit"
+    if method == "weights":
+        packed, block = pack_rows(lane.problem, lane.start, lane.weights)
+    else:
+        packed = pack(lane.problem, lane.start, noise=not level.small_rate)
+    function = None if plan.stop is None else plan.stop.function
+    one = system(lane.problem, packed, level.nodes, node_seed)
+    if plan.stop is not None and function is None:
+        one = one.watching(plan.stop.watched)
+    packed, data, compiled = one.packed, one.data(), one.compiled and function is None
+    entry, functions, rows = integrator(method, rtol, lane.problem.inputs.blocks)
+    if not closed:
+        functions = one.observe, one.rhs
+    if function is not None:
+        functions = _asking(function, lane, functions[0]), *functions[1:]
+    first = np.full(SEEN, np.nan)
+    with suppress(np.linalg.LinAlgError):  # too large for averages: the run finds it diverged
+        functions[0](0, 0.0, packed.state, first, *data)
+    told = control(
+        rtol=rtol / SHARPER if method == "implicit" else rtol, atol=level.atol, max_steps=level.max_steps,
+        bound=BOUND * max(1.0, lane.start.longest), floor=_floor(lane, first), watch=_threshold(plan.stop, first),
+    )  # fmt: skip
+    outputs = outputs_for(plan.times, packed.state, SEEN)
+    with (
+        _breakdown(plan.times, outputs, report),
+        one_blas_thread() if method == "weights" else nullcontext(),
+    ):
+        course, memory = (plan.times, packed.breaks, outputs), np.empty((rows, packed.state.size))
+        follow = partial(entry if compiled else interpreted(entry), *functions, told, report, course, memory, data)
+        follow()
+        while report.ending == PAUSED:  # here Ctrl-C is heard
+            plan.report(report.time, plan.times[-1])
+            report.pause += SLICE
+            follow()
+    states, last, exact = outputs[:-1, SEEN:], outputs[-1, SEEN:], np.zeros(plan.times.size)
+    risks = outputs[:-1, RISK], exact, exact, float(first[RISK])
+    if block is None:
+        in_python = compiled and method == "explicit" and not entry.overloads
+        return Solved(*overlaps(lane.problem, states, plan), *risks, last, in_python)
+    return Solved(*overlaps_of_rows(lane, packed, block, states, plan), *risks, last_rows(lane, packed, block, last))
+
+
+@contextmanager
+def _breakdown(times: np.ndarray, outputs: np.ndarray, report: Any) -> Iterator[None]:
+    """Eigenvalues of what has overflowed raise, in Python and in compiled code: the run diverged after the last output that it
+    came to."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        reached = np.flatnonzero(np.isfinite(outputs[:-1, SEEN:]).all(axis=1))
+        report.ending, report.time = Ending.DIVERGED, times[reached[-1]] if reached.size else 0.0
+        if reached.size:
+            outputs[-1] = outputs[reached[-1]]
+
+
+def _follow_closed_form(lane: Lane, plan: Plan, report: Any) -> Solved:
+    if plan.stop is not None:
+        raise ValueError("stop: given, but method 'closed' does not watch thresholds; use 'explicit'")
+    skip = int(plan.times[0] > 0)  # the start is not among the outputs
+    flow = flow_overlaps(lane.problem, lane.start, np.concatenate([np.zeros(skip), plan.times]))
+    rows = np.concatenate([flow.student_overlap, flow.cross_overlap], axis=2).reshape(len(flow.risk), -1)
+    readouts = np.broadcast_to(lane.start.readout, (len(rows), lane.start.readout.size))
+    states = np.concatenate([rows, readouts], axis=1)[skip:]
+    report.ending, report.time = Ending.FINISHED, plan.times[-1]
+    exact = np.zeros(plan.times.size)
+    risks = flow.risk[skip:], exact, exact, float(flow.risk[0])
+    return Solved(*overlaps(lane.problem, states, plan), *risks, states[-1])
+
+
+def _threshold(stop: Threshold | None, first: np.ndarray) -> tuple[int, int, float]:
+    """Which of the scalars is watched (-1: none), in which direction it must pass, and which level."""
+    if stop is None:
+        return -1, RISES, 0.0
+    return WATCHED, FALLS if stop.falls else RISES, stop.level_for(first[WATCHED])
+
+
+def _asking(function: Any, lane: Lane, look: Any) -> Any:
+    """An observer that watches a function of the user's own."""
+
+    def observe(segment: int, t: float, y: np.ndarray, seen: np.ndarray, *data: Any) -> None:
+        look(segment, t, y, seen, *data)
+        student, cross, readout = unpack(lane.problem, y)
+        value = function(integrated(student, cross, lane.start.block_teacher_overlap, readout))
+        if np.ndim(value) > 0 or value is None or np.isnan(value):
+            raise ValueError(f"stop: the function returned {value!r}, must return a number")
+        seen[WATCHED] = value
+
+    return observe
+
+
+def _floor(lane: Lane, first: np.ndarray) -> float:
+    """Risk below which nothing can grow any more: zero, up to rounding, where neither noise nor decay moves a perfect student."""
+    training = lane.problem.training
+    still = not (training.label_noise or training.weight_decay)
+    return 1e-14 * min(float(first[RISK]), training.loss_factor) if still else -np.inf
