@@ -63,8 +63,8 @@ def run(
     >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
     >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.1)
     >>> found = sv.run(problem, start, sv.Macro(), until=100, stop=sv.when("risk", below=0.5, relative=True))
-    >>> found.ending[0].text
-    'reached the threshold of `stop`'
+    >>> found.message
+    'reached the threshold of `stop` (at α = steps / dim: 13.1038)'
     """
     _check_arguments(problem, [start], level, stop)
     clock = clock or level.clock
