@@ -14,9 +14,32 @@ class InvalidStart(ValueError):
 def repaired(
     student: np.ndarray, cross: np.ndarray, teacher: np.ndarray, readout: np.ndarray, *, sphere: bool = False
 ) -> "Overlaps":
-    """Overlaps from integrated ones, which may leave the cone of possible ones by the size of the tolerance where students
-    coincide with teachers: teachers and cross overlaps stay, what the students have beside them loses its negative part.
-    On the sphere students are then scaled back to norm one."""
+    """Overlaps from an integrator, moved to the nearest possible ones.
+
+    An integrator's overlaps may be impossible by the size of its tolerance, where students coincide with teachers.
+    Teachers and cross overlaps stay; of what the students have outside the teachers' span, the negative part is
+    removed.
+
+    Parameters
+    ----------
+    student, cross, teacher : ndarray
+        (blocks, p, p), (blocks, p, p*) and (blocks, p*, p*).
+    readout : ndarray
+        (p,).
+    sphere : bool
+        Whether students are then scaled back to norm one.
+
+    Returns
+    -------
+    Overlaps
+        A possible state.
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1, 1))
+    >>> sv.overlaps.repaired(one - 1e-12, one, one, np.ones(1)).student_overlap
+    array([[1.]])
+    """
     inverse = np.linalg.pinv(teacher, rcond=1e-12, hermitian=True)
     cross = cross @ inverse @ teacher
     inside = cross @ inverse @ cross.transpose(0, 2, 1)
@@ -31,7 +54,26 @@ def repaired(
 
 
 def integrated(student: np.ndarray, cross: np.ndarray, teacher: np.ndarray, readout: np.ndarray) -> "Overlaps":
-    """Overlaps as an integrator has them, unchecked: possible up to its tolerance."""
+    """Overlaps as an integrator has them, without a check: possible only up to its tolerance.
+
+    Parameters
+    ----------
+    student, cross, teacher : ndarray
+        (blocks, p, p), (blocks, p, p*) and (blocks, p*, p*).
+    readout : ndarray
+        (p,).
+
+    Returns
+    -------
+    Overlaps
+        With copies of these arrays.
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1, 1))
+    >>> bool(sv.overlaps.integrated(one - 1e-12, one, one, np.ones(1)).student_overlap < 1)
+    True
+    """
     made = object.__new__(Overlaps)
     for name, array in zip(Overlaps.__dataclass_fields__, (student, cross, teacher, readout), strict=True):
         kept = array.copy()
@@ -42,10 +84,26 @@ def integrated(student: np.ndarray, cross: np.ndarray, teacher: np.ndarray, read
 
 @dataclass(frozen=True)
 class Overlaps:
-    """Overlaps w.w'/dim of students and teachers, restricted to each block; read-only arrays.
+    """The state that all levels share: overlaps w.w'/dim of students and teachers within each block, and the readout.
 
-    block_student_overlap (blocks, p, p), block_cross_overlap (blocks, p, p*), block_teacher_overlap (blocks, p*, p*),
-    readout (p,). Totals over the blocks are `student_overlap`, `cross_overlap`, `teacher_overlap`.
+    Arrays are read-only. Overlaps that no weights have are refused with `InvalidStart`.
+
+    Parameters
+    ----------
+    block_student_overlap : array
+        (blocks, p, p) overlaps between students.
+    block_cross_overlap : array
+        (blocks, p, p*) overlaps of students with teachers.
+    block_teacher_overlap : array
+        (blocks, p*, p*) overlaps between teachers.
+    readout : array
+        (p,) second layer of the students.
+
+    Examples
+    --------
+    >>> state = sv.Overlaps([[[1.0]]], [[[0.6]]], [[[1.0]]], readout=[1.0])
+    >>> state.cross_overlap
+    array([[0.6]])
     """
 
     block_student_overlap: np.ndarray
@@ -63,14 +121,17 @@ class Overlaps:
 
     @property
     def student_overlap(self) -> np.ndarray:
+        """(p, p) overlaps between students, summed over the blocks."""
         return self.block_student_overlap.sum(axis=0)
 
     @property
     def cross_overlap(self) -> np.ndarray:
+        """(p, p*) overlaps of students with teachers, summed over the blocks."""
         return self.block_cross_overlap.sum(axis=0)
 
     @property
     def teacher_overlap(self) -> np.ndarray:
+        """(p*, p*) overlaps between teachers, summed over the blocks."""
         return self.block_teacher_overlap.sum(axis=0)
 
     @cached_property
@@ -81,7 +142,7 @@ class Overlaps:
 
     @property
     def stacked(self) -> np.ndarray:
-        """(blocks, n, n) overlaps of all units, students first."""
+        """(blocks, p + p*, p + p*) overlaps of all units, students first."""
         return np.block(
             [
                 [self.block_student_overlap, self.block_cross_overlap],
@@ -91,6 +152,7 @@ class Overlaps:
 
     @cached_property
     def hash(self) -> str:
+        """Hash of the content: equal states have equal hashes."""
         digest = hashlib.sha256()
         for name in self.__dataclass_fields__:
             array = np.ascontiguousarray(getattr(self, name), dtype="<f8")
