@@ -110,8 +110,8 @@ class Packed(NamedTuple):
 
 
 def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
-    """`noise=False` drops the order rate^2: the limit of small rates. Packs of a problem share records: copy, then write."""
-    problems, blocks, cases = _records(problem, noise)
+    """`noise=False` drops the order rate^2: the limit of small rates."""
+    problems, blocks, cases = (records.copy() for records in _records(problem, noise))  # those of others stay
     T, q = start.block_teacher_overlap, problem.teacher.width
     fields = np.empty((len(problems), 2, q * q))  # values and slopes
     fields[:, 0], fields[:, 1] = (blocks[name] @ T.reshape(-1, q * q) for name in ("eigenvalue", "slope"))

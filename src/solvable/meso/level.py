@@ -257,9 +257,7 @@ def _packed(lane: Lane, stop: Threshold | None) -> Packed:
     problem = lane.problem
     packed = pack(problem, lane.start)
     outside = problem.inputs.block_sizes - problem.student.width - problem.teacher.width
-    blocks = packed.blocks.copy()  # other levels share these records
-    blocks["fraction"] = outside / problem.inputs.dim
-    packed = packed._replace(blocks=blocks)
+    packed.blocks["fraction"] = outside / problem.inputs.dim
     return packed if stop is None else packed.watching(*stop.watched)
 
 
