@@ -14,7 +14,7 @@ project = "solvable"
 author = "the solvable developers"
 copyright = author
 version = release = solvable.__version__
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx-mathjax-offline"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx-mathjax-offline"]
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
 html_theme = "pydata_sphinx_theme"
@@ -34,7 +34,10 @@ myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
-autodoc_typehints = "description"
+autodoc_typehints = "none"  # the sections of parameters say what they are
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
 autodoc_default_options = {"exclude-members": "model_config"}
 autodoc_member_order = "bysource"
 suppress_warnings = ["myst.xref_missing", "myst.header"]  # links of pages that are read in the repository too
@@ -46,8 +49,12 @@ if FIGURES.is_dir():
 
 
 def _plain(app, what, name, obj, options, lines):  # noqa: ARG001
-    """Docstrings are plain text: nothing in them but `names` is markup."""
+    """Text of docstrings is plain: nothing in it but `names` is markup. Napoleon reads the sections after this."""
+    is_example = False
     for i, line in enumerate(lines):
+        is_example = bool(line.strip()) and (is_example or line.lstrip().startswith(">>> "))
+        if is_example:
+            continue
         text = (
             line.replace("\\", "\\\\")
             .replace("*", "\\*")
@@ -81,5 +88,5 @@ def _links(app, path, name, source):  # noqa: ARG001
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", _plain)
+    app.connect("autodoc-process-docstring", _plain, priority=400)  # before napoleon
     app.connect("include-read", _links)

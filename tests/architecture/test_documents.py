@@ -1,8 +1,6 @@
 """What README and guides show is what runs."""
 
-import doctest
 import re
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -27,18 +25,6 @@ def test_python_blocks_run_in_order(name, tmp_path, monkeypatch, capsys) -> None
         exec(compile(block, name, "exec"), scope)
     pyplot.close("all")
     capsys.readouterr()
-
-
-WITH_EXAMPLES = [path for path in sorted(ROOT.glob("src/**/*.py")) if ">>> " in path.read_text(encoding="utf-8")]
-
-
-@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.stem)
-def test_examples_in_docstrings_run(path, tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    module = import_module(".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__"))
-    found = doctest.testmod(module)
-    assert found.attempted > 0
-    assert found.failed == 0
 
 
 @pytest.mark.slow

@@ -232,3 +232,13 @@ def test_a_level_refuses_bad_fields(name: str) -> None:
     if name != "empirical":
         with pytest.raises(ValueError, match=r"training.samples: 5 given, but .* sees every sample once"):
             sv.run(PROBLEM.replace(training__samples=5), START, level, until=1)
+
+
+def test_a_run_of_one_level_leaves_the_others_alone() -> None:
+    """Levels share packed records of a problem: one that writes into them would change later runs of another."""
+    problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    start = sv.start(problem, seed=0, students="orthogonal", cross=0.1)
+    before = sv.run(problem, start, sv.Macro(), until=10)
+    for level in (sv.Meso(), sv.Micro(), sv.Macro(small_rate=True)):
+        sv.run(problem, start, level, until=1, progress=False)
+        assert (sv.run(problem, start, sv.Macro(), until=10).risk == before.risk).all(), level

@@ -1,4 +1,4 @@
-"""Identities as callable reports: what tests assert and users look at."""
+"""Checks of identities as functions that return a report: tests assert them, users look at them."""
 
 from solvable.checks.exits import exit_times_agree
 from solvable.checks.flows import entropy_balance, losses_fall

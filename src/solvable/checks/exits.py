@@ -1,4 +1,4 @@
-"""When runs escape, by every level that has noise, and by the equations from noisy starts."""
+"""Check of exit times: SGD, the diffusion, and the equations from noisy starts."""
 
 import numpy as np
 
@@ -22,8 +22,40 @@ def exit_times_agree(
     seed: int = 0,
     allowed: float = 4.0,
 ) -> Report:
-    """Mean and standard deviation of the first times alpha at which the risk has fallen by the part `drop`: of the diffusion and,
-    where the theory has them, of the equations from noisy starts, against SGD, in standard errors."""
+    """Check that SGD, the diffusion and the equations from noisy starts leave a plateau at the same times.
+
+    Compared are mean and standard deviation over runs of the first time at which the risk has fallen by the fraction
+    `drop`.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned, at finite dim.
+    start : Overlaps
+        The state at time zero.
+    until : float
+        Time (steps/dim) by which all runs must have passed the threshold.
+    drop : float
+        Fraction of the first risk that is to be lost.
+    runs, seed : int
+        How many runs each level has, and their seed.
+    allowed : float
+        How many standard errors they may differ.
+
+    Returns
+    -------
+    Report
+        Mean and standard deviation for each of the other levels, against SGD. Equations from noisy starts are left out
+        where `theory.noisy_starts` does not apply.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.1)
+    >>> report = sv.checks.exit_times_agree(problem, start, until=100, runs=16)
+    >>> sorted(report.values)
+    ['diffusion', 'equations from noisy starts']
+    """
     if runs < 2 or not 0 < drop < 1:
         raise ValueError(f"exit_times_agree: runs={runs} and drop={drop} given, must be at least 2 and between 0 and 1")
     stop = when("risk", below=1 - drop, relative=True)

@@ -1,4 +1,4 @@
-"""What gradient flow on quadratic students obeys, along a trajectory of `Empirical`."""
+"""Checks of what gradient flow on quadratic students obeys, along a trajectory of `Empirical`."""
 
 from dataclasses import replace
 
@@ -12,8 +12,28 @@ POPULATION = replace(EVERYTHING, units="quadratic", isotropic=True, samples=Fals
 
 
 def losses_fall(trajectory: Trajectory, *, tolerance: float = 1e-6) -> Report:
-    """The training loss never rises: by how much it does from one output to the next, relative to its value; rounding (a loss of
-    1e-28 of the first) does not count."""
+    """Check that the training loss of a run on a finite data set never rises.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        A run of `Empirical`.
+    tolerance : float
+        How much the loss may rise from one output to the next, relative to its value. Losses below 1e-28 of the first
+        are rounding and do not count.
+
+    Returns
+    -------
+    Report
+        With the relative rises.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4, n=12)
+    >>> run = sv.run(problem, sv.start(problem, seed=0, students="spanning", scale=2.0), sv.Empirical(), until=2)
+    >>> sv.checks.losses_fall(run).passed
+    True
+    """
     loss = _training(trajectory, "losses_fall")
     floor = 1e-28 * np.nanmax(loss, axis=1, keepdims=True)
     rises = np.maximum(np.diff(loss, axis=1), 0.0) / np.maximum(loss[:, :-1], floor)
@@ -28,8 +48,30 @@ def losses_fall(trajectory: Trajectory, *, tolerance: float = 1e-6) -> Report:
 
 
 def entropy_balance(trajectory: Trajectory, *, tolerance: float = 0.01) -> Report:
-    """On the population, from A(0) = c 1: from one output to the next the divergence V = tr(A - A* - A* log A + A* log A*) falls by
-    four times the integral of E, here by the trapezoidal rule with slopes (error of order 4 in the distance of outputs)."""
+    """Check how a divergence between students and teacher falls in gradient flow on the population.
+
+    From one output to the next, V = tr(A - A* - A* log A + A* log A*) falls by four times the integral of the loss E.
+    The integral is taken by the trapezoidal rule with slopes, whose error is of order 4 in the distance of outputs.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        A run of `Empirical` without samples, from A(0) proportional to the identity (students="spanning").
+    tolerance : float
+        Allowed deviation relative to the integral.
+
+    Returns
+    -------
+    Report
+        With the fall of V between outputs.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4, n=None)
+    >>> run = sv.run(problem, sv.start(problem, seed=0, students="spanning", scale=2.0), sv.Empirical(), until=2)
+    >>> sv.checks.entropy_balance(run).passed
+    True
+    """
     _training(trajectory, "entropy_balance")
     POPULATION.require(trajectory.problem, "entropy_balance")
     if trajectory.settings["data"] is not None:

@@ -1,4 +1,4 @@
-"""Quantities that the equations conserve, along a trajectory."""
+"""Checks of quantities that the equations conserve, along a trajectory."""
 
 from dataclasses import replace
 
@@ -13,7 +13,27 @@ DEGREES = {"linear": 1, "quadratic": 2}
 
 
 def norms_on_sphere(trajectory: Trajectory, *, tolerance: float = 1e-10) -> Report:
-    """On the sphere every student keeps overlap one with itself."""
+    """Check that students on the sphere keep overlap one with themselves.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        A run of a problem with student.norm = "sphere".
+    tolerance : float
+        Allowed absolute deviation from one.
+
+    Returns
+    -------
+    Report
+        The norm of every student at every time.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("arnaboldi2023").problem(p=1, gamma=0.1, d=1000, sphere=True)
+    >>> start = sv.start(problem, student_overlap=[[1.0]], cross_overlap=[[0.1]])
+    >>> sv.checks.norms_on_sphere(sv.run(problem, start, sv.Macro(), until=5)).passed
+    True
+    """
     replace(EVERYTHING, norm="sphere").require(trajectory.problem, "norms_on_sphere")
     norms = np.diagonal(trajectory.student_overlap, axis1=2, axis2=3)
     norms = norms[np.isfinite(trajectory.risk)]
@@ -27,9 +47,34 @@ def norms_on_sphere(trajectory: Trajectory, *, tolerance: float = 1e-10) -> Repo
 
 
 def layer_balance(trajectory: Trajectory, *, tolerance: float = 1e-6) -> Report:
-    """Small rates, free norms, both layers trained, no decay: with units homogeneous of degree k, z g'(z) = k g(z), the
-    balance Q_kk - k (rate / readout rate) a_k^2 of every student is conserved (quadratic: 2 instead of k in
-    arnaboldi2023's units, for any widths)."""
+    """Check that the balance between the two layers is conserved at small rates.
+
+    With both layers trained, free norms, no weight decay and units with z g'(z) = k g(z), every student keeps Q_kk - k
+    (learning rate / readout rate) a_k^2. (For quadratic units in arnaboldi2023's normalisation the factor is 2.)
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        A run of `Macro(small_rate=True)`.
+    tolerance : float
+        Allowed absolute change of the balance.
+
+    Returns
+    -------
+    Report
+        The balance of every student at every time, against that at the first.
+
+    Examples
+    --------
+    >>> problem = sv.Problem(
+    ...     teacher=sv.Teacher(width=1), student=sv.Student(width=2),
+    ...     training=sv.Training(learning_rate=0.1, train_readout=True),
+    ... )
+    >>> start = sv.start(problem, student_overlap=np.eye(2), cross_overlap=[[0.2], [0.1]])
+    >>> run = sv.run(problem, start, sv.Macro(small_rate=True), until=20)
+    >>> sv.checks.layer_balance(run).passed
+    True
+    """
     training, student = trajectory.problem.training, trajectory.problem.student
     if not trajectory.settings.get("small_rate"):
         raise ValueError("layer_balance: conserved at small rates only; run with Macro(small_rate=True)")

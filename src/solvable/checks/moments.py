@@ -1,4 +1,4 @@
-"""The closed-form moments of one step against sampled fields."""
+"""Check of the moments of one SGD step against sampled fields."""
 
 from typing import Any
 
@@ -21,8 +21,39 @@ def moments_against_sampling(
     nodes: int = NODES,
     allowed: float = 5.0,
 ) -> Report:
-    """Draw fields z with the given covariance (n, n) and label noise, form the learning amplitudes F of single samples
-    by their definition, and compare risk, <F z^T> = D C, <F F^T> and the readout drift in standard errors."""
+    """Check the Gaussian moments of one SGD step against drawn samples.
+
+    Fields z with the given covariance and label noise are drawn, the learning amplitudes F of single samples are formed
+    by their definition, and risk, <F z^T> = D C, <F F^T> and the readout drift are compared.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose moments.
+    covariance : array
+        (p + p*, p + p*) covariance of the fields of all units, students first.
+    readout : array, optional
+        (p,) second layer; left out, the problem's.
+    samples : int
+        How many samples to draw.
+    seed : int or SeedSequence
+        Of the samples.
+    nodes : int
+        Points of averages over nodes, where moments need them.
+    allowed : float
+        How many standard errors moments may deviate.
+
+    Returns
+    -------
+    Report
+        All moments, in standard errors.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> sv.checks.moments_against_sampling(problem, np.eye(3), samples=20_000).passed
+    True
+    """
     C = as_array(covariance)
     a = problem.student.readout_values if readout is None else as_array(readout)
     p, c = problem.student.width, problem.training.loss_factor

@@ -7,10 +7,26 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Report:
-    """`deviation` is |value - reference| / scale, entry by entry; the check passes where all are at most `allowed`.
+    """What a check returns: numbers beside their references, and whether they agree.
 
-    For comparisons with sampling the scale is the standard error and `allowed` counts standard errors; for identities
-    the scale is an absolute tolerance and `allowed` is one.
+    Parameters
+    ----------
+    name : str
+        What was checked.
+    values, references : dict of ndarray
+        By name, the numbers found and those expected.
+    scales : dict of ndarray
+        What deviations are measured in: standard errors, for comparisons with sampling; absolute tolerances, for
+        identities.
+    allowed : float
+        How many scales a number may deviate.
+
+    Examples
+    --------
+    >>> one = {"x": np.array([1.1])}
+    >>> report = sv.checks.Report("x is one", one, {"x": np.ones(1)}, {"x": np.full(1, 0.05)}, allowed=3.0)
+    >>> round(report.worst, 6), report.passed
+    (2.0, True)
     """
 
     name: str
@@ -21,6 +37,7 @@ class Report:
 
     @property
     def deviation(self) -> dict[str, np.ndarray]:
+        """By name, |value - reference| / scale of every entry."""
         return {
             key: np.abs(self.values[key] - self.references[key]) / np.maximum(self.scales[key], 1e-300)
             for key in self.values
@@ -28,10 +45,12 @@ class Report:
 
     @property
     def worst(self) -> float:
+        """The largest deviation of all, in scales; infinite where one is not finite."""
         return max(float(np.max(part)) if np.isfinite(part).all() else np.inf for part in self.deviation.values())
 
     @property
     def passed(self) -> bool:
+        """Whether no deviation is larger than `allowed`."""
         return self.worst <= self.allowed
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Answers for other programs."""
+"""JSON output of the command line, for other programs."""
 
 import json
 import math

@@ -23,7 +23,25 @@ from solvable.numerics.compiled import compiled
 
 
 class Moments(NamedTuple):
-    """risk; drift D (p, n); noise S (p, p), all without the rate; readout_drift (p,)."""
+    """Gaussian moments of one SGD step, without the learning rate.
+
+    Parameters
+    ----------
+    risk : float
+        Population risk.
+    drift : ndarray
+        (p, p + p*) D = <dF/dz>, by which the fields of all units drive the students.
+    noise : ndarray
+        (p, p) S = <F F^T>, the noise of order rate^2.
+    readout_drift : ndarray
+        (p,) 2 c <g e>.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> sv.dynamics.moments(np.eye(3), problem).drift.shape
+    (2, 3)
+    """
 
     risk: float
     drift: np.ndarray

@@ -25,10 +25,33 @@ MOST = 40  # units in all: the tensors have their fourth power
 
 
 def step_covariance(problem: Problem, state: Overlaps) -> np.ndarray:
-    """(m, m) covariance of dim times the increments of one step, which is dim times what a unit of alpha adds to the covariance of
-    the overlaps: cross overlaps R row by row, then student overlaps Q_kj, k <= j, row by row. Fixed readout; for quadratic units
-    under squared loss on isotropic inputs, where dim is large. On the sphere the increments are projected, dR_kl - R_kl dQ_kk/2
-    and dQ_kj - Q_kj (dQ_kk + dQ_jj)/2."""
+    """Covariance of the overlaps' increments in one SGD step, times dim^2.
+
+    It is dim times what a unit of alpha adds to the covariance of the overlaps. For quadratic units under squared loss
+    on isotropic inputs with a fixed readout, where dim is large.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned.
+    state : Overlaps
+        Where.
+
+    Returns
+    -------
+    ndarray
+        (m, m): cross overlaps R row by row, then student overlaps Q_kj with k <= j, row by row.
+
+    Notes
+    -----
+    On the sphere the increments are projected, dR_kl - R_kl dQ_kk/2 and dQ_kj - Q_kj (dQ_kk + dQ_jj)/2.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> sv.dynamics.step_covariance(problem, sv.start(problem, seed=0)).shape
+    (5, 5)
+    """
     _check(problem)
     check_start(problem, state)
     p, q, training = problem.student.width, problem.teacher.width, problem.training

@@ -22,7 +22,26 @@ __all__ = ["NODES", "Moments", "field_covariance", "moments"]
 
 
 def field_covariance(problem: Problem, overlaps: Overlaps) -> np.ndarray:
-    """(n, n) covariance C = sum_b lambda_b Omega^b of the pre-activations, students first."""
+    """Covariance C = sum_b lambda_b Omega^b of the pre-activations of all units.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose inputs have the eigenvalues lambda_b.
+    overlaps : Overlaps
+        Omega^b, the overlaps in each block.
+
+    Returns
+    -------
+    ndarray
+        (p + p*, p + p*), students first.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> sv.dynamics.field_covariance(problem, sv.start(problem, seed=0)).shape
+    (3, 3)
+    """
     if not isinstance(problem, Problem) or not isinstance(overlaps, Overlaps):
         given = f"{type(problem).__name__}, {type(overlaps).__name__}"
         raise ValueError(f"field_covariance: ({given}) given, must be (problem, overlaps)")
@@ -33,9 +52,31 @@ def field_covariance(problem: Problem, overlaps: Overlaps) -> np.ndarray:
 
 
 def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: int = NODES, seed: int = 0) -> Moments:
-    """Moments of one SGD step for pre-activations of the given covariance (n, n), students first.
+    """Gaussian moments of one SGD step, for pre-activations of a given covariance.
 
-    Where there is no closed form they are averages over `nodes` quasi-random points.
+    Parameters
+    ----------
+    covariance : array
+        (p + p*, p + p*) of all fields, students first, as from `field_covariance`.
+    problem : Problem
+        Units, loss, target and label noise.
+    readout : array, optional
+        (p,) second layer; left out, the problem's.
+    nodes : int
+        Quasi-random points of averages that have no closed form.
+    seed : int
+        Of these points.
+
+    Returns
+    -------
+    Moments
+        Risk, drift, noise and readout drift.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> round(float(sv.dynamics.moments(np.eye(3), problem).risk), 6)
+    3.0
     """
     if not isinstance(problem, Problem) or isinstance(covariance, Overlaps):
         given = f"{type(covariance).__name__}, {type(problem).__name__}"

@@ -20,7 +20,9 @@ from solvable.problems import Problem, features
 
 
 class System(NamedTuple):
-    """Right-hand side and observer, with the problem that they take; `compiled`, or plain Python."""
+    """The equations of motion of a problem, ready to call: right-hand side, observer, and their data; `compiled` or plain
+    Python.
+    """
 
     rhs: Callable[..., None]
     observe: Callable[..., None]

@@ -107,6 +107,8 @@ TOLERATE = void(float64[::1], float64, float64, float64[::1], *DATA)  # (y, rtol
 
 
 class Packed(NamedTuple):
+    """A problem and a state packed for compiled code: records and the arrays that they point into."""
+
     problems: np.ndarray
     blocks: np.ndarray
     cases: np.ndarray

@@ -12,8 +12,21 @@ from solvable.problems import Problem
 
 
 class Derivative(NamedTuple):
-    """d/dalpha of what moves, in the shapes of `Overlaps`: block_student_overlap (blocks, p, p), block_cross_overlap
-    (blocks, p, p*), readout (p,). Teachers stay. Totals over the blocks are `student_overlap` and `cross_overlap`."""
+    """Derivatives by alpha of what moves, in the shapes of `Overlaps`; teachers do not move.
+
+    Parameters
+    ----------
+    block_student_overlap, block_cross_overlap : ndarray
+        (blocks, p, p) and (blocks, p, p*).
+    readout : ndarray
+        (p,) zero where the readout is not trained.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> sv.dynamics.derivative(problem, sv.start(problem, seed=0)).cross_overlap.shape
+    (2, 1)
+    """
 
     block_student_overlap: np.ndarray
     block_cross_overlap: np.ndarray
@@ -21,10 +34,12 @@ class Derivative(NamedTuple):
 
     @property
     def student_overlap(self) -> np.ndarray:
+        """(p, p) derivative of the student overlaps, summed over the blocks."""
         return self.block_student_overlap.sum(axis=0)
 
     @property
     def cross_overlap(self) -> np.ndarray:
+        """(p, p*) derivative of the cross overlaps, summed over the blocks."""
         return self.block_cross_overlap.sum(axis=0)
 
 

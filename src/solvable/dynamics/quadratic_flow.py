@@ -40,9 +40,10 @@ EQUAL = 1e-10  # singular values this close, relatively, are one
 
 @dataclass(frozen=True)
 class ClosedFlow:
-    """alpha (time,), risk (time,), student_overlap (time, p, p), cross_overlap (time, p, p*).
+    """Curves of the closed form: alpha (time,), risk (time,), student_overlap (time, p, p), cross_overlap (time, p, p*).
 
-    `rotation_free`: one frame of the students, at rest, serves all times, and the scalars alone give every overlap.
+    `rotation_free` says whether one fixed frame of the students serves all times, so that scalars alone give every
+    overlap.
     """
 
     alpha: np.ndarray
@@ -53,7 +54,9 @@ class ClosedFlow:
 
 
 class FactorFlow(NamedTuple):
-    """factor (time, rows, n), log_growth (time,) = 2 int tr(A* - A), rotation_free."""
+    """A factor of the students' matrix along the flow: factor (time, rows, n), log_growth (time,) = 2 int tr(A* - A),
+    rotation_free.
+    """
 
     factor: np.ndarray
     log_growth: np.ndarray

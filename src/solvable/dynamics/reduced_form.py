@@ -50,6 +50,8 @@ class ReducedForm(NamedTuple):
 
 
 class Block(NamedTuple):
+    """How a block is kept: the dimensions of the teachers' frame (`rank`) and those outside all frames (`freedom`)."""
+
     rank: int
     freedom: int
 

@@ -29,8 +29,24 @@ EPS = float(np.finfo(float).eps)
 
 
 class Decision(NamedTuple):
-    """`unique`, with the certificate: weights c (samples,) of the samples, or the matrix D (dim, dim). `margin` is what `verify`
-    found, above ten."""
+    """Whether samples determine the teacher, with a certificate that proves it.
+
+    Parameters
+    ----------
+    unique : bool
+        Whether the teacher's matrix is the only positive semidefinite one that fits the labels.
+    certificate : ndarray
+        If unique, weights (samples,) of the samples; else a matrix (dim, dim) along which there is another solution.
+    margin : float
+        What `verify` found; above ten.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(6, 3))
+    >>> decision = sv.empirical.decide(rows, [[1.0, 0.0, 0.0]])
+    >>> decision.unique, decision.margin > 10
+    (True, True)
+    """
 
     unique: bool
     certificate: np.ndarray
@@ -39,8 +55,31 @@ class Decision(NamedTuple):
 
 @interruptible
 def decide(rows: Any, teacher: Any) -> Decision:
-    """Whether the samples `rows` (n, d), labelled by the teachers `teacher` (units, d), determine the teachers' matrix. The
-    certificate is verified; ArithmeticError where the data are too near the border to tell."""
+    """Decide whether labelled samples determine the teachers' matrix, with a verified certificate.
+
+    Parameters
+    ----------
+    rows : array
+        (samples, dim) inputs.
+    teacher : array
+        (units, dim) teachers, which give the labels.
+
+    Returns
+    -------
+    Decision
+        The answer with its certificate.
+
+    Raises
+    ------
+    ArithmeticError
+        If the data are too near the border to tell.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(8, 4))
+    >>> sv.empirical.decide(rows[:3], [[1.0, 0.0, 0.0, 0.0]]).unique
+    False
+    """
     X, W = check_rows(rows, teacher)
     dim = X.shape[1]
     check_memory("rows", f"decisions on {len(X)} samples of {dim} numbers", room(len(X), dim))
@@ -64,8 +103,30 @@ def decide(rows: Any, teacher: Any) -> Decision:
 
 @interruptible
 def verify(unique: bool, certificate: Any, rows: Any, teacher: Any) -> float:
-    """Check a certificate against the data alone. Returns its margin: the smallest eigenvalue that must be positive, over the
-    change in it that making all equalities exact could need, with all rounding on the way; above one, what it certifies is true."""
+    """Check a certificate against the data alone.
+
+    Parameters
+    ----------
+    unique : bool
+        What it certifies.
+    certificate : array
+        As in `Decision`.
+    rows, teacher : array
+        (samples, dim) and (units, dim), as in `decide`.
+
+    Returns
+    -------
+    float
+        Margin: the smallest eigenvalue that must be positive, over the change in it that making all equalities exact
+        could need, rounding included. Above one, what it certifies is true.
+
+    Examples
+    --------
+    >>> rows, teacher = np.random.default_rng(0).normal(size=(6, 3)), [[1.0, 0.0, 0.0]]
+    >>> decision = sv.empirical.decide(rows, teacher)
+    >>> sv.empirical.verify(decision.unique, decision.certificate, rows, teacher) > 10
+    True
+    """
     X, W = check_rows(rows, teacher)
     (n, dim), given = X.shape, as_array(certificate)
     turn, rank, tilt = turned(W)

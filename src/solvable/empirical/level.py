@@ -33,25 +33,51 @@ MOST_NUMBERS = 3 * 10**8  # that outputs and samples may take
 
 @dataclass(frozen=True)
 class Empirical:
-    """Gradient flow of quadratic students on `training.samples` samples, all at once, on `runs` data sets for each start.
+    """A finite data set as a level: gradient flow of quadratic students on the training loss.
 
-    Labels come from the teacher. The rows are standard Gaussian, drawn for each run, so that a larger data set begins with the
-    smaller one of the same seed; or they are `data`, all of them or the first `samples`, and then `labels` may be given too (the
-    start must then be `Weights`, whose teacher the population loss is about). A start that is given as overlaps is turned at
-    random against the data of each run. Without `samples` the loss is that of the population and the flow has its closed form.
+    Labels come from the teacher. Without `training.samples` the loss is that of the population, and the flow has a
+    closed form. A run has `training_loss` (half the mean squared error over the samples, E_n), `population_loss` (the
+    same over all Gaussian inputs, E) and `weights` (run, time, p, dim), `teacher_weights` (run, p*, dim) and `matrix`
+    (run, time, dim, dim), the students' quadratic form A = weights^T weights / (p dim) with output x^T A x.
 
-    Time is saraomannelli2020's: `until` and `times` count t, with dA/dt = G A + A G for the students' quadratic form A (output
-    x^T A x) and G = mean (label - output) x x^T; a step of gradient descent at rate r on the mean squared error, by weights whose
-    fields are w.x/sqrt(dim), takes 4 r / (width dim). A run carries `training_loss` (half the mean squared error over the samples,
-    E_n), `population_loss` (the same over all Gaussian inputs, E), `weights` (run, time, p, dim), one student per row in the
-    coordinates of the data, `teacher_weights` (run, p*, dim), and `matrix` (run, time, dim, dim), the form A = weights^T weights
-    / (p dim), with dimensions student, teacher, input and input_ in `data`. `at` and `last` give overlaps as everywhere, but a run
-    from them is a new experiment, on other data or in other directions: to go on, ask for more `times`.
+    Parameters
+    ----------
+    runs : int
+        How many data sets for each start.
+    seed : int or SeedSequence
+        Of the data sets. A larger data set begins with the smaller one of the same seed.
+    data : Data, optional
+        Rows to take (all, or the first `samples`) in place of drawn Gaussian ones.
+    labels : array, optional
+        (samples,) labels for `data`. The start must then be `Weights`, whose teacher the population loss is about.
+    method : str
+        "stabilised" (explicit, order 2; an evaluation costs samples x width x dim), "implicit" (order 4; factors a
+        matrix of min(samples, width x dim) rows at every step), or "auto": implicit up to 300 rows.
+    rtol : float
+        Bound on the error of each step, relative to the largest weight.
+    max_steps : int
+        Steps after which a run gives up.
+    threads : int, optional
+        How many to use; left out, all cores.
 
-    `method` is "stabilised" (explicit, of order 2, costs samples x width x dim per evaluation and nothing else), "implicit" (of
-    order 4, factors a matrix of min(samples, width x dim) at every step) or "auto": implicit up to 300. `rtol` bounds the error
-    of each step relative to the largest weight. An algebraic end is followed within a percent to t of about 10^10, an exponential
-    one faithfully down to a loss of about rtol^2; below that it falls, but at a rate of the method's own.
+    Notes
+    -----
+    Time is saraomannelli2020's t: dA/dt = G A + A G with G = mean (label - output) x x^T. A step of gradient descent at
+    rate r on the mean squared error, by weights whose fields are w.x/sqrt(dim), takes 4 r / (width dim).
+
+    A start given as overlaps is turned at random against the data of each run. So a run from `at` or `last` is a new
+    experiment, in other directions: to go on, ask for more `times`.
+
+    An algebraic end is followed within a percent to t of about 10^10, an exponential one down to a loss of about
+    rtol^2.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4, n=12)
+    >>> start = sv.start(problem, seed=0, students="spanning", scale=2.0)
+    >>> run = sv.run(problem, start, sv.Empirical(runs=2), until=2)
+    >>> run.training_loss.shape, run.matrix.shape
+    ((2, 201), (2, 201, 4, 4))
     """
 
     runs: int = 1
@@ -85,7 +111,7 @@ class Empirical:
             object.__setattr__(self, "labels", _checked_labels(self.labels, self.data))
 
     def settings(self) -> dict[str, Any]:
-        """What the result depends on."""
+        """What the result depends on, as plain values."""
         return {
             "runs": self.runs,
             **seed_settings(self.seed),
@@ -97,7 +123,7 @@ class Empirical:
         }
 
     def check(self, lanes: list[Lane]) -> None:
-        """Refuse what this level cannot do, before anything runs."""
+        """Raise an error for what this level cannot do, before anything runs."""
         problem = lanes[0].problem
         dim, samples = problem.inputs.dim, self.samples(problem)
         if dim is None:
@@ -154,6 +180,7 @@ class Empirical:
         return problem.training.samples
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
+        """Follow every lane on its data sets; called by `run`."""
         if plan.stop is not None and plan.stop.quantity not in ("risk", "training_loss"):
             raise ValueError(
                 f"stop: {plan.stop.quantity!r} given, but Empirical watches 'risk' and 'training_loss' only"
@@ -178,7 +205,7 @@ class Empirical:
 
 
 class _Kept:
-    """What is kept of all runs; NaN where a run did not come to."""
+    """Arrays that are kept of all runs; NaN where a run ended before an output."""
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
     def __init__(self, lanes: list[Lane], plan: Plan, each: int) -> None:
@@ -222,7 +249,7 @@ class _Kept:
 
 
 class _Flow:
-    """One run: the data, the flow, and what is kept of it."""
+    """One run: its data set, its flow, and what is kept of it."""
 
     def __init__(self, level: Empirical, lane: Lane, place: int, run: int, kept: _Kept) -> None:
         self.level, self.lane, self.place, self.kept = level, lane, place, kept

@@ -16,11 +16,25 @@ from solvable.numerics.symmetric import squares, to_matrix, to_vector
 
 @dataclass(frozen=True, eq=False)
 class TrainingLandscape:
-    """Samples `rows` (n, d), labelled by `teacher` (units, d) as mean (teacher . x)^2.
+    """The training loss as a landscape over quadratic forms A, for `landscape.string`.
 
-    A point is a form A as a vector of d (d + 1)/2 numbers: A_ij for i <= j, row by row, those with i < j times sqrt(2), so that
-    the length of a point is the Frobenius norm of A. `entries` lists i and j of each number; `matrix` and `point` convert.
-    `weights` are students that have the form of a point. All take any number of points at once, (..., d (d + 1)/2).
+    A point is a form A as a vector of d (d + 1)/2 numbers: A_ij for i <= j, row by row, those with i < j times sqrt(2),
+    so that the length of a point is the Frobenius norm of A. `matrix` and `point` convert. All methods take any number
+    of points at once, (..., d (d + 1)/2).
+
+    Parameters
+    ----------
+    rows : array
+        (samples, dim) inputs.
+    teacher : array
+        (units, dim) teachers, which give the labels mean (teacher . x)^2.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(10, 3))
+    >>> hills = sv.empirical.TrainingLandscape(rows, [[1.0, 0.0, 0.0]])
+    >>> float(hills.energy(hills.solution)), bool(hills.energy(hills.identity) > 0)
+    (0.0, True)
     """
 
     rows: Any
@@ -33,15 +47,17 @@ class TrainingLandscape:
 
     @cached_property
     def solution(self) -> np.ndarray:
-        """The teacher's form."""
+        """The teacher's form, as a point."""
         return to_vector(self.teacher.T @ self.teacher / len(self.teacher))
 
     @cached_property
     def identity(self) -> np.ndarray:
+        """The identity, as a point."""
         return to_vector(np.eye(self.rows.shape[1]))
 
     @cached_property
     def hessian(self) -> np.ndarray:
+        """Second derivative of the training loss, the same everywhere."""
         seen = squares(self.rows)
         return seen.T @ seen / len(self.rows)
 
@@ -94,6 +110,7 @@ class TrainingLandscape:
         return 0.5 * (residuals**2).mean(axis=-1)
 
     def population_loss(self, points: np.ndarray) -> np.ndarray:
+        """Loss over all Gaussian inputs, half the mean squared error."""
         gap = points - self.solution
         return (gap**2).sum(axis=-1) + 0.5 * (gap @ self.identity) ** 2
 
@@ -102,11 +119,12 @@ class TrainingLandscape:
         return to_matrix((self.solution - points) @ self.hessian)
 
     def force(self, points: np.ndarray) -> np.ndarray:
+        """Velocity of the flow, dA/dt = G A + A G."""
         A, G = to_matrix(points), self._pull(points)
         return to_vector(G @ A + A @ G)
 
     def jacobian(self, points: np.ndarray) -> np.ndarray:
-        """S -> G S + S G - (A (H S) + (H S) A)."""
+        """Derivative of the force: S -> G S + S G - (A (H S) + (H S) A)."""
         return self._both_sides(self._pull(points)) - self._both_sides(to_matrix(points)) @ self.hessian
 
     def _both_sides(self, matrices: np.ndarray) -> np.ndarray:
@@ -116,7 +134,10 @@ class TrainingLandscape:
         return to_vector(M @ units + units @ M).swapaxes(-1, -2)
 
     def growth(self, points: np.ndarray) -> np.ndarray:
-        """Twice the largest eigenvalue of G; the other part of the Jacobian brings flow lines together, but for its rotations."""
+        """How fast neighbouring flow lines part: twice the largest eigenvalue of G.
+
+        The other part of the Jacobian brings flow lines together, but for its rotations.
+        """
         fastest: np.ndarray = 2 * np.linalg.eigvalsh(self._pull(points))[..., -1]
         return fastest
 

@@ -24,16 +24,50 @@ MORE_DECADES = 4  # decades of time that a flow may take beyond those asked for
 
 
 def recovered(rows: Any, teacher: Any) -> bool:
-    """Whether the samples determine the teacher, by a verified certificate."""
+    """Whether samples determine the teacher, by a verified certificate.
+
+    Parameters
+    ----------
+    rows, teacher : array
+        (samples, dim) inputs and (units, dim) teachers.
+
+    Returns
+    -------
+    bool
+        `decide(rows, teacher).unique`.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(10, 4))
+    >>> sv.empirical.recovered(rows, [[1.0, 0.0, 0.0, 0.0]])
+    True
+    """
     return decide(rows, teacher).unique
 
 
 @interruptible
 def fewest_samples(rows: Any, teacher: Any, enough: Callable[[Any, Any], bool] = recovered) -> int:
-    """How many of `rows`, from the first on, it takes to determine the teacher (more samples never hurt). Needs as many rows as
-    symmetric matrices have entries, dim (dim + 1)/2, where it is always determined.
+    """How many of the rows, from the first on, determine the teacher; more samples never hurt.
 
-    `enough(rows, teacher)` tells whether so many are; left out, it is by certificates.
+    Parameters
+    ----------
+    rows : array
+        (samples, dim) inputs: at least dim (dim + 1)/2, with which the teacher is always determined.
+    teacher : array
+        (units, dim) teachers.
+    enough : callable
+        enough(rows, teacher) tells whether so many are enough; left out, by certificates.
+
+    Returns
+    -------
+    int
+        The smallest number.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(10, 4))
+    >>> sv.empirical.fewest_samples(rows, [[1.0, 0.0, 0.0, 0.0]])
+    7
     """
     X, W = check_rows(rows, teacher)
     dim, rank = X.shape[1], turned(W)[1]
@@ -64,21 +98,40 @@ def fewest_samples(rows: Any, teacher: Any, enough: Callable[[Any, Any], bool] =
 
 @dataclass(frozen=True, eq=False)
 class Recovery:
-    """`fewest` (instances,): on each of so many data sets, how many samples it took to determine the teacher."""
+    """How many samples it took to determine the teacher, on many data sets.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose teacher.
+    fewest : ndarray
+        (instances,) number of samples on each data set.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4, n=None)
+    >>> found = sv.empirical.Recovery(problem, np.array([6, 7, 8, 7]))
+    >>> found.mean, float(found.probability(7)[0])
+    (7.0, 0.75)
+    """
 
     problem: Problem
     fewest: np.ndarray
 
     @property
     def mean(self) -> float:
+        """Mean number of samples over the data sets."""
         return float(self.fewest.mean())
 
     @property
     def standard_error(self) -> float:
+        """Standard error of `mean`."""
         return standard_error(self.fewest) if self.fewest.size > 1 else float("nan")
 
     def probability(self, samples: Any, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Part of the data sets in which `samples` are enough, and its confidence interval (Clopper and Pearson's)."""
+        """Share of the data sets in which `samples` are enough, with the ends of its confidence interval (Clopper and
+        Pearson's).
+        """
         from scipy.stats import beta
 
         if not 0 < confidence < 1:
@@ -95,11 +148,36 @@ class Recovery:
 def recovery(
     problem: Problem, instances: int = 100, seed: Any = 0, *, by: str = "certificate", threads: int | None = None
 ) -> Recovery:
-    """How many samples it takes to determine the teacher of `problem`, on so many Gaussian data sets, each with a teacher in
-    random directions (its norms and angles do not matter, only how many it has).
+    """How many samples it takes to determine the teacher, on many Gaussian data sets.
 
-    by="certificate" decides exactly; by="flow" as saraomannelli2020 did, by whether gradient flow comes to the teacher
-    (`recovered_by_flow`). Instance i follows from the seed, i and the problem's dim and teacher width.
+    Each data set has a teacher in random directions; only the number of its units matters. Data set i follows from the
+    seed, i, and the problem's dim and teacher width.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its dim and teacher width are used.
+    instances : int
+        How many data sets.
+    seed : int or SeedSequence
+        Of the data sets.
+    by : str
+        "certificate" decides exactly; "flow" by whether gradient flow comes to the teacher (`recovered_by_flow`), as
+        saraomannelli2020 did.
+    threads : int, optional
+        How many to use; left out, all cores.
+
+    Returns
+    -------
+    Recovery
+        The number for each data set.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4, n=None)
+    >>> found = sv.empirical.recovery(problem, instances=4)
+    >>> found.fewest.shape
+    (4,)
     """
     RECOVERABLE.require(problem, "the number of samples")
     dim, width = problem.inputs.dim, problem.teacher.width
@@ -140,13 +218,31 @@ def recovery(
 
 @interruptible
 def recovered_by_flow(rows: Any, teacher: Any, until: float = 1e6) -> bool:
-    """Whether gradient flow from A(0) = 1 comes to the teacher. Samples that see every symmetric matrix determine it by linear
-    equations and need no flow.
+    """Whether gradient flow from A(0) = 1 comes to the teacher.
 
-    It has come where its population loss is negligible, or falls at least tenfold over the last decade of time, and the training
-    loss falls as a power does (both as 1/t^2 in the end). It has found other students where the training loss vanished: for a
-    teacher of rank below dim it falls exponentially only away from it. Where neither is seen at t = `until`, as samples are badly
-    conditioned, the flow goes on, up to 10^4 times as long; what has not come by then counts as not found.
+    The flow has come there if its population loss is negligible, or falls at least tenfold over the last decade of time
+    while the training loss falls as a power (both fall as 1/t^2 in the end). It has found other students if the
+    training loss vanished: away from a teacher of rank below dim it falls exponentially. Where neither is seen at t =
+    `until`, the flow goes on up to 10^4 times as long; what has not come by then counts as not found. Samples that see
+    every symmetric matrix determine it by linear equations and need no flow.
+
+    Parameters
+    ----------
+    rows, teacher : array
+        (samples, dim) inputs and (units, dim) teachers.
+    until : float
+        Time t of saraomannelli2020 at which it is first judged.
+
+    Returns
+    -------
+    bool
+        Whether it comes to the teacher.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(10, 4))
+    >>> sv.empirical.recovered_by_flow(rows, [[1.0, 0.0, 0.0, 0.0]])
+    True
     """
     X, W = check_rows(rows, teacher)
     A, dim = W.T @ W / len(W), X.shape[1]

@@ -23,8 +23,10 @@ def room(samples: int, dim: int, units: int) -> int:
 
 
 class Followed(NamedTuple):
-    """factors (time, k, d), training and population losses (time,), NaN where not reached; the last factor, its time, how it
-    ended (as `Ending` counts) and the right-hand sides that it took."""
+    """One flow as it was followed: factors (time, k, d), training and population losses (time,), NaN after its end.
+
+    Also the last factor, its time, how it ended (a code of `Ending`) and the number of right-hand sides.
+    """
 
     factors: np.ndarray
     training: np.ndarray
@@ -37,8 +39,11 @@ class Followed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Inputs `rows` (n, d) with `labels` (n,), and the teachers' matrix `teacher` (d, d). Students come as a factor F (k, d) of
-    their matrix A = F^T F. Any number of samples, or none, where only the population loss has a meaning."""
+    """A data set: inputs `rows` (n, d) with `labels` (n,), and the teachers' matrix `teacher` (d, d).
+
+    Students come as a factor F (k, d) of their matrix A = F^T F. Without samples only the population loss has a
+    meaning.
+    """
 
     rows: np.ndarray
     labels: np.ndarray

@@ -16,7 +16,22 @@ from solvable.numerics.symmetric import to_matrix, to_vector
 
 
 class Tail(NamedTuple):
-    """training_loss x t^2 and population_loss x t^2 at late times, and the limit of t (A - A*)."""
+    """How gradient flow ends where the teacher has rank below dim: losses fall as 1/t^2.
+
+    Parameters
+    ----------
+    training, population : float
+        Limits of training_loss x t^2 and population_loss x t^2 at late times t.
+    matrix : ndarray
+        (dim, dim) limit of t (A - A*).
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(10, 4))
+    >>> found = sv.empirical.tail(rows, [[1.0, 0.0, 0.0, 0.0]])
+    >>> found.matrix.shape
+    (4, 4)
+    """
 
     training: float
     population: float
@@ -24,8 +39,31 @@ class Tail(NamedTuple):
 
 
 def tail(rows: Any, teacher: Any) -> Tail:
-    """The end of the flow on samples `rows` (n, d) that determine the teachers (units, d), of rank below d, from any start of full
-    rank. Samples that do not determine them have no such end and are refused."""
+    """How the losses of gradient flow fall in the end, where the teacher has rank below dim.
+
+    Parameters
+    ----------
+    rows : array
+        (samples, dim) inputs, which must determine the teacher.
+    teacher : array
+        (units, dim) teachers, of rank below dim.
+
+    Returns
+    -------
+    Tail
+        Amplitudes of the 1/t^2 laws, from any start of full rank.
+
+    Raises
+    ------
+    ValueError
+        If the teacher has full rank or is not determined.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(10, 4))
+    >>> sv.empirical.tail(rows, [[1.0, 0.0, 0.0, 0.0]]).training > 0
+    True
+    """
     X, W = check_rows(rows, teacher)
     turn, rank, _ = turned(W)
     dim = X.shape[1]
@@ -48,8 +86,26 @@ def tail(rows: Any, teacher: Any) -> Tail:
 
 
 def tail_rate(rows: Any, teacher: Any) -> float:
-    """Rate 2 mu at which losses fall in the end, as exp(-2 mu t), where the teacher's matrix has full rank and the samples
-    determine it."""
+    """The rate at which losses of gradient flow fall in the end, where the teacher has full rank.
+
+    Parameters
+    ----------
+    rows : array
+        (samples, dim) inputs, which must determine the teacher.
+    teacher : array
+        (units, dim) teachers, of rank dim.
+
+    Returns
+    -------
+    float
+        2 mu of the law exp(-2 mu t), in saraomannelli2020's time.
+
+    Examples
+    --------
+    >>> rows = np.random.default_rng(0).normal(size=(10, 4))
+    >>> sv.empirical.tail_rate(rows, np.eye(4)) > 0
+    True
+    """
     X, W = check_rows(rows, teacher)
     A = W.T @ W / len(W)
     values, vectors = np.linalg.eigh(A)

@@ -12,6 +12,8 @@ from solvable.gaussian.units import Activation
 
 
 class Pairs(NamedTuple):
+    """Averages over all pairs of fields, each (n, n)."""
+
     product: np.ndarray
     slopes: np.ndarray
     curvature: np.ndarray

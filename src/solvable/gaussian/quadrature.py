@@ -7,10 +7,30 @@ import numpy as np
 
 
 def expect(function: Callable[[np.ndarray], Any], covariance: Any, nodes: int = 12) -> np.ndarray:
-    """<function(z)> for z ~ N(0, covariance); `function` maps (samples, n) to (samples, ...).
+    """Gaussian average <function(z)> for z ~ N(0, covariance), by a tensor Gauss-Hermite rule.
 
-    Exact for polynomials of degree below 2 x nodes in each direction. Singular covariances are harmless: directions
-    without variance are left out. The cost is nodes^rank.
+    Exact for polynomials of degree below 2 x nodes in each direction. The cost is nodes^rank; directions without
+    variance are left out.
+
+    Parameters
+    ----------
+    function : callable
+        Maps fields (samples, n) to values (samples, ...).
+    covariance : array
+        (n, n), may be singular.
+    nodes : int
+        Points in each direction.
+
+    Returns
+    -------
+    ndarray
+        (...) the average.
+
+    Examples
+    --------
+    >>> from solvable.gaussian.quadrature import expect
+    >>> float(expect(lambda z: z[:, 0] ** 2 * z[:, 1] ** 2, [[1.0, 0.5], [0.5, 1.0]]).round(6))
+    1.5
     """
     C = np.asarray(covariance, dtype=float)
     values, vectors = np.linalg.eigh(C)

@@ -7,8 +7,11 @@ import numpy as np
 
 
 class Rule(NamedTuple):
-    """points (nodes, n) and weights (nodes,), summing to one; `exact` if the averages it is made for have no error;
-    `panel_nodes` per panel of the graded rules for averages over two fields."""
+    """Nodes and weights of an average: points (nodes, n) and weights (nodes,), which sum to one.
+
+    `exact` says whether the averages it is made for have no error; `panel_nodes` is the number per panel of graded
+    rules over two fields.
+    """
 
     points: np.ndarray
     weights: np.ndarray

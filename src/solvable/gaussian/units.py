@@ -146,11 +146,26 @@ class OwnFunction(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Activation(OwnFunction):
-    """A unit g(z) with its derivative, both mapping arrays to arrays of the same shape.
+    """A unit g(z) of your own, given with its derivative.
 
-    The derivative is checked against finite differences. Kinks are fine, and found (`kinks`), so that averages can respect them;
-    jumps of g are refused. Activations are equal if their names, code and values are; with a `version`, if their names, versions
-    and values are: raise it with every change. Stores of sweeps need the one or the other.
+    The derivative is checked against finite differences. g may have kinks, which are found (`kinks`) so that averages
+    respect them; jumps of g are refused.
+
+    Parameters
+    ----------
+    name : str
+        Name in results and messages.
+    function, derivative : callable
+        g and g': they map an array to one of the same shape.
+    version : str or int, optional
+        Raise it with every change. Without it activations are equal if names, code and values are; with it, if names,
+        versions and values are. Stores of sweeps need readable code or a version.
+
+    Examples
+    --------
+    >>> softplus = sv.Activation("softplus", lambda z: np.logaddexp(0, z), lambda z: 1 / (1 + np.exp(-z)))
+    >>> softplus.kinks
+    ()
     """
 
     name: str
@@ -187,7 +202,7 @@ class Activation(OwnFunction):
 
     @property
     def curve(self) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]:
-        """Value and slope, which a table holds."""
+        """Value and slope as functions, of which compiled code gets a table."""
         return self.function, self.derivative
 
     @cached_property

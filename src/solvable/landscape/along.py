@@ -22,8 +22,26 @@ from solvable.results import Trajectory
 
 
 class Visit(NamedTuple):
-    """A stay near the critical points with `outside` and `inside` directions (`chosen`: which of the teachers'), of risk `risk`,
-    from time `start` to `end`; `closest` is the smallest loss c <(y - y')^2> between the student's output y and theirs."""
+    """A stay of a run near critical points of one kind.
+
+    Parameters
+    ----------
+    outside, inside : int
+        Numbers of directions outside the teachers' span, and of teacher directions learned, as in `CriticalPoint`.
+    chosen : tuple of int
+        Which of the teachers' directions.
+    risk : float
+        Risk of the critical points.
+    start, end : float
+        When the stay begins and ends, in the unit of the trajectory's clock.
+    closest : float
+        The smallest loss c <(y - y')^2> between the students' output y and that of a critical point, y'.
+
+    Examples
+    --------
+    >>> sv.landscape.Visit(2, 0, (), 0.5, start=1.0, end=4.0, closest=0.01).length
+    3.0
+    """
 
     outside: int
     inside: int
@@ -35,14 +53,39 @@ class Visit(NamedTuple):
 
     @property
     def length(self) -> float:
+        """How long the stay lasts."""
         return self.end - self.start
 
 
 def visits(trajectory: Trajectory, run: int | None = None, *, within: float = 0.01) -> list[Visit]:
-    """The critical points that a run of quadratic students comes near to, in order: where the loss between its output and that of
-    the nearest one is less than `within` times the loss of a student that says nothing. Times are outputs of the run; ask for
-    many. They are critical points of the risk: at a finite rate students wait beside them, the further the larger the rate
-    (`theory.plateau`), and may need a larger `within`. How long a stay is depends on `within` too."""
+    """The critical points that a run of quadratic students comes near to, in order.
+
+    A run is near one where the loss between its output and that of the nearest critical point is less than `within`
+    times the loss of students of weight zero. At a finite learning rate students wait beside critical points of the
+    risk, the further the larger the rate (`theory.plateau`), and may need a larger `within`.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        Runs of quadratic students; ask for many outputs, because stays begin and end at outputs.
+    run : int, optional
+        Number of the run; may be left out where there is only one.
+    within : float
+        How near is near; the length of a stay depends on it.
+
+    Returns
+    -------
+    list of Visit
+        In the order of time.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.05, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> run = sv.run(problem, start, sv.Macro(), until=200)
+    >>> [(visit.outside, visit.inside) for visit in sv.landscape.visits(run)]
+    [(2, 0), (0, 1)]
+    """
     if not isinstance(within, int | float) or not within > 0:
         raise ValueError(f"within: {within!r} given, must be a positive number")
     problem, run = _problem_and_run("visits", trajectory, run)
@@ -67,8 +110,33 @@ def visits(trajectory: Trajectory, run: int | None = None, *, within: float = 0.
 
 
 def nearest(problem: Problem, state: Overlaps, count: int | None = None) -> list[tuple[CriticalPoint, float]]:
-    """Critical points, each with the smallest loss c <(y - y')^2> between the output of students with these overlaps and that of
-    one of its kind, nearest first; all of them, or so many. In risk another one may be nearer."""
+    """Critical points by their distance from a state, nearest first.
+
+    The distance is the smallest loss c <(y - y')^2> between the output of students with these overlaps and that of a
+    critical point of each kind. Another point may be nearer in risk.
+
+    Parameters
+    ----------
+    problem : Problem
+        Quadratic students and teachers with isotropic inputs of finite dim.
+    state : Overlaps
+        Where to measure from.
+    count : int, optional
+        How many to return; left out, all.
+
+    Returns
+    -------
+    list of (CriticalPoint, float)
+        Points with their distances.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=100)
+    >>> state = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> point, distance = sv.landscape.nearest(problem, state, count=1)[0]
+    >>> point.outside, point.inside
+    (2, 0)
+    """
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 1):
         raise ValueError(f"count: {count!r} given, must be a whole number, at least 1")
     LANDSCAPE.require(problem, WHO)
@@ -109,17 +177,35 @@ def _distances(found: list[tuple[int, tuple[int, ...]]], kappa: np.ndarray, Q: n
 
 
 class Curvature(NamedTuple):
-    """Eigenvalues of the Hessian by the weights over sqrt(dim): `inside` (..., p m) along the m directions that students and
-    teachers span, once each; `outside` (..., p) along every other direction, each `room` times (None: dim is infinite). On the
-    sphere those along it: each student has one direction less, `inside` (..., p (m - 1))."""
+    """Eigenvalues of the Hessian of the risk by the weights over sqrt(dim).
+
+    Parameters
+    ----------
+    inside : ndarray
+        (..., p m) along the m directions that students and teachers span, each once. On the sphere (..., p (m - 1)):
+        each student has one direction less.
+    outside : ndarray
+        (..., p) along any direction outside that span.
+    room : int or None
+        How many such directions there are; None if dim is infinite.
+
+    Examples
+    --------
+    >>> curvature = sv.landscape.Curvature(inside=np.array([-1.0, 0.0, 2.0]), outside=np.array([1.0]), room=7)
+    >>> int(curvature.number(1))
+    8
+    """
 
     inside: np.ndarray
     outside: np.ndarray
     room: int | None
 
     def number(self, sign: int, rounding: float = 1e-9) -> np.ndarray:
-        """(...) how many are negative (-1), zero (0) or positive (1): zero is less than `rounding` times the largest. Near a
-        critical point, not at it, its flat directions come out a little to either side: raise `rounding` to count as it does."""
+        """(...) how many eigenvalues are negative (sign -1), zero (0) or positive (1).
+
+        Zero is what is below `rounding` times the largest. Near a critical point its flat directions have small
+        eigenvalues of either sign: raise `rounding` to count them as zero.
+        """
         if sign not in (-1, 0, 1):
             raise ValueError(f"sign: {sign!r} given, must be -1, 0 or 1")
         size = np.abs(self.inside).max(axis=-1, keepdims=True)
@@ -134,9 +220,32 @@ class Curvature(NamedTuple):
 
 
 def curvature(problem: Problem, state: Overlaps) -> Curvature:
-    """All eigenvalues of the Hessian at any weights with these overlaps, at any dim. A direction v outside the span of all units
-    bends the risk by the p x p matrix 8 c a_k a_j Q_kj - 4 c a_k tau delta_kj, whatever v is; along the sphere less
-    u_k . grad_k delta_kj."""
+    """All eigenvalues of the risk's Hessian at weights with these overlaps, at any dim.
+
+    Parameters
+    ----------
+    problem : Problem
+        Quadratic students and teachers with isotropic inputs.
+    state : Overlaps
+        Where.
+
+    Returns
+    -------
+    Curvature
+        Eigenvalues within and outside the span of all units.
+
+    Notes
+    -----
+    Any direction outside that span gives the same p x p matrix, 8 c a_k a_j Q_kj - 4 c a_k tau delta_kj; along the
+    sphere it has u_k . grad_k delta_kj less.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=100)
+    >>> found = sv.landscape.curvature(problem, sv.start(problem, seed=0))
+    >>> found.inside.shape, found.outside.shape, found.room
+    ((6,), (2,), 97)
+    """
     LANDSCAPE.require(problem, WHO)
     check_start(problem, state)
     units = state.stacked.shape[1]
@@ -167,7 +276,27 @@ def _tangents(rows: np.ndarray) -> np.ndarray:
 
 
 def curvature_along(trajectory: Trajectory, run: int | None = None) -> Curvature:
-    """`curvature` at every output that the run reached, with a leading time axis."""
+    """`curvature` at every output that a run reached.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        Runs of quadratic students.
+    run : int, optional
+        Number of the run; may be left out where there is only one.
+
+    Returns
+    -------
+    Curvature
+        With a leading time axis.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=100)
+    >>> run = sv.run(problem, sv.start(problem, seed=0), sv.Macro(), times=[0, 5, 10])
+    >>> sv.landscape.curvature_along(run).outside.shape
+    (3, 2)
+    """
     _, run = _problem_and_run("curvature_along", trajectory, run)
     times = trajectory.time[np.isfinite(trajectory.risk[run])]
     found = [curvature(trajectory.problem, trajectory.at(time, run)) for time in times]

@@ -31,9 +31,31 @@ CRITICAL = replace(
 
 @dataclass(frozen=True)
 class CriticalPoint:
-    """`outside` (r) and `inside` (s) directions, and which of the teachers' these are (`chosen`: largest first, of equal ones any);
-    `risk`; the `spectrum` of the Hessian by the weights over sqrt(dim), pairs of eigenvalue and multiplicity, ascending. `index`
-    counts the negative ones, `flat` the zeros, of which `tangent` lie along the set of critical points itself."""
+    """A critical point of the population risk of quadratic students, with its curvature.
+
+    Parameters
+    ----------
+    outside : int
+        Number r of the students' directions outside the teachers' span.
+    inside : int
+        Number s of the teachers' directions that are learned.
+    chosen : tuple of int
+        Which of the teachers' directions these are, largest first; of equal ones the first stand for any.
+    risk : float
+        Population risk there.
+    spectrum : tuple of (float, int)
+        Eigenvalues of the Hessian by the weights over sqrt(dim), ascending, each with its multiplicity.
+    index, flat, tangent : int
+        Numbers of negative eigenvalues, of zero eigenvalues, and of those zeros that lie along the set of critical
+        points itself.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=10)
+    >>> highest = sv.landscape.critical_points(problem)[0]
+    >>> highest.kind, highest.inside, round(highest.risk, 6)
+    ('maximum', 0, 3.0)
+    """
 
     outside: int
     inside: int
@@ -46,6 +68,7 @@ class CriticalPoint:
 
     @property
     def kind(self) -> str:
+        """Whether it is a "saddle", a "minimum" or a "maximum", by the signs of the eigenvalues."""
         negative, positive = self.index > 0, any(value > 0 for value, _ in self.spectrum)
         if negative and positive:
             return "saddle"
@@ -53,7 +76,26 @@ class CriticalPoint:
 
 
 def critical_points(problem: Problem) -> list[CriticalPoint]:
-    """All of them, by falling risk; for teachers that are not orthonormal one for each choice of their directions."""
+    """All critical points of the population risk of quadratic students, by falling risk.
+
+    For teachers that are not orthonormal there is one for each choice of their directions.
+
+    Parameters
+    ----------
+    problem : Problem
+        Quadratic students and teachers with isotropic inputs of finite dim.
+
+    Returns
+    -------
+    list of CriticalPoint
+        Highest risk first.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=10)
+    >>> [(point.kind, point.outside, point.inside) for point in sv.landscape.critical_points(problem)]
+    [('maximum', 0, 0), ('saddle', 1, 0), ('saddle', 2, 0), ('minimum', 0, 1)]
+    """
     kappa, _ = teacher_directions(problem)
     p, dim, c = problem.student.width, problem.inputs.dim, problem.training.loss_factor
     if dim is None:
@@ -156,8 +198,25 @@ def weights_at(problem: Problem, point: CriticalPoint, seed: int) -> Weights:
 
 
 def atlas(problem: Problem) -> "xarray.Dataset":
-    """All critical points as a labelled dataset, for `plot.critical_points`, `plot.spectra` or a file: along `point`, by falling
-    risk; `eigenvalue` and `multiplicity` (point, value) end in NaN and 0 where a spectrum is shorter."""
+    """All critical points as a labelled dataset, for `plot.landscape`, `plot.spectra` or a file.
+
+    Parameters
+    ----------
+    problem : Problem
+        Quadratic students and teachers with isotropic inputs of finite dim.
+
+    Returns
+    -------
+    xarray.Dataset
+        Along `point`, by falling risk. `eigenvalue` and `multiplicity` (point, value) end in NaN and 0 where a spectrum
+        is shorter.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=10)
+    >>> sv.landscape.atlas(problem).sizes["point"]
+    4
+    """
     import xarray
 
     points = critical_points(problem)

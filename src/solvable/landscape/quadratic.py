@@ -58,21 +58,83 @@ def _point(problem: Problem, weights: Weights) -> _Point:
 
 
 def population_risk(problem: Problem, weights: Weights) -> float:
-    """c (tau^2 + 2 tr D^2), from the overlaps of all units."""
+    """Population risk of quadratic students at given weights.
+
+    Parameters
+    ----------
+    problem : Problem
+        Quadratic students and teachers with isotropic inputs.
+    weights : Weights
+        Students (p, dim) and teachers (p*, dim).
+
+    Returns
+    -------
+    float
+        c (tau^2 + 2 tr D^2), in the notation at the top of this module.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=10)
+    >>> weights = sv.overlaps.Weights(np.sqrt(10) * np.eye(2, 10), np.sqrt(10) * np.eye(1, 10))
+    >>> round(sv.landscape.population_risk(problem, weights), 6)
+    1.0
+    """
     point = _point(problem, weights)
     rows, s = np.vstack([point.U, point.teachers]), np.concatenate([-point.a, point.a_star])
     return float(point.c * (point.tau**2 + 2 * s @ (rows @ rows.T) ** 2 @ s))
 
 
 def gradient(problem: Problem, weights: Weights) -> np.ndarray:
-    """(p, N) derivative of the risk by U: -4 c a_k (tau + 2 D) u_k."""
+    """Gradient of the population risk by the students' weights over sqrt(dim).
+
+    Parameters
+    ----------
+    problem : Problem
+        Quadratic students and teachers with isotropic inputs.
+    weights : Weights
+        Where.
+
+    Returns
+    -------
+    ndarray
+        (p, dim): -4 c a_k (tau + 2 D) u_k.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=10)
+    >>> weights = sv.overlaps.Weights(np.sqrt(10) * np.eye(2, 10), np.sqrt(10) * np.eye(1, 10))
+    >>> sv.landscape.gradient(problem, weights).shape
+    (2, 10)
+    """
     point = _point(problem, weights)
     return -4 * point.c * point.a[:, None] * (point.tau * point.U + 2 * point.D(point.U))
 
 
 def hessian_product(problem: Problem, weights: Weights, direction: Any) -> np.ndarray:
-    """(p, N) second derivative of the risk applied to a direction V (p, N), at the cost of a few products with the weights:
-    8 c a_k [ (sum_j a_j u_j.v_j) u_k + M u_k ] - 4 c a_k (tau + 2 D) v_k,   M = sum_j a_j (u_j v_j^T + v_j u_j^T)."""
+    """The risk's Hessian applied to a direction, at the cost of a few products with the weights.
+
+    Parameters
+    ----------
+    problem : Problem
+        Quadratic students and teachers with isotropic inputs.
+    weights : Weights
+        Where.
+    direction : array
+        (p, dim) direction V of the weights over sqrt(dim).
+
+    Returns
+    -------
+    ndarray
+        (p, dim): 8 c a_k [(sum_j a_j u_j.v_j) u_k + M u_k] - 4 c a_k (tau + 2 D) v_k, M = sum_j a_j (u_j v_j^T + v_j
+        u_j^T).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=10)
+    >>> weights = sv.overlaps.Weights(np.sqrt(10) * np.eye(2, 10), np.sqrt(10) * np.eye(1, 10))
+    >>> sv.landscape.hessian_product(problem, weights, np.ones((2, 10))).shape
+    (2, 10)
+    """
     point = _point(problem, weights)
     V = as_array(direction)
     if V.shape != point.U.shape:
@@ -90,7 +152,29 @@ def _product(point: _Point, V: np.ndarray) -> np.ndarray:
 
 @interruptible
 def hessian(problem: Problem, weights: Weights) -> np.ndarray:
-    """(p N, p N) dense second derivative by U, rows and columns as U.ravel(); for up to a few thousand weights."""
+    """The risk's Hessian by the weights over sqrt(dim), as a dense matrix; for up to a few thousand weights.
+
+    Parameters
+    ----------
+    problem : Problem
+        Quadratic students and teachers with isotropic inputs.
+    weights : Weights
+        Where.
+
+    Returns
+    -------
+    ndarray
+        (p dim, p dim); rows and columns in the order of weights.ravel().
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=10)
+    >>> weights = sv.overlaps.Weights(np.sqrt(10) * np.eye(2, 10), np.sqrt(10) * np.eye(1, 10))
+    >>> H = sv.landscape.hessian(problem, weights)
+    >>> V = np.ones((2, 10))
+    >>> bool(np.allclose(H @ V.ravel(), sv.landscape.hessian_product(problem, weights, V).ravel()))
+    True
+    """
     point = _point(problem, weights)
     size = point.U.size
     if size > MOST:
@@ -110,15 +194,56 @@ def hessian(problem: Problem, weights: Weights) -> np.ndarray:
 
 
 def sphere_gradient(problem: Problem, weights: Weights) -> np.ndarray:
-    """(p, N) gradient along the spheres |u_k| = 1: what is left of `gradient` beside each student's own direction."""
+    """Gradient of the population risk along the spheres |u_k| = 1.
+
+    Parameters
+    ----------
+    problem : Problem
+        Quadratic students and teachers with isotropic inputs.
+    weights : Weights
+        Where.
+
+    Returns
+    -------
+    ndarray
+        (p, dim): `gradient` without its part along each student.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=10)
+    >>> weights = sv.overlaps.Weights(np.sqrt(10) * np.eye(2, 10), np.sqrt(10) * np.eye(1, 10))
+    >>> slope = sv.landscape.sphere_gradient(problem, weights)
+    >>> bool(np.allclose((slope * weights.student).sum(axis=1), 0))
+    True
+    """
     U, g = _unit(problem, weights), gradient(problem, weights)
     return g - np.sum(g * U, axis=1, keepdims=True) * U
 
 
 @interruptible
 def sphere_hessian(problem: Problem, weights: Weights) -> np.ndarray:
-    """(p N, p N) second derivative along the spheres |u_k| = 1: P H P - (u_k . grad_k) P, P = 1 - u_k u_k^T for each student; the p
-    directions off the spheres are zero."""
+    """Second derivative of the population risk along the spheres |u_k| = 1.
+
+    Parameters
+    ----------
+    problem : Problem
+        Quadratic students and teachers with isotropic inputs.
+    weights : Weights
+        Where.
+
+    Returns
+    -------
+    ndarray
+        (p dim, p dim): P H P - (u_k . grad_k) P with P = 1 - u_k u_k^T for each student. The p directions off the
+        spheres are zero.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=10)
+    >>> weights = sv.overlaps.Weights(np.sqrt(10) * np.eye(2, 10), np.sqrt(10) * np.eye(1, 10))
+    >>> sv.landscape.sphere_hessian(problem, weights).shape
+    (20, 20)
+    """
     U, g, H = _unit(problem, weights), gradient(problem, weights), hessian(problem, weights)
     p, dim = U.shape
     blocks = np.zeros((p, dim, p, dim))

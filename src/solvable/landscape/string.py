@@ -16,14 +16,21 @@ LONGEST = 1e4  # of a step in time, over the size of the Jacobian, where the flo
 
 
 class Landscape(Protocol):
-    """What a string hangs in. `points` is (images, n) everywhere."""
+    """What `string` asks of a landscape: a protocol, which no class needs to inherit. `points` is (images, n) everywhere.
+
+    Examples
+    --------
+    >>> bowl = sv.landscape.Potential(lambda x: x @ x / 2, lambda x: x)
+    >>> bowl.force(np.array([[1.0, 0.0]]))
+    array([[-1., -0.]])
+    """
 
     def energy(self, points: np.ndarray) -> np.ndarray:
-        """(images,)"""
+        """(images,) height of each point."""
         ...
 
     def force(self, points: np.ndarray) -> np.ndarray:
-        """(images, n) where the flow goes: downhill, in whatever metric."""
+        """(images, n) velocity of the flow: downhill, in whatever metric."""
         ...
 
     def jacobian(self, points: np.ndarray) -> np.ndarray:
@@ -41,19 +48,38 @@ class Landscape(Protocol):
 
 @dataclass(frozen=True)
 class Potential:
-    """A landscape from functions of one point: its value, `gradient(x)` and, unless differences are to do, `hessian(x)`."""
+    """A landscape from functions of one point x (n,).
+
+    Parameters
+    ----------
+    function : callable
+        Height, a number.
+    gradient : callable
+        (n,) its gradient.
+    hessian : callable, optional
+        (n, n) its Hessian; left out, by finite differences of the gradient.
+
+    Examples
+    --------
+    >>> bowl = sv.landscape.Potential(lambda x: x @ x / 2, lambda x: x)
+    >>> bowl.energy(np.array([[1.0, 0.0], [0.0, 2.0]]))
+    array([0.5, 2. ])
+    """
 
     function: Any
     gradient: Any
     hessian: Any = None
 
     def energy(self, points: np.ndarray) -> np.ndarray:
+        """(images,) the function at each point."""
         return np.array([float(self.function(x)) for x in points])
 
     def force(self, points: np.ndarray) -> np.ndarray:
+        """(images, n) minus the gradient."""
         return -np.array([np.asarray(self.gradient(x), dtype=float) for x in points])
 
     def jacobian(self, points: np.ndarray) -> np.ndarray:
+        """(images, n, n) derivative of the force."""
         if self.hessian is not None:
             return -np.array([np.asarray(self.hessian(x), dtype=float) for x in points])
         n = points.shape[1]
@@ -66,18 +92,39 @@ class Potential:
         return made
 
     def growth(self, points: np.ndarray) -> np.ndarray:
+        """(images,) largest eigenvalue of the Jacobian's symmetric part: how fast neighbouring flow lines part."""
         matrices = self.jacobian(points)
         fastest: np.ndarray = np.linalg.eigvalsh(matrices + matrices.swapaxes(1, 2))[:, -1] / 2
         return fastest
 
     def project(self, points: np.ndarray) -> np.ndarray:
+        """The points themselves: all are allowed."""
         return points
 
 
 @dataclass(frozen=True, eq=False)
 class String:
-    """points (images, n) at equal distances, their energy (images,). `moved` is by how much the last iteration moved the images,
-    over the length of the string; `converged` if that is below the tolerance."""
+    """A path between two points, as a chain of images at equal distances.
+
+    Parameters
+    ----------
+    points : ndarray
+        (images, n).
+    energy : ndarray
+        (images,) heights of the images.
+    moved : float
+        How far the last iteration moved the images at most, over the length of the string.
+    iterations : int
+        How many iterations it took.
+    converged : bool
+        Whether `moved` fell below the tolerance.
+
+    Examples
+    --------
+    >>> path = sv.landscape.String(np.array([[0.0, 0.0], [3.0, 4.0]]), np.zeros(2), moved=0.0, iterations=1, converged=True)
+    >>> path.length
+    5.0
+    """
 
     points: np.ndarray
     energy: np.ndarray
@@ -87,6 +134,7 @@ class String:
 
     @property
     def length(self) -> float:
+        """Length of the path."""
         return float(np.linalg.norm(np.diff(self.points, axis=0), axis=1).sum())
 
 
@@ -100,8 +148,35 @@ def string(
     tolerance: float = 1e-4,
     iterations: int = 500,
 ) -> String:
-    """The string between `start` and `end` (n,), both held, from a straight one. An iteration moves the images by `moved`, the
-    largest distance over the length of the string; it has converged when that falls below `tolerance`."""
+    """The path of least resistance between two points, by the string method.
+
+    Parameters
+    ----------
+    landscape : Landscape
+        A `Potential`, or for instance `empirical.TrainingLandscape`.
+    start, end : array
+        (n,) the two ends, which stay where they are; the string begins straight.
+    images : int
+        How many points the string has.
+    tolerance : float
+        It has converged when an iteration moves no image by more than this part of the string's length.
+    iterations : int
+        How many are made at most.
+
+    Returns
+    -------
+    String
+        The path with its heights.
+
+    Examples
+    --------
+    >>> double_well = sv.landscape.Potential(
+    ...     lambda x: (x[0] ** 2 - 1) ** 2 + x[1] ** 2, lambda x: np.array([4 * x[0] * (x[0] ** 2 - 1), 2 * x[1]])
+    ... )
+    >>> path = sv.landscape.string(double_well, [-1.0, 0.0], [1.0, 0.0], images=21)
+    >>> round(float(path.energy.max()), 3)
+    1.0
+    """
     if not all(hasattr(landscape, name) for name in ("energy", "force", "jacobian", "growth", "project")):
         raise TypeError(f"string: {type(landscape).__name__} given, must be a Potential or another Landscape")
     first, last = np.asarray(start, dtype=float), np.asarray(end, dtype=float)

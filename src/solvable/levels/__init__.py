@@ -1,4 +1,4 @@
-"""What all levels of description share: the verb `run`, what it asks of a level, and how a run is followed."""
+"""What all levels of description share: the function `run`, what it asks of a level, and how a run is followed."""
 
 from solvable.levels.plan import Lane, Plan
 from solvable.levels.protocol import Level

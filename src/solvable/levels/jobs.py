@@ -14,7 +14,7 @@ Job = Callable[["Control", int], None]
 
 
 class Control:
-    """Shared between the jobs: how far each is, and whether to stop."""
+    """What parallel jobs share: how far each is, and whether to stop."""
 
     def __init__(self, jobs: int) -> None:
         self.done = np.zeros(jobs)

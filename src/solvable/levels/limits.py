@@ -1,4 +1,4 @@
-"""What levels refuse: numbers that are not whole, and runs that memory does not hold, before it is taken."""
+"""Checks before a run: numbers that must be whole, and results that must fit into memory."""
 
 from typing import Any
 

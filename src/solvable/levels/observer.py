@@ -1,4 +1,4 @@
-"""What a level sees of a state: the risk, what is watched, and whether the threshold is passed."""
+"""The observer of a level: risk and watched quantity of a state, and whether the threshold is passed."""
 
 from copy import copy
 
@@ -13,8 +13,11 @@ NODES = 2**12  # for risks without closed form: their error is far below that of
 
 
 class Observer:
-    """Looks at the states of a lane: the risk and what is watched, whether the threshold is passed. One for each thread. `watches`
-    says whether there is a threshold, `falls` in which direction, `level` where."""
+    """Computes the risk and the watched quantity of a lane's states, and whether the threshold is passed; one for each
+    thread.
+
+    `watches` says whether there is a threshold, `falls` in which direction, `level` where.
+    """
 
     def __init__(self, lane: Lane, plan: Plan) -> None:
         watched = None if plan.stop is None else plan.stop.watched

@@ -1,4 +1,4 @@
-"""What a run is asked for, in the library's own clock: output times, a threshold to stop at, whether to keep the blocks."""
+"""What a level is asked for: lanes (a problem and a start each) and a plan (output times, threshold, what to keep)."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,24 @@ from solvable.results.threshold import Threshold
 
 @dataclass(frozen=True)
 class Lane:
-    """One problem from one start: what a batch has many of. `weights` where the start was given by them."""
+    """One problem from one start: a batch has many lanes, each of which a level follows.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned.
+    start : Overlaps
+        The state at time zero.
+    weights : Weights, optional
+        The weights, where the start was given by them.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> lane = sv.levels.Lane(problem, sv.start(problem, seed=0))
+    >>> lane.weights is None
+    True
+    """
 
     problem: Problem
     start: Overlaps
@@ -21,8 +38,24 @@ class Lane:
 
 @dataclass(frozen=True)
 class Plan:
-    """`times` (steps/dim) are the outputs and increase; a run begins at 0 and ends at the last. Levels that take long tell
-    `report` how many steps are done, of how many."""
+    """What a level is asked for: output times, a threshold, and whether to keep the overlaps of single blocks.
+
+    Parameters
+    ----------
+    times : ndarray
+        (time,) outputs in steps/dim, increasing; a run begins at 0 and ends at the last.
+    stop : Threshold, optional
+        Where to stop earlier.
+    keep_blocks : bool
+        Whether the overlaps of the single blocks are kept at all times.
+    report : callable
+        Called as report(done, total) by levels that take long, with numbers of steps.
+
+    Examples
+    --------
+    >>> sv.levels.Plan(np.linspace(0, 10, 5)).keep_blocks
+    False
+    """
 
     times: np.ndarray
     stop: Threshold | None = None

@@ -1,4 +1,4 @@
-"""How far a run is, where someone is looking."""
+"""Shows the progress of a run, on terminals and in logs."""
 
 import sys
 import time
@@ -31,6 +31,8 @@ def meter(show: bool | None, unit: str = "steps", *, plain: bool = False) -> Ite
 
 
 class _Lines:
+    """Progress as lines of text, for logs."""
+
     def __init__(self, unit: str, one: bool) -> None:
         self.began = self.last = time.monotonic()
         self.unit, self.one, self.wrote = unit, one, False
@@ -51,6 +53,8 @@ class _Lines:
 
 
 class _Bar:
+    """Progress as a bar, for terminals."""
+
     def __init__(self, unit: str) -> None:
         self.began = time.monotonic()
         self.unit = unit

@@ -1,4 +1,4 @@
-"""What a level of description is to `run`."""
+"""The protocol that every level of description has, so that `run` can call it."""
 
 from typing import Any, Protocol
 
@@ -7,15 +7,22 @@ from solvable.problems import Domain
 
 
 class Level(Protocol):
-    """A level of description. `solve` takes any number of lanes of equal shape and returns one Trajectory, with one run per
-    lane or the same number of runs for each, lane after lane. `check` refuses what the level cannot do."""
+    """What `run` asks of a level of description, such as `Macro`: a protocol, which no class needs to inherit.
+
+    Examples
+    --------
+    >>> sv.Macro().name, sv.Macro().clock
+    ('macro', 'alpha')
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the level in files and results."""
+        ...
 
     @property
     def clock(self) -> str:
-        """The unit of time where none is given."""
+        """Unit of time that `until` and `times` have where none is given."""
         ...
 
     @property
@@ -23,8 +30,17 @@ class Level(Protocol):
         """The problems that it can follow; `run` refuses others, and settings that the domain does not know."""
         ...
 
-    def settings(self) -> dict[str, Any]: ...
+    def settings(self) -> dict[str, Any]:
+        """Settings that results depend on, as plain values."""
+        ...
 
-    def check(self, lanes: list[Lane]) -> None: ...
+    def check(self, lanes: list[Lane]) -> None:
+        """Raise an error for problems or starts that the level cannot follow."""
+        ...
 
-    def solve(self, lanes: list[Lane], plan: Plan) -> Any: ...
+    def solve(self, lanes: list[Lane], plan: Plan) -> Any:
+        """Follow any number of lanes of equal shape, and return one Trajectory.
+
+        It has one run for each lane, or the same number of runs for each, lane after lane.
+        """
+        ...

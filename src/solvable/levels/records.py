@@ -1,4 +1,4 @@
-"""What is kept of the runs of a level: curves, ends, and how they were judged."""
+"""Arrays that levels with noise fill while they run: curves, ends, and how runs ended."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,10 @@ from solvable.results.rest import with_rest
 
 
 class Records:
-    """`steps` are the outputs, rounded to whole steps; arrays are NaN where a run did not come to."""
+    """Arrays of all runs of a level with noise, filled output by output; NaN where a run ended before.
+
+    `steps` are the output times, rounded to whole steps.
+    """
 
     def __init__(self, lanes: list[Lane], plan: Plan, each: int) -> None:
         problem, self.plan = lanes[0].problem, plan
@@ -61,10 +64,11 @@ class Records:
             self.states[run, output] = y
 
     def end(self, run: int, ending: Ending, step: float, y: np.ndarray) -> None:
+        """Note how, when and in which state a run ended."""
         self.endings[run], self.end_steps[run], self.ends[run] = ending, step, y
 
     def _samples(self) -> np.ndarray:
-        """How many each run has seen."""
+        """(run,) how many samples each run has seen."""
         batch = self.problem.training.batch
         return (
             self.end_steps * batch
@@ -83,6 +87,7 @@ class Records:
         return np.concatenate(found).reshape(*self.risk.shape, -1)
 
     def trajectory(self, name: str, settings: dict[str, Any]) -> Trajectory:
+        """The Trajectory of all runs, for a level of this name with these settings."""
         problem = self.problem
         totals = unpack(problem, self.totals)
         student, cross, readout = unpack(problem, self.ends)

@@ -1,4 +1,4 @@
-"""One verb for every level."""
+"""The functions `run` and `run_batch`, which follow a problem on any level."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -30,12 +30,41 @@ def run(
     keep_blocks: bool = False,
     progress: bool | None = None,
 ) -> Trajectory:
-    """Follow `problem` from `start` on a level of description.
+    """Follow the learning of a problem from a start, on a level of description.
 
-    `until` is the end and `times` the outputs (default: 201 equally spaced), both in the unit of `clock`: "alpha"
-    (steps/dim), "steps", "rate" or a paper's key (None: the level's own, which is "alpha" but for Empirical). `stop=when(...)`
-    ends the run at a threshold. `keep_blocks` keeps the overlaps of the single blocks at all times, not only at the end.
-    `progress` shows a bar where a level takes long (None: on terminals).
+    Parameters
+    ----------
+    problem : Problem
+        What is learned.
+    start : Overlaps or Weights
+        The state at time zero, as from `start` or `measure`.
+    level : Level
+        `Macro()`, `Meso()`, `Micro()` or `Empirical()`.
+    until : float, optional
+        End of the run in the unit of `clock`. Give `until`, `times` or both.
+    times : array, optional
+        Output times in the unit of `clock`; left out, 201 equally spaced ones.
+    clock : str, optional
+        "alpha" (steps/dim), "steps", "rate" or a paper's key; left out, the level's own: "alpha", but for `Empirical`.
+    stop : Threshold, optional
+        Where to stop earlier, from `when`.
+    keep_blocks : bool
+        Keep the overlaps of single blocks at all times, not only at the end.
+    progress : bool, optional
+        Whether to show a bar where a level takes long; left out: on terminals.
+
+    Returns
+    -------
+    Trajectory
+        Risk, overlaps and readouts at the output times, for one or more runs.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.1)
+    >>> found = sv.run(problem, start, sv.Macro(), until=100, stop=sv.when("risk", below=0.5, relative=True))
+    >>> found.message
+    'reached the threshold of `stop` (at α = steps / dim: 13.1038)'
     """
     _check_arguments(problem, [start], level, stop)
     clock = clock or level.clock
@@ -58,10 +87,32 @@ def run_batch(
     keep_blocks: bool = False,
     progress: bool | None = None,
 ) -> Trajectory:
-    """`run` for every learning rate from every start, in parallel on all cores, as one trajectory with many runs.
+    """`run` for every learning rate from every start, in parallel on all cores.
 
-    Runs are ordered by rate, then start; `labels` has the start's number and the rate of each. With several rates the
-    clock must be "alpha" or "steps", which all runs share.
+    Parameters
+    ----------
+    problem : Problem
+        What is learned.
+    starts : Overlaps, Weights or a list of them
+        States at time zero.
+    level, until, times, clock, stop, keep_blocks, progress
+        As in `run`. With several learning rates the clock must be "alpha" or "steps", which all runs share.
+    learning_rates : list of float or Schedule, optional
+        Learning rates; left out, the problem's own.
+
+    Returns
+    -------
+    Trajectory
+        One trajectory with all runs, ordered by rate, then start. `labels` has each run's start number and learning
+        rate.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> starts = [sv.start(problem, seed=seed) for seed in range(3)]
+    >>> found = sv.levels.run_batch(problem, starts, sv.Macro(), until=10, learning_rates=[0.1, 0.2])
+    >>> found.risk.shape, found.labels["learning_rate"].tolist()
+    ((6, 201), [0.1, 0.1, 0.1, 0.2, 0.2, 0.2])
     """
     starts = [starts] if isinstance(starts, Overlaps | Weights) else list(starts)
     if isinstance(learning_rates, int | float | Schedule):

@@ -1,4 +1,4 @@
-"""What levels that draw random numbers share: their seeds told, a stream for each run."""
+"""Seeds of levels that draw random numbers: one stream for each run."""
 
 import hashlib
 from typing import Any
@@ -16,7 +16,9 @@ def seed_settings(seed: int | np.random.SeedSequence) -> dict[str, Any]:
 
 
 def lane_seed(seed: int | np.random.SeedSequence, kind: int, lane: Lane) -> np.random.SeedSequence:
-    """From which the seed of each run is `child(..., run)`: from what a run is, not from what runs beside it. `kind` tells ways of
-    drawing apart."""
+    """The seed of a lane; run number i has the seed `child(..., i)`.
+
+    It follows from problem and start, not from what runs beside it. `kind` tells ways of drawing apart.
+    """
     content = hashlib.sha256(f"{lane.problem.likeness} {lane.start.hash}".encode()).digest()
     return child(seed, kind, *np.frombuffer(content[:16], dtype="<u4").tolist())

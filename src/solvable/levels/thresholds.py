@@ -1,4 +1,4 @@
-"""Thresholds as users ask for them."""
+"""The function `when`, which makes thresholds."""
 
 from collections.abc import Callable, Sequence
 from operator import index
@@ -17,14 +17,35 @@ def when(
     relative: bool = False,
     entry: int | Sequence[int] | None = None,
 ) -> Threshold:
-    """A threshold for `run(..., stop=when("risk", below=0.5, relative=True))`; relative: as a multiple of the first value.
+    """A threshold at which a run stops, for `run(..., stop=when(...))`.
 
-    Quantities: "risk"; "cross_overlap", "student_overlap" (of different students), "norm" (a student's overlap with itself) and
-    "readout" for their largest absolute entry, or for one `entry` as it is, `when("cross_overlap", entry=(0, 1), above=0.5)`,
-    `when("norm", entry=0, below=0.1)`; and "training_loss" where there is a data set. For Macro also any function of the overlaps
-    that returns a number, `when(lambda o: o.readout.sum(), above=0.9)`. It is asked four times a step, and a few times more to find
-    the threshold, with overlaps that are possible up to the tolerance; the steps themselves are then plain Python, so that a curve
-    takes tenths of seconds in place of a millisecond.
+    Parameters
+    ----------
+    quantity : str or callable
+        "risk"; "cross_overlap", "student_overlap" (of different students), "norm" (a student's overlap with itself) or
+        "readout"; "training_loss" where there is a data set. For `Macro` also a function that maps `Overlaps` to a
+        number: it is called four times a step, and the steps then run in plain Python, so that a curve takes tenths of
+        a second instead of a millisecond.
+    below, above : float, optional
+        The level; give one of the two.
+    relative : bool
+        Whether the level is a multiple of the quantity's first value.
+    entry : int or tuple of int, optional
+        Which entry of overlaps, norms or readouts to watch, signed; left out, the largest absolute value of all.
+
+    Returns
+    -------
+    Threshold
+        What `stop` takes.
+
+    Examples
+    --------
+    >>> sv.when("risk", below=0.5, relative=True).level
+    0.5
+    >>> sv.when("cross_overlap", entry=(0, 1), above=0.5).entry
+    (0, 1)
+    >>> sv.when(lambda overlaps: overlaps.readout.sum(), above=0.9).quantity
+    'function'
     """
     function = quantity if callable(quantity) else None
     if function is None and quantity not in tuple(QUANTITIES):

@@ -1,4 +1,4 @@
-"""The deterministic limit of many dimensions."""
+"""The deterministic limit of many dimensions, as a level."""
 
 from solvable.macro.level import Macro
 

@@ -48,6 +48,10 @@ def doubled(observe, advance, tolerate, order, control, report, course, memory, 
 
 
 class Integrator(NamedTuple):
+    """A way to integrate the equations: the compiled `entry`, the functions of the `system`, and how many `rows` of memory
+    it needs.
+    """
+
     entry: Any
     system: tuple[Any, ...]  # observer first; what steps are made of; the order of the steps that are doubled
     rows: int  # of memory

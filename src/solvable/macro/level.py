@@ -24,19 +24,38 @@ from solvable.results import Trajectory
 
 @dataclass(frozen=True)
 class Macro:
-    """The ordinary differential equations of the overlaps (infinite dim).
+    """The deterministic limit as a level: ordinary differential equations of the overlaps at infinite dim.
 
-    `rtol` and `atol` bound the error of each step; over a run the error measured is of the size of rtol (times what a plateau
-    makes of it: there errors grow as the differences between students do). `small_rate`
-    drops the order rate^2, which leaves gradient flow. `method` is "explicit" (order 5, or 8 where rtol is
-    small: up to 1e-8, or 1e-9 with several eigenvalues), "implicit" (order 5, for
-    spectra with many eigenvalues, whose largest make the equations stiff; free norms and closed moments only), "weights" (order 3,
-    for the same with weights in place of overlaps, at small_rate: far fewer numbers where hardly any eigenvalue repeats), "closed"
-    (the closed form of gradient flow, for quadratic units at small_rate) or "auto": whichever of explicit, implicit and weights is
-    estimated to need the least work. Where moments have no closed form and need more than two fields, they are averages over
-    `nodes` points drawn by `node_seed`; the run is then repeated twice with other points, and `risk_error` and `overlap_error`
-    are one and a half times how far the three are apart (rtol is then at least 1e-5). A batch uses `threads` (None: all cores).
-    After `seconds` a run ends as interrupted (None: never), for those who cannot wait.
+    Parameters
+    ----------
+    rtol, atol : float
+        Bounds on the error of each step. Over a run the error is about rtol, times what a plateau makes of it: there
+        errors grow as the differences between students do.
+    small_rate : bool
+        Whether to drop the terms of order rate^2, which leaves gradient flow.
+    max_steps : int
+        Steps after which a run gives up.
+    method : str
+        "explicit": order 5, or 8 at small rtol (1e-8 and below; 1e-9 with several eigenvalues). "implicit": order 5,
+        for spectra whose largest eigenvalues make the equations stiff (free norms and closed moments only). "weights":
+        order 3, for the same spectra with weights in place of overlaps, at small_rate; far fewer numbers where hardly
+        any eigenvalue repeats. "closed": closed form of gradient flow, for quadratic units at small_rate. "auto":
+        whichever of explicit, implicit and weights is estimated to need the least work.
+    nodes, node_seed : int
+        Number and seed of the points over which moments are averaged, where they have no closed form and need more than
+        two fields. The run is then repeated twice with other points; `risk_error` and `overlap_error` are one and a
+        half times the largest difference of the three, and rtol is at least 1e-5.
+    threads : int, optional
+        How many a batch uses; left out, all cores.
+    seconds : float, optional
+        Time after which a run ends as interrupted; left out, never.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.1)
+    >>> sv.run(problem, start, sv.Macro(rtol=1e-6), until=100).risk.shape
+    (1, 201)
     """
 
     rtol: float = 1e-8
@@ -65,12 +84,13 @@ class Macro:
             raise ValueError(f"method: {self.method!r} given, must be one of {', '.join(METHODS)}")
 
     def settings(self) -> dict[str, Any]:
-        """What the result depends on."""
+        """What the result depends on, as plain values."""
         return {
             field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("threads", "seconds")
         }
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
+        """Integrate every lane; called by `run`."""
         check_outputs(lanes, plan, copies=2)
         if plan.stop is not None and plan.stop.function is not None and self.method in ("weights", "closed"):
             raise ValueError(
@@ -105,7 +125,7 @@ class Macro:
                 prepare(entry, *(kernel for kernel in kernels if not isinstance(kernel, int)))
 
     def check(self, lanes: list[Lane]) -> None:
-        """Refuse what this level cannot do, before anything runs."""
+        """Raise an error for what this level cannot do, before anything runs."""
         check_method(self, lanes)
 
 

@@ -1,4 +1,4 @@
-"""The diffusion: the mean of many steps of SGD at once, with their noise."""
+"""The diffusion, as a level: the mean of many SGD steps at once, with their noise."""
 
 from solvable.meso.level import Meso
 

@@ -1,4 +1,4 @@
-"""Leaps over many samples: the equations of motion, and kicks with the noise that so many samples have.
+"""One step of the diffusion, a leap over many samples: the equations of motion, then a random kick with the samples' noise.
 
 Over a time h, SGD takes n = h dim B samples. Their sum has the mean of the equations and fluctuates by n times the covariance of
 one sample. A kick draws m samples on the frames of the present weights (students [C | L], teachers [B | 0], see
@@ -7,8 +7,9 @@ one sample. A kick draws m samples on the frames of the present weights (student
     [C | L] += rate sqrt(lambda) sqrt(h m/(dim B)) ( mean of F (z, g)^T - sqrt(lambda) D [C | L; B | 0] )
     Q       += rate^2 lambda f/B sqrt(h m/(dim B)) ( mean of F F^T - S )
 
-which has the covariance of n samples exactly, for any m up to n, and needs no matrix of covariances. Adding to weights, not to
-overlaps, keeps the overlaps possible; what F F^T takes away the equations give back, and what is left of it `rebuild` does.
+which has the covariance of n samples exactly, for any m up to n, and needs no matrix of covariances. The kick is
+added to weights, not to overlaps, so the overlaps stay possible. The term with F F^T - S may lower Q: on average the
+equations give it back (S), and where overlaps still become impossible, `mend` moves them to the nearest possible ones.
 """
 
 import math

@@ -43,18 +43,40 @@ FATES = {
 
 @dataclass(frozen=True)
 class Meso:
-    """The stochastic equations of the overlaps, `runs` paths from each start: the mean of SGD at large finite dim and its noise, in
-    leaps over as many samples as the state allows. A path costs the same for 10^4 and 10^13 samples.
+    """The diffusion as a level: the equations of the overlaps with the noise of SGD at large finite dim.
 
-    `rtol` bounds the error that a leap makes in the mean (order 5), relative to overlaps larger than a tenth of 1/sqrt(dim), and
-    so chooses the leap; None: 1e-6, or less where the noise is so small that this would be seen (see `tolerance`). Or give a fixed
-    `leap` in units of alpha (leaps also end at outputs). Noise comes from `samples` sampled steps at either end of a leap, and has
-    the mean and covariance of the steps leapt over whatever their number (but the tails of so few: raise `samples` for quantiles
-    after a few leaps). The error of the splitting in the means is of second order in the leap (weak order 2), of one path of
-    order 1/2, and falls as 1/dim. Rare large samples, by which SGD at a small dim and a large rate may diverge, it does not have.
-    A path follows from the seed, the problem, the start, its number and the output times, whatever runs beside it, on any number
-    of `threads` (None: all cores). Thresholds are met within a leap, where the mean follows the equations and the noise of the
-    leap grows evenly.
+    A path leaps over as many samples as the state allows, so it costs the same for 10^4 and 10^13 samples.
+
+    Parameters
+    ----------
+    runs : int
+        How many paths from each start.
+    seed : int or SeedSequence
+        A path follows from the seed, the problem, the start, its number and the output times.
+    rtol : float, optional
+        Bound on the error of a leap in the mean (order 5), relative to overlaps larger than 0.1/sqrt(dim); it chooses
+        the leap. Left out: 1e-6, or less where the noise is so small that this would be seen (see `tolerance`).
+    leap : float, optional
+        A fixed leap in units of alpha instead; leaps also end at outputs.
+    samples : int
+        Number of sampled steps at either end of a leap that the noise is made of. Mean and covariance are right for any
+        number, the tails are those of so few: raise it for quantiles after a few leaps.
+    max_steps : int
+        Leaps after which a path gives up.
+    threads : int, optional
+        How many to use; left out, all cores.
+
+    Notes
+    -----
+    The splitting has weak order 2 in the leap and strong order 1/2; its error falls as 1/dim. Rare large samples, by
+    which SGD at a small dim and a large rate may diverge, are not in it. Thresholds are met within a leap, where the
+    mean follows the equations and the noise grows evenly.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=10**9)
+    >>> sv.run(problem, sv.start(problem, seed=0), sv.Meso(runs=4), until=5, progress=False).risk.shape
+    (4, 201)
     """
 
     runs: int = 1
@@ -79,7 +101,7 @@ class Meso:
             raise ValueError(f"leap: {self.leap!r} given, must be a positive time in units of alpha")
 
     def settings(self) -> dict[str, Any]:
-        """What the result depends on."""
+        """What the result depends on, as plain values."""
         return {
             "runs": self.runs,
             **seed_settings(self.seed),
@@ -90,12 +112,14 @@ class Meso:
         }
 
     def tolerance(self, dim: int) -> float:
-        """`rtol`, or without one what keeps the bias of a whole path below its noise: a tenth of 1/sqrt(dim), at most 1e-6 (which
-        at any dim keeps leaps short enough for the noise) and at least 1e-10. A leap's error is then far below the tolerance."""
+        """`rtol`, or where none is given a tenth of 1/sqrt(dim), at most 1e-6 and at least 1e-10.
+
+        That keeps the bias of a whole path below its noise; 1e-6 keeps leaps short enough for the noise at any dim.
+        """
         return max(1e-10, min(1e-6, 0.1 / dim**0.5)) if self.rtol is None else self.rtol
 
     def check(self, lanes: list[Lane]) -> None:
-        """Refuse what this level cannot do, before anything runs."""
+        """Raise an error for what this level cannot do, before anything runs."""
         problem = lanes[0].problem
         if problem.inputs.dim is None:
             raise ValueError("inputs.dim: infinite, but Meso has the noise of a finite one; give it, or use Macro")
@@ -110,6 +134,7 @@ class Meso:
             rule_for(problem, NODES, 0)
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
+        """Follow the paths of every lane; called by `run`."""
         records, paths = self._paths(lanes, plan)
         run_jobs(paths, [1.0] * len(paths), self.threads, plan.report)
         return records.trajectory(self.name, self.settings())
@@ -127,7 +152,7 @@ class Meso:
 
 
 class _Setting:
-    """What all paths of a lane share."""
+    """What all paths of a lane share: its equations, frames and tolerances."""
 
     @by_machine_code()  # the first leap follows from these
     @np.errstate(all="ignore")  # a path that diverges overflows before it is stopped
@@ -176,7 +201,7 @@ def _fastest(problem: Problem, start: Overlaps) -> float:
 
 
 class _Path:
-    """One path of the diffusion, number `run` of its lane and `place` in the records."""
+    """One path of the diffusion: number `run` of its lane, at `place` in the records."""
 
     def __init__(self, setting: _Setting, run: int, place: int) -> None:
         self.setting, self.run, self.place = setting, run, place

@@ -43,11 +43,13 @@ def room(problem: Problem) -> int:
 
 
 class Rows(Protocol):
+    """Where a run takes its inputs from, some rows at a time."""
+
     def take(self, count: int) -> np.ndarray: ...
 
 
 class GaussianRows:
-    """Inputs of a problem, drawn."""
+    """Gaussian inputs with the covariance of a problem, drawn as they are needed."""
 
     def __init__(self, problem: Problem, seed: np.random.SeedSequence) -> None:
         self._dim = problem.inputs.dim or 0
@@ -64,7 +66,7 @@ class GaussianRows:
 
 
 class Sample:
-    """Rows on which the risk of data is measured: all of them, or so many drawn once."""
+    """Rows of data on which the risk is measured: all of them, or a number drawn once."""
 
     def __init__(self, data: Data, seed: np.random.SeedSequence) -> None:
         rows = data.rows
@@ -84,7 +86,7 @@ class Sample:
 
 
 class Walk:
-    """One run."""
+    """One run of SGD with full weights."""
 
     def __init__(
         self,

@@ -28,16 +28,35 @@ MOST_WEIGHTS = 10**9  # numbers that full weights may take
 
 @dataclass(frozen=True)
 class Micro:
-    """One-pass SGD at finite dim, `runs` times from each start.
+    """One-pass SGD at finite dim as a level.
 
-    The `form` "reduced" follows the overlaps as the exact Markov chain that they are for Gaussian inputs: a step costs the same
-    at any dim, and its law is that of full weights. "full" follows all weights: for inputs that come as `data`, or as a check.
-    "auto" is reduced unless there are data. A run's stream follows from the seed, the problem, the start and the run's number, so
-    it depends neither on the other runs nor on `threads` (None: all cores). With data the risk is measured on rows, at most 4096
-    of them; with an iterator alone it is that of Gaussian inputs with the problem's spectrum.
+    Parameters
+    ----------
+    runs : int
+        How many runs from each start.
+    seed : int or SeedSequence
+        A run's random numbers follow from the seed, the problem, the start and the run's number, not from other runs or
+        threads.
+    form : str
+        "reduced": the overlaps as the exact Markov chain that they are for Gaussian inputs; a step costs the same at
+        any dim. "full": all weights, for inputs that come as `data` or as a check. "auto": reduced unless there are
+        data.
+    data : Data, optional
+        Inputs in place of Gaussian ones. The risk is then measured on at most 4096 rows; for an iterator it is that of
+        Gaussian inputs with the problem's spectrum.
+    threads : int, optional
+        How many to use; left out, all cores.
 
-    Outputs are at the nearest whole steps. A threshold to stop at is looked at every 16 steps, or 1000 times per unit of
-    alpha if that is less often (20 times for full weights, and for the risk where it has no closed form).
+    Notes
+    -----
+    Outputs are at the nearest whole steps. A threshold is looked at every 16 steps, or 1000 times per unit of alpha if
+    that is less often (20 times for full weights, and for the risk where it has no closed form).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> sv.run(problem, sv.start(problem, seed=0), sv.Micro(runs=8, seed=1), until=5, progress=False).risk.shape
+    (8, 201)
     """
 
     runs: int = 1
@@ -60,7 +79,7 @@ class Micro:
             raise ValueError("form: 'reduced' given, but the data need not be Gaussian; must be 'full' or 'auto'")
 
     def settings(self) -> dict[str, Any]:
-        """What the result depends on."""
+        """What the result depends on, as plain values."""
         return {
             "runs": self.runs,
             **seed_settings(self.seed),
@@ -73,7 +92,7 @@ class Micro:
         return self.form == "full" or self.data is not None
 
     def check(self, lanes: list[Lane]) -> None:
-        """Refuse what this level cannot do, before anything runs."""
+        """Raise an error for what this level cannot do, before anything runs."""
         problem = lanes[0].problem
         dim = problem.inputs.dim
         if dim is None:
@@ -114,6 +133,7 @@ class Micro:
             )
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
+        """Run SGD for every lane; called by `run`."""
         records, jobs, totals = self._jobs(lanes, plan)
         with one_blas_thread() if self._is_full else nullcontext():  # each thread has a product of its own to compute
             run_jobs(jobs, totals, self.threads, plan.report)

@@ -1,1 +1,1 @@
-"""Integrators and how the library compiles."""
+"""Numerical tools: integrators, random numbers, eight-lane vectors, threads, memory, and how the library compiles."""

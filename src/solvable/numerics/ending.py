@@ -4,6 +4,14 @@ from enum import IntEnum
 
 
 class Ending(IntEnum):
+    """How a run ended; `text` says it in words, with what to change.
+
+    Examples
+    --------
+    >>> sv.results.Ending.DIVERGED.text
+    'the overlaps diverged: lower the learning rate (or raise the batch)'
+    """
+
     FINISHED = 0
     STOPPED = 1
     CONVERGED = 2
@@ -16,11 +24,12 @@ class Ending(IntEnum):
 
     @property
     def success(self) -> bool:
-        """Everything asked for is there, or the run ended by itself as it was told to."""
+        """Whether the run came to its end, to its threshold, or to rest."""
         return self in (Ending.FINISHED, Ending.STOPPED, Ending.CONVERGED)
 
     @property
     def text(self) -> str:
+        """How the run ended, and what to change where it broke off."""
         return {
             Ending.FINISHED: "reached the end",
             Ending.STOPPED: "reached the threshold of `stop`",

@@ -21,7 +21,7 @@ MISSING = object()  # no result
 
 
 class _Patience:
-    """Seconds of interpreted work that are left to this process."""
+    """How many seconds of interpreted work this process may still do before it compiles."""
 
     def __init__(self, seconds: float) -> None:
         self.left, self.over = seconds, seconds <= 0.0
@@ -45,7 +45,7 @@ PATIENCE = _Patience(_given())
 
 
 class _OutOfPatience(Exception):
-    """Compile, and begin again."""
+    """Raised when interpreting has taken too long: the caller compiles and starts again."""
 
 
 def machine_code_only() -> None:
@@ -122,7 +122,7 @@ def _names(names: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Twin:
-    """A module, looked into when it is asked."""
+    """Stands for a module: its names are looked up, in interpreted form, when they are asked for."""
 
     def __init__(self, names: dict[str, Any]) -> None:
         self._real = names

@@ -1,4 +1,4 @@
-"""Whether there is memory for what is asked for, told before it is taken: by the field that asks for too much."""
+"""Checks that there is enough memory, before it is taken; an error names the field that asks for too much."""
 
 import math
 import os

@@ -1,4 +1,4 @@
-"""Which code computes: a digest of the sources that can move a number of a result."""
+"""A digest of the source files that can change a number of a result: which code computed it."""
 
 import hashlib
 import warnings

@@ -1,4 +1,4 @@
-"""What is said of samples and of curves in more than one place: standard errors, slopes of logarithms."""
+"""Small statistics that several rooms use: standard errors, slopes of logarithms."""
 
 from typing import Any
 

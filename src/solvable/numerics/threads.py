@@ -36,7 +36,7 @@ _limit: list[int] = []
 
 
 def limit_cores(count: int) -> None:
-    """From now on this process has so few cores, for a process that is one of many."""
+    """Make `cores()` return `count` from now on; for a process that shares its machine with many like it."""
     _limit[:] = [count]
 
 
@@ -47,7 +47,7 @@ def cores() -> int:
 
 
 class Job(Future[Any]):
-    """What a thread works on. `halt` (1,) is not zero when nobody waits for it any more."""
+    """Work of one thread; `halt` (1,) becomes nonzero when nobody waits for its result any more."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -205,7 +205,7 @@ _here = _Here()
 
 
 class _Workers(Executor):
-    """As many daemon threads, which end when nobody can give them work any more."""
+    """A pool of daemon threads, which end when the pool is gone."""
 
     def __init__(self, threads: int) -> None:
         self._calls: SimpleQueue[tuple[Job, Callable[[], Any]] | None] = SimpleQueue()

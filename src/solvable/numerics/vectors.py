@@ -1,4 +1,4 @@
-"""Vectors in kernels."""
+"""Operations on vectors within kernels."""
 
 from solvable.numerics.compiled import compiled
 

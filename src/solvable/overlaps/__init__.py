@@ -1,4 +1,4 @@
-"""The state that all levels share, measured from weights, drawn or prescribed."""
+"""The state that all levels share: overlaps of all units, measured from weights, drawn or prescribed."""
 
 from solvable.overlaps.frames import nearest_frame
 from solvable.overlaps.grams import block_gram, gram

@@ -1,11 +1,27 @@
-"""The orthonormal frame nearest to a cross overlap: which student directions the teachers are being learned by."""
+"""The orthonormal frame nearest to a cross overlap: which combinations of students learn which teachers."""
 
 import numpy as np
 
 
 def nearest_frame(cross_overlap: np.ndarray) -> np.ndarray:
-    """Polar factor S = R (R^T R)^(-1/2) of cross overlaps (..., p, p*), p >= p*: S^T S = 1. By singular values, so that
-    nothing is squared. Not defined where R loses rank (or is not finite): then NaN."""
+    """Polar factor S = R (R^T R)^(-1/2) of cross overlaps: the nearest matrix with S^T S = 1.
+
+    Parameters
+    ----------
+    cross_overlap : ndarray
+        (..., p, p*) with p >= p*.
+
+    Returns
+    -------
+    ndarray
+        (..., p, p*), by singular values. NaN where R loses rank or is not finite.
+
+    Examples
+    --------
+    >>> sv.overlaps.nearest_frame(np.array([[0.3], [0.4]]))
+    array([[0.6],
+           [0.8]])
+    """
     if cross_overlap.shape[-2] < cross_overlap.shape[-1]:
         raise ValueError("nearest_frame: needs at least as many students as teachers")
     finite = np.isfinite(cross_overlap).all(axis=(-2, -1))

@@ -9,7 +9,23 @@ from solvable.problems import Problem
 
 
 def as_array(weights: Any) -> np.ndarray:
-    """A float64 array from NumPy, PyTorch (also on a device, also with gradients) or JAX."""
+    """A float64 array from NumPy, PyTorch (also on a device, also with gradients) or JAX.
+
+    Parameters
+    ----------
+    weights : array or tensor
+        Numbers.
+
+    Returns
+    -------
+    ndarray
+        The same numbers.
+
+    Examples
+    --------
+    >>> sv.overlaps.as_array([1, 2]).dtype
+    dtype('float64')
+    """
     if hasattr(weights, "detach"):
         weights = weights.detach().cpu()
     return np.asarray(weights, dtype=float)
@@ -25,13 +41,37 @@ def measure(
     directions: Any = None,
     anchors: Any = None,
 ) -> Overlaps:
-    """Overlaps of weights (p, dim) and teacher weights (p*, dim), one unit per row.
+    """Overlaps of given weights.
 
-    With a spectrum the coordinates are those of the covariance's eigenbasis, block after block in the order of
-    `problem.inputs.eigenvalues`; weights in other coordinates need the eigenvectors as columns of `basis` (dim, dim).
+    Parameters
+    ----------
+    problem : Problem
+        Which the weights belong to.
+    weights : array
+        (p, dim) students, one unit per row. With a spectrum the coordinates are those of the covariance's eigenbasis,
+        block after block in the order of `problem.inputs.eigenvalues`, unless `basis` is given.
+    teacher_weights : array, optional
+        (p*, dim) teachers; left out where there are none.
+    readout : array, optional
+        (p,) second layer, or (heads, p); left out, the problem's.
+    basis : array, optional
+        (dim, dim) eigenvectors of the input covariance as columns.
+    directions : array, optional
+        (directions, dim) directions of a mixture's means; left out, the mixture's `vectors`, in the eigenbasis.
+    anchors : array, optional
+        (p, dim) weights that training is anchored to; left out, the weights themselves.
 
-    Where inputs are a mixture, `directions` (directions, dim) are those of its means (None: the mixture's `vectors`, in the
-    eigenbasis). `anchors` (p, dim) are the students' weights that training is anchored to (None: the weights themselves).
+    Returns
+    -------
+    Overlaps
+        A start for every level.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=10)
+    >>> sv.measure(problem, np.sqrt(10) * np.eye(2, 10), np.sqrt(10) * np.eye(1, 10)).cross_overlap.round(6)
+    array([[1.],
+           [0.]])
     """
     dim = problem.inputs.dim
     if dim is None:

@@ -1,4 +1,4 @@
-"""Where learning begins: overlaps drawn from the law of random weights, idealised, or prescribed."""
+"""Starts: overlaps drawn from the law of random weights, idealised, or prescribed."""
 
 from typing import Any, Literal
 
@@ -29,22 +29,50 @@ def start(
     block_direction_overlap: Any = None,
     readout: Any = None,
 ) -> Overlaps:
-    """A start for `problem`, one of four:
+    """A start for a problem: drawn at random, idealised, or with given overlaps.
 
-    - `seed` alone: students with Gaussian weights of standard deviation `scale` (on the sphere: normalised), at finite dim.
-      The overlaps are drawn from their exact law, without drawing `dim` numbers.
-    - `seed` and students="orthogonal": student overlap scale^2 times the identity, and Gaussian cross overlaps of standard
-      deviation `cross` (default: scale/sqrt(dim)) with unit teachers, independent in each block: bocchi2026's idealised start.
-    - `seed` and students="spanning": as many students as inputs, orthogonal and equally long: quadratic ones then move as
-      infinitely many Gaussian ones of standard deviation `scale`. In saraomannelli2020's words A(0) is scale^2/dim times the
-      identity, so that its A(0) = 1 is scale = sqrt(dim).
-    - overlaps as given. A plain overlap is shared among the blocks by their size; `block_...` has a leading block axis.
-      What is left out is the problem's own teacher and zero cross overlap.
+    Parameters
+    ----------
+    problem : Problem
+        What is learned.
+    seed : int or SeedSequence, optional
+        Needed for the first three kinds of `students`; left out where overlaps are given.
+    scale : float
+        Standard deviation of a student's weights.
+    students : str
+        "gaussian": Gaussian weights (on the sphere: normalised), at finite dim; the overlaps are drawn from their exact
+        law, without drawing dim numbers. "orthogonal": student overlap scale^2 times the identity, and independent
+        Gaussian cross overlaps with unit teachers (bocchi2026's idealised start). "spanning": as many students as
+        inputs, orthogonal and of equal length; quadratic ones then move as infinitely many Gaussian ones. In
+        saraomannelli2020's words A(0) is scale^2/dim times the identity.
+    cross : float, optional
+        Standard deviation of the cross overlaps of "orthogonal" students; left out, scale/sqrt(dim).
+    student_overlap, cross_overlap, teacher_overlap : array, optional
+        (p, p), (p, p*) and (p*, p*), in place of a seed; they are shared among the blocks by their size. Left out are
+        zero cross overlaps and the problem's own teacher.
+    block_student_overlap, block_cross_overlap, block_teacher_overlap : array, optional
+        The same with a leading block axis.
+    direction_overlap, block_direction_overlap : array, optional
+        (p, directions) overlaps with the directions of a mixture, in place of random ones.
+    readout : array, optional
+        (p,) second layer, or (heads, p); left out, the problem's.
 
-    Directions of a mixture are known vectors beside the teachers: students are drawn with random overlaps with them, or
-    `direction_overlap` (p, directions) prescribes those. Anchors are the students themselves.
+    Returns
+    -------
+    Overlaps
+        The state at time zero.
 
-    `readout` (p,), or (heads, p) if tasks have several, overrides the problem's. Seeds are ints or SeedSequences.
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> sv.start(problem, seed=0).cross_overlap.shape
+    (2, 1)
+    >>> sv.start(problem, seed=0, students="orthogonal", cross=0.01).student_overlap
+    array([[1., 0.],
+           [0., 1.]])
+    >>> sv.start(problem, student_overlap=np.eye(2), cross_overlap=[[0.3], [0.1]]).cross_overlap
+    array([[0.3],
+           [0.1]])
     """
     check_overlaps(problem)
     prescribed = any(
@@ -127,7 +155,20 @@ def fitted(problem: Problem, state: Overlaps) -> Overlaps:
 
 
 def check_start(problem: Problem, start: Overlaps) -> None:
-    """Raise InvalidStart unless `start` belongs to `problem`."""
+    """Raise InvalidStart unless a start belongs to a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its widths, blocks, teachers and norms are compared.
+    start : Overlaps
+        The start.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=10)
+    >>> sv.overlaps.check_start(problem, sv.start(problem, seed=0))
+    """
     if not isinstance(start, Overlaps):
         hint = {"Weights": "; take weights.overlaps(problem)", "Prediction": "; take its .value"}
         kind = type(start).__name__

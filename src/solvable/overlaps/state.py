@@ -21,9 +21,36 @@ def repaired(
     extras: tuple[str, ...] = (),
     extra: np.ndarray | None = None,
 ) -> "Overlaps":
-    """Overlaps from integrated ones, which may leave the cone of possible ones by the size of the tolerance where students
-    coincide with teachers: teachers, extra rows and cross overlaps stay, what the students have beside them loses its negative
-    part. On the sphere students are then scaled back to norm one."""
+    """Overlaps from an integrator, moved to the nearest possible ones.
+
+    An integrator's overlaps may be impossible by the size of its tolerance, where students coincide with teachers.
+    Teachers, extra rows and cross overlaps stay; of what the students have outside the teachers' span, the negative part is
+    removed.
+
+    Parameters
+    ----------
+    student, cross, teacher : ndarray
+        (blocks, p, p), (blocks, p, p*) and (blocks, p*, p*).
+    readout : ndarray
+        (p,), or (heads, p).
+    extras : tuple of str
+        Roles of further rows, as in `Overlaps`.
+    extra : ndarray, optional
+        (blocks, extra, p + p* + extra) their overlaps with all rows.
+    sphere : bool
+        Whether students are then scaled back to norm one.
+
+    Returns
+    -------
+    Overlaps
+        A possible state.
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1, 1))
+    >>> sv.overlaps.repaired(one - 1e-12, one, one, np.ones(1)).student_overlap
+    array([[1.]])
+    """
     p, q = cross.shape[1:]
     if extra is not None:
         teacher = _without_negative(np.block([[teacher, extra[:, :, p : p + q].transpose(0, 2, 1)], [extra[:, :, p:]]]))
@@ -60,7 +87,30 @@ def integrated(
     extras: tuple[str, ...] = (),
     extra: np.ndarray | None = None,
 ) -> "Overlaps":
-    """Overlaps as an integrator has them, unchecked: possible up to its tolerance."""
+    """Overlaps as an integrator has them, without a check: possible only up to its tolerance.
+
+    Parameters
+    ----------
+    student, cross, teacher : ndarray
+        (blocks, p, p), (blocks, p, p*) and (blocks, p*, p*).
+    readout : ndarray
+        (p,), or (heads, p).
+    extras : tuple of str
+        Roles of further rows, as in `Overlaps`.
+    extra : ndarray, optional
+        (blocks, extra, p + p* + extra) their overlaps with all rows.
+
+    Returns
+    -------
+    Overlaps
+        With copies of these arrays.
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1, 1))
+    >>> bool(sv.overlaps.integrated(one - 1e-12, one, one, np.ones(1)).student_overlap < 1)
+    True
+    """
     made = object.__new__(Overlaps)
     extra = np.zeros((len(student), 0, student.shape[1] + teacher.shape[1])) if extra is None else extra
     for name, array in zip(ARRAYS, (student, cross, teacher, readout, extra), strict=True):
@@ -79,13 +129,30 @@ ROLES = ("direction", "anchor")  # of extra rows
 
 @dataclass(frozen=True)
 class Overlaps:
-    """Overlaps w.w'/dim of students and teachers, restricted to each block; read-only arrays.
+    """The state that all levels share: overlaps w.w'/dim of students and teachers within each block, and the readout.
 
-    block_student_overlap (blocks, p, p), block_cross_overlap (blocks, p, p*), block_teacher_overlap (blocks, p*, p*),
-    readout (p,), or (heads, p). Totals over the blocks are `student_overlap`, `cross_overlap`, `teacher_overlap`.
+    Arrays are read-only. Overlaps that no weights have are refused with `InvalidStart`.
 
-    `extras` has the roles of further rows: "direction" of a mixture, "anchor" of a student. block_extra_overlap (blocks, extra,
-    p + p* + extra) has their overlaps with all rows, students first, then teachers, then extras.
+    Parameters
+    ----------
+    block_student_overlap : array
+        (blocks, p, p) overlaps between students.
+    block_cross_overlap : array
+        (blocks, p, p*) overlaps of students with teachers.
+    block_teacher_overlap : array
+        (blocks, p*, p*) overlaps between teachers.
+    readout : array
+        (p,) second layer of the students, or (heads, p) where tasks have heads of their own.
+    extras : tuple of str
+        Roles of further rows: "direction" of a mixture, "anchor" of a student.
+    block_extra_overlap : array, optional
+        (blocks, extra, p + p* + extra) their overlaps with all rows: students, teachers, extras.
+
+    Examples
+    --------
+    >>> state = sv.Overlaps([[[1.0]]], [[[0.6]]], [[[1.0]]], readout=[1.0])
+    >>> state.cross_overlap
+    array([[0.6]])
     """
 
     block_student_overlap: np.ndarray
@@ -109,14 +176,17 @@ class Overlaps:
 
     @property
     def student_overlap(self) -> np.ndarray:
+        """(p, p) overlaps between students, summed over the blocks."""
         return self.block_student_overlap.sum(axis=0)
 
     @property
     def cross_overlap(self) -> np.ndarray:
+        """(p, p*) overlaps of students with teachers, summed over the blocks."""
         return self.block_cross_overlap.sum(axis=0)
 
     @property
     def teacher_overlap(self) -> np.ndarray:
+        """(p*, p*) overlaps between teachers, summed over the blocks."""
         return self.block_teacher_overlap.sum(axis=0)
 
     @cached_property
@@ -178,6 +248,7 @@ class Overlaps:
 
     @cached_property
     def hash(self) -> str:
+        """Hash of the content: equal states have equal hashes."""
         digest = hashlib.sha256()
         for name in ARRAYS if self.extras else ARRAYS[:4]:
             array = np.ascontiguousarray(getattr(self, name), dtype="<f8")

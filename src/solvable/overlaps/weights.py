@@ -1,4 +1,4 @@
-"""Weights as a start: what a level that follows weights begins with, and what the others measure."""
+"""Weights as a start, and weights with given overlaps."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +12,30 @@ from solvable.problems import Problem
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Students (p, dim) and teachers (p*, dim; None: no teachers), one unit per row, with squared norms of order dim; `readout`
-    (p,) or (heads, p), or None for the problem's. With a spectrum the coordinates are those of its eigenbasis, block after block,
-    unless the eigenvectors are given as columns of `basis` (dim, dim). `directions` (directions, dim) are those of a mixture (None:
-    its `vectors`), `anchors` (p, dim) the students that training is anchored to (None: the students themselves). Every level starts
-    from weights as from overlaps."""
+    """A start given by weights: one unit per row, with squared norms of order dim.
+
+    Parameters
+    ----------
+    student, teacher : array
+        (p, dim) and (p*, dim), the second None where there are no teachers. With a spectrum the coordinates are those of
+        its eigenbasis, block after block, unless `basis` is given.
+    readout : array, optional
+        (p,) second layer, or (heads, p); left out, the problem's.
+    basis : array, optional
+        (dim, dim) eigenvectors of the input covariance as columns.
+    directions : array, optional
+        (directions, dim) directions of a mixture; left out, its `vectors`.
+    anchors : array, optional
+        (p, dim) students that training is anchored to; left out, the students themselves.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=10)
+    >>> weights = sv.overlaps.Weights(np.sqrt(10) * np.eye(2, 10), np.sqrt(10) * np.eye(1, 10))
+    >>> weights.overlaps(problem).cross_overlap.round(6)
+    array([[1.],
+           [0.]])
+    """
 
     student: np.ndarray
     teacher: np.ndarray = None  # type: ignore[assignment]  # an array once it is made
@@ -42,6 +61,7 @@ class Weights:
         return f"Weights({len(self.student)} students, {len(self.teacher)} teachers, dim {self.student.shape[1]})"
 
     def overlaps(self, problem: Problem) -> Overlaps:
+        """The overlaps of these weights, as `measure` gives them."""
         return measure(
             problem, self.student, self.teacher, self.readout, self.basis,
             directions=self.directions, anchors=self.anchors if problem.training.anchor else None,
@@ -63,7 +83,32 @@ def _checked(name: str, value: Any) -> np.ndarray:
 
 
 def embed(problem: Problem, start: Overlaps, seed: Any, basis: np.ndarray | None = None) -> Weights:
-    """Weights with the given overlaps, in directions drawn at random within each block."""
+    """Weights with given overlaps, in random directions within each block.
+
+    Parameters
+    ----------
+    problem : Problem
+        At finite dim.
+    start : Overlaps
+        The overlaps that the weights are to have.
+    seed : int or SeedSequence
+        Of the directions.
+    basis : ndarray, optional
+        (dim, dim) eigenvectors of the input covariance as columns.
+
+    Returns
+    -------
+    Weights
+        Students (p, dim) and teachers (p*, dim).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=50)
+    >>> start = sv.start(problem, seed=0)
+    >>> weights = sv.overlaps.embed(problem, start, seed=1)
+    >>> bool(np.allclose(weights.overlaps(problem).cross_overlap, start.cross_overlap))
+    True
+    """
     dim, p, sizes = problem.inputs.dim, problem.student.width, problem.inputs.block_sizes
     assert dim is not None
     random, ends = np.random.default_rng(seed), np.cumsum(sizes)
@@ -83,8 +128,29 @@ def embed(problem: Problem, start: Overlaps, seed: Any, basis: np.ndarray | None
 
 
 def gram_factor(gram: np.ndarray, columns: int, *, rounding: float = 0.0) -> np.ndarray:
-    """F (..., n, columns) with F F^T = gram (..., n, n). Negative eigenvalues of the size of rounding are taken as zero, and
-    positive ones below `rounding` times the largest."""
+    """A factor F of a Gram matrix, F F^T = gram.
+
+    Parameters
+    ----------
+    gram : ndarray
+        (..., n, n). Negative eigenvalues of the size of rounding are taken as zero.
+    columns : int
+        Number of columns of F.
+    rounding : float
+        Positive eigenvalues below this part of the largest are taken as zero too.
+
+    Returns
+    -------
+    ndarray
+        (..., n, columns).
+
+    Examples
+    --------
+    >>> gram = np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> F = sv.overlaps.gram_factor(gram, 3)
+    >>> F.shape, bool(np.allclose(F @ F.T, gram))
+    ((2, 3), True)
+    """
     values, vectors = np.linalg.eigh(gram)
     values, vectors = values[..., ::-1], vectors[..., ::-1]
     values = np.where(values < rounding * values[..., :1], 0.0, values)

@@ -27,8 +27,12 @@ MEANINGS: dict[Verdict, str] = {
 
 @dataclass(frozen=True)
 class Claim:
-    """`source` is the place in the paper ("(13)", "section 4.1"); `printed` is None where the paper states nothing; `error` is the
-    standard error of `found`, zero for a number without noise. `fails` is a defect of ours until explained."""
+    """A statement of a paper (or our own) with what we found, and the verdict.
+
+    `source` is the place in the paper ("(13)", "section 4.1"); `printed` is None where the paper states nothing;
+    `error` is the standard error of `found`, zero for a number without noise. The verdict `fails` is a defect of ours
+    until explained.
+    """
 
     paper: str
     figure: str

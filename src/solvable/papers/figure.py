@@ -37,8 +37,10 @@ def swept(quick: bool, *arguments: Any, **options: Any) -> "xarray.Dataset":
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """`compute(quick)` gives the data, `draw` the picture, `claims` the verdicts; the quick form takes seconds. `parameters` are
-    what the paper used beside what `compute` uses."""
+    """A figure of a paper: `compute(quick)` gives the data, `draw` the picture, `claims` the verdicts.
+
+    The quick form takes seconds. `parameters` are the paper's values beside those that `compute` uses.
+    """
 
     key: str
     title: str
@@ -57,7 +59,7 @@ def whole(trajectory: Trajectory) -> Trajectory:
 
 @dataclass(frozen=True)
 class Rendered:
-    """What became of a figure; `record` is what its JSON file holds."""
+    """A figure that was drawn: its files and verdicts; `record` is what its JSON file holds."""
 
     claims: list[Claim]
     files: list[Path]

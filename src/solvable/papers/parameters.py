@@ -12,8 +12,11 @@ UNSAID = "not stated"
 
 @dataclass(frozen=True)
 class Parameter:
-    """One row. `paper` is UNSAID where the text gives no value; `quick` is the full value if it is left out. `why` says why the
-    full value is not the paper's, or why this value where the paper gives none."""
+    """One parameter of a figure: the paper's value beside ours.
+
+    `paper` is UNSAID where the text gives no value; `quick` is the full value if left out. `why` says why the full
+    value is not the paper's, or why this value where the paper gives none.
+    """
 
     name: str
     paper: Any
@@ -53,7 +56,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Parameters:
-    """All rows of a figure."""
+    """The table of a figure's parameters."""
 
     rows: tuple[Parameter, ...] = ()
 

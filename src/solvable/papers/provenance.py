@@ -1,4 +1,4 @@
-"""What a figure's files say about how they were made."""
+"""What a figure's files say about how it was made: parameters, seeds, version, machine."""
 
 import json
 import subprocess

@@ -1,9 +1,11 @@
-"""The papers behind the keys."""
+"""The papers by their keys, as they are cited."""
 
 from typing import NamedTuple
 
 
 class Reference(NamedTuple):
+    """A paper as it is cited."""
+
     authors: str
     title: str
     place: str

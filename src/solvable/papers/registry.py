@@ -1,4 +1,6 @@
-"""Which figures there are: a module with its FIGURE, or with another name after a colon. Loaded when a figure is asked for."""
+"""The list of all figures: for each key a module with its FIGURE (or another name after a colon), loaded when it is asked
+for.
+"""
 
 from importlib import import_module
 from importlib.util import find_spec

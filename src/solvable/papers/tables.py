@@ -13,7 +13,7 @@ DIFFERS = "*"  # marks a value that is not the paper's
 
 @dataclass(frozen=True)
 class Words:
-    """Names of the columns, and rows of as many cells."""
+    """A table of text: names of the columns, and rows of as many cells."""
 
     names: list[str]
     rows: list[list[str]]

@@ -20,8 +20,27 @@ def _check(data: Any) -> None:
 
 
 def landscape(data: Any, ax: "Axes | None" = None) -> "Axes":
-    """Risk of every critical point against the number of directions outside the teachers' span, a colour for each number of
-    teacher directions; the points of full rank, at which learning waits, are filled."""
+    """Draw the risk of every critical point against the number of directions outside the teachers' span.
+
+    Each number of teacher directions has a colour. Points of full rank, at which learning waits, are filled.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        From `landscape.atlas`.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=3, p_star=2, eta=0.1, N=100)
+    >>> ax = sv.plot.landscape(sv.landscape.atlas(problem))
+    """
     _check(data)
     ax = axes(ax)
     inside, outside, risk = (data[name].values for name in ("inside", "outside", "risk"))
@@ -54,7 +73,27 @@ def landscape(data: Any, ax: "Axes | None" = None) -> "Axes":
 
 
 def spectra(data: Any, ax: "Axes | None" = None) -> "Axes":
-    """Hessian eigenvalues of every critical point, by falling risk; areas grow with the logarithm of the multiplicity."""
+    """Draw the Hessian's eigenvalues at every critical point, by falling risk.
+
+    The area of a mark grows with the logarithm of the multiplicity.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        From `landscape.atlas`.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=3, p_star=2, eta=0.1, N=100)
+    >>> ax = sv.plot.spectra(sv.landscape.atlas(problem))
+    """
     _check(data)
     ax = axes(ax)
     values, counts = data["eigenvalue"].values, data["multiplicity"].values
@@ -87,7 +126,24 @@ def spectra(data: Any, ax: "Axes | None" = None) -> "Axes":
 
 
 def atlas(data: Any) -> "Figure":
-    """Both, side by side; call it inside `with style():`."""
+    """Draw `landscape` and `spectra` side by side; call it inside `with style():`.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        From `landscape.atlas`.
+
+    Returns
+    -------
+    matplotlib Figure
+        With two panels.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=3, p_star=2, eta=0.1, N=100)
+    >>> with sv.plot.style():
+    ...     picture = sv.plot.atlas(sv.landscape.atlas(problem))
+    """
     picture, (left, right) = figure(1, 2, height=3.0, width=8.5)
     landscape(data, left)
     spectra(data, right)

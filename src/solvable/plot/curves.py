@@ -1,4 +1,4 @@
-"""Quantities against time."""
+"""Pictures of trajectories: risk, overlaps and readouts against time."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,32 @@ def _label_time(ax: "Axes", data: Any) -> None:
 
 
 def risk(source: Any, ax: "Axes | None" = None, *, phases: bool = False, **style: Any) -> "Axes":
-    """Risk of every run; the runs of a batch at several learning rates have a colour and a line style for each rate. `phases`
-    marks those of the first run of a Trajectory."""
+    """Draw the risk of every run against time.
+
+    Parameters
+    ----------
+    source : Trajectory or xarray.Dataset
+        What to draw. The runs of a batch at several learning rates get a colour and a line style for each rate.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+    phases : bool
+        Whether to mark the phases of the first run; needs a Trajectory.
+    **style
+        Passed on to matplotlib's `plot`.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> run = sv.run(problem, sv.start(problem, seed=0), sv.Macro(), until=100)
+    >>> ax = sv.plot.risk(run, phases=True)
+    >>> ax.get_ylabel()
+    'risk'
+    """
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
@@ -120,26 +144,127 @@ def _shade_errors(ax: "Axes", data: Any, lines: list[Any]) -> None:
 def cross_overlaps(
     source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: bool = False, **style: Any
 ) -> "Axes":
-    """Every student-teacher overlap of one run; with `legend` a colour for each teacher."""
+    """Draw every student-teacher overlap of one run against time.
+
+    Parameters
+    ----------
+    source : Trajectory or xarray.Dataset
+        What to draw.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+    run : int
+        Number of the run.
+    legend : bool
+        Whether to give each teacher a colour, with a legend.
+    **style
+        Passed on to matplotlib's `plot`.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> run = sv.run(problem, sv.start(problem, seed=0), sv.Macro(), until=10)
+    >>> len(sv.plot.cross_overlaps(run).lines)
+    2
+    """
     return _entries(source, "cross_overlap", ax, run, style, (lambda _, j: f"teacher {j + 1}") if legend else None)
 
 
 def student_overlaps(
     source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: bool = False, **style: Any
 ) -> "Axes":
-    """Every overlap between students of one run; with `legend` one colour for norms and one for the others."""
+    """Draw every overlap between students of one run against time.
+
+    Parameters
+    ----------
+    source : Trajectory or xarray.Dataset
+        What to draw.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+    run : int
+        Number of the run.
+    legend : bool
+        Whether to give norms one colour and overlaps of different students another, with a legend.
+    **style
+        Passed on to matplotlib's `plot`.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> run = sv.run(problem, sv.start(problem, seed=0), sv.Macro(), until=10)
+    >>> ax = sv.plot.student_overlaps(run, legend=True)
+    """
     named = ("of two students", "of a student with itself")
     return _entries(source, "student_overlap", ax, run, style, (lambda i, j: named[i == j]) if legend else None)
 
 
 def readouts(source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: bool = False, **style: Any) -> "Axes":
-    """The second layer of one run; with `legend` a colour for each student."""
+    """Draw the second layer of one run against time.
+
+    Parameters
+    ----------
+    source : Trajectory or xarray.Dataset
+        What to draw.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+    run : int
+        Number of the run.
+    legend : bool
+        Whether to give each student a colour, with a legend.
+    **style
+        Passed on to matplotlib's `plot`.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> problem = problem.replace(training__train_readout=True)
+    >>> run = sv.run(problem, sv.start(problem, seed=0), sv.Macro(), until=10)
+    >>> ax = sv.plot.readouts(run)
+    """
     return _entries(source, "readout", ax, run, style, (lambda i: f"student {i + 1}") if legend else None)
 
 
 def compare(*sources: Any, labels: list[str] | None = None, ax: "Axes | None" = None) -> "Axes":
-    """Risks of several trajectories: a line for a single run; for many, mean and standard error at the times that all of
-    them reached, separately for each learning rate. Runs that diverged are left out, and the legend says how many.
+    """Draw the risks of several trajectories in one picture.
+
+    A single run is a line. Many runs are their mean with its standard error at the times that all of them reached,
+    separately for each learning rate; runs that diverged are left out, and the legend says how many.
+
+    Parameters
+    ----------
+    *sources : Trajectory or xarray.Dataset
+        What to draw.
+    labels : list of str, optional
+        Names for the legend; left out, the levels'.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0)
+    >>> macro = sv.run(problem, start, sv.Macro(), until=10)
+    >>> micro = sv.run(problem, start, sv.Micro(runs=8), until=10, progress=False)
+    >>> ax = sv.plot.compare(macro, micro, labels=["equations", "SGD"])
     """
     if not sources:
         raise ValueError("compare: give at least one trajectory")

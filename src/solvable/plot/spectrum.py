@@ -1,4 +1,4 @@
-"""A spectrum with its power law, and the learning that it forecasts."""
+"""Picture of a spectrum with its power law, and of the learning curves that it forecasts."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +9,23 @@ if TYPE_CHECKING:
 
 
 def forecast(data: Any) -> "Figure":
-    """From the dataset of `theory.forecast`: eigenvalues and power law,
-    learning curve of a linear student and plateau of erf ones."""
+    """Draw a spectrum with its power law, and the learning curves that it forecasts.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        The value of `theory.forecast`.
+
+    Returns
+    -------
+    matplotlib Figure
+        Left: eigenvalues and power law. Right: learning curve of a linear student, and plateau of erf students.
+
+    Examples
+    --------
+    >>> eigenvalues = np.arange(1, 51) ** -1.5
+    >>> picture = sv.plot.forecast(sv.theory.forecast(eigenvalues).value)
+    """
     from solvable.plot.style import figure, letter
 
     picture, (left, right) = figure(1, 2, height=2.9)

@@ -14,6 +14,18 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))  # beside 
 
 
 def style() -> AbstractContextManager[None]:
+    """The look of the library's own figures, inside a `with`.
+
+    Returns
+    -------
+    context manager
+        Sets matplotlib's parameters on entry and restores them on exit.
+
+    Examples
+    --------
+    >>> with sv.plot.style():
+    ...     picture, axes = sv.plot.figure(columns=2)
+    """
     import matplotlib.style
 
     context: AbstractContextManager[None] = matplotlib.style.context(str(SHEET))
@@ -23,7 +35,28 @@ def style() -> AbstractContextManager[None]:
 def figure(
     rows: int = 1, columns: int = 1, *, height: float = 2.6, width: float = WIDTH, **options: Any
 ) -> "tuple[Figure, Any]":
-    """A figure without a window and its array of axes; call it inside `with style():`."""
+    """A figure without a window, with its axes; call it inside `with style():`.
+
+    Parameters
+    ----------
+    rows, columns : int
+        How many panels.
+    height, width : float
+        Inches: of one row, and of the whole figure.
+    **options
+        Passed on to matplotlib's `subplots`.
+
+    Returns
+    -------
+    Figure, Axes or ndarray of Axes
+        The figure and its panels.
+
+    Examples
+    --------
+    >>> picture, axes = sv.plot.figure(columns=2)
+    >>> axes.shape
+    (2,)
+    """
     from matplotlib.figure import Figure
 
     made = Figure(figsize=(width, height * rows), layout="constrained")

@@ -1,4 +1,4 @@
-"""What a sweep has so far: families of curves, a quantity along an axis, heat maps and phase diagrams with contour lines."""
+"""Pictures of sweeps: families of curves, a quantity along an axis, heat maps, phase diagrams."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,29 @@ SCHEDULE = re.compile(r"times=\(([^)]*)\) rates=\(([^)]*)\) shape='(\w+)'")  # a
 
 
 def sweep(source: Any, quantity: str | None = None) -> "Figure":
-    """One picture of a sweep, by the axes it has: seeds and runs are averaged over. Along one axis a family of curves and the
-    quantity; along two a heat map, and a phase diagram where some runs do not reach the threshold; a third makes panels."""
+    """Draw a sweep as its axes ask for, averaged over seeds and runs.
+
+    One axis: a family of curves and the quantity. Two: a heat map, and a phase diagram where some runs do not reach the
+    threshold. A third axis makes panels.
+
+    Parameters
+    ----------
+    source : Swept or xarray.Dataset
+        What to draw.
+    quantity : str, optional
+        Name of the quantity; left out, one that the sweep has.
+
+    Returns
+    -------
+    matplotlib Figure
+        The picture.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> swept = sv.sweep(problem, {"training.learning_rate": [0.1, 0.2]}, until=10, store=None, workers=0)
+    >>> picture = sv.plot.sweep(swept)
+    """
     data = dataset(source)
     if not bool(data["done"].any()):
         failed = "; all that were tried failed" if bool((data["failure"] != "").any()) else ""
@@ -86,7 +107,31 @@ def _average(data: Any, quantity: str, kept: tuple[str, ...]) -> tuple[Any, Any]
 
 
 def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = None) -> "Axes":
-    """A quantity over two axes, averaged over the others, with contour lines. Cells without a value are grey."""
+    """Draw a quantity over two axes of a sweep, averaged over the others, with contour lines.
+
+    Parameters
+    ----------
+    source : Swept or xarray.Dataset
+        What to draw.
+    quantity : str
+        Name of the quantity, for instance "end_risk" or "exit_time". Cells without a value are grey.
+    x, y : str
+        Names of the axes.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> vary = {"student.width": [2, 3], "training.learning_rate": [0.1, 0.2]}
+    >>> swept = sv.sweep(problem, vary, until=10, store=None, workers=0)
+    >>> ax = sv.plot.heat_map(swept, "end_risk", "learning_rate", "width")
+    """
     from matplotlib.colors import LogNorm, Normalize
 
     data, ax = dataset(source), axes(ax)
@@ -116,7 +161,31 @@ def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = Non
 
 
 def lines(source: Any, quantity: str, one: str, other: str, ax: "Axes | None" = None) -> "Axes":
-    """A quantity along the numeric one of two axes, a line for each value of the other."""
+    """Draw a quantity along the numeric one of two axes, with a line for each value of the other.
+
+    Parameters
+    ----------
+    source : Swept or xarray.Dataset
+        What to draw.
+    quantity : str
+        Name of the quantity, for instance "end_risk" or "exit_time".
+    one, other : str
+        Names of the two axes.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> vary = {"student.width": [2, 3], "training.learning_rate": [0.1, 0.2]}
+    >>> swept = sv.sweep(problem, vary, until=10, store=None, workers=0)
+    >>> ax = sv.plot.lines(swept, "end_risk", "learning_rate", "width")
+    """
     data, ax = dataset(source), axes(ax)
     along, each = (one, other) if data[one].dtype.kind in "iuf" else (other, one)
     mean, error = _average(data, quantity, (one, other))
@@ -138,7 +207,29 @@ def lines(source: Any, quantity: str, one: str, other: str, ax: "Axes | None" = 
 
 
 def phases(source: Any, x: str, ax: "Axes | None" = None) -> "Axes":
-    """Of a sweep of recovery: the share of data sets in which so many samples determine the teacher; the line is at one half."""
+    """Draw the share of data sets in which so many samples determine the teacher, from a sweep of recovery.
+
+    Parameters
+    ----------
+    source : Swept or xarray.Dataset
+        A sweep with measure=FewestSamples(...).
+    x : str
+        Name of the axis along x; the number of samples is along y, with a line at one half.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=3, m_star=1, d=3, n=None)
+    >>> measure = sv.sweeps.FewestSamples(instances=3)
+    >>> swept = sv.sweep(problem, {"inputs.dim": [3, 4]}, measure=measure, store=None, workers=0)
+    >>> ax = sv.plot.phases(swept, "dim")
+    """
     data, ax = dataset(source), axes(ax)
     fewest = data["fewest"]
     over = [dim for dim in fewest.dims if dim != x]
@@ -158,7 +249,28 @@ def phases(source: Any, x: str, ax: "Axes | None" = None) -> "Axes":
 
 
 def family(source: Any, along: str, ax: "Axes | None" = None) -> "Axes":
-    """The risk over time, a curve for each value of an axis: the mean over runs and seeds."""
+    """Draw the risk over time for each value of one axis of a sweep, as the mean over runs and seeds.
+
+    Parameters
+    ----------
+    source : Swept or xarray.Dataset
+        What to draw; it must have kept the risk.
+    along : str
+        Name of the axis.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> swept = sv.sweep(problem, {"training.learning_rate": [0.1, 0.2]}, until=10, store=None, workers=0)
+    >>> ax = sv.plot.family(swept, "learning_rate")
+    """
     from matplotlib import colormaps
 
     data, ax = dataset(source), axes(ax)

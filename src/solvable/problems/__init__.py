@@ -1,4 +1,4 @@
-"""Frozen, validated descriptions of a problem."""
+"""Problems: frozen, validated descriptions of who teaches, who learns, on what inputs and by which rule."""
 
 from solvable.problems.conventions import Convention, convention
 from solvable.problems.data import Data

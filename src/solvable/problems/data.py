@@ -22,12 +22,28 @@ CHUNK = 2**21  # numbers read at once
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Rows (samples, dim) of inputs: an array, a .npy file (read as it is needed, so it may be larger than memory), a .npz file
-    (with the name of its `array`, if it has several), or an iterator of rows or of stacks of rows.
+    """Inputs that come as rows (samples, dim).
 
-    `order`: rows in the order "given", "shuffled" anew for each run, or "drawn" with replacement, which never ends. Rows are
-    centred and scaled to a mean squared norm of dim (`prepare=False`: taken as they are). An iterator is seen only once, so
-    its rows are taken as they are, or treated `like` other data that were measured.
+    Parameters
+    ----------
+    source : array, str, Path or iterator
+        An array, a .npy file (read as it is needed, so it may be larger than memory), a .npz file, or an iterator of
+        rows or of stacks of rows.
+    order : str
+        "given", "shuffled" anew for each run, or "drawn" with replacement, which never ends.
+    prepare : bool
+        Whether rows are centred and scaled to a mean squared norm of dim. Rows of an iterator, which is seen only once,
+        are taken as they are.
+    like : Data, optional
+        Other data, whose mean and scale are used instead.
+    array : str, optional
+        Name of the array in a .npz file with several.
+
+    Examples
+    --------
+    >>> data = sv.Data(np.random.default_rng(0).normal(size=(100, 5)))
+    >>> data.dim, data.eigenvalues.shape
+    (5, (5,))
     """
 
     source: Any

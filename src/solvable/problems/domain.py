@@ -37,7 +37,7 @@ PARTS = {"teacher", "student", "inputs", "inputs.spectrum", "training"}
 
 
 class NotApplicable(InvalidProblem):
-    """What was asked does not exist for this problem; `problems` has one line per reason."""
+    """A closed form was asked for outside its domain; `problems` has one line per reason."""
 
     def __init__(self, problems: str | list[str]) -> None:
         super().__init__([problems] if isinstance(problems, str) else problems)
@@ -45,15 +45,41 @@ class NotApplicable(InvalidProblem):
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """The problems that something is for.
+    """The set of problems that a closed form, a landscape, a notation or a level is for.
 
-    `units` are activations by name, of which students and teachers share one; "any" allows all, also different ones. `target` is
-    "additive" or "any". `teachers` are "orthonormal", "given" (a Gram matrix too) or "any" (sampled ones too). Readouts are "mean",
-    "equal" (one positive number for all units), "positive", "any", or a number. `norm` is "free", "sphere" or "any". `isotropic`
-    inputs have one eigenvalue, one; `power_law` asks for a spectrum with positive beta. The flags from `label_noise` to `schedules`
-    allow what they name (`schedules` "rates": of the learning rates alone); `loss` is "squared" or "any". `finite_dim` asks for a
-    number of inputs; widths, if given, for these numbers. `knows` are paths of further settings, as "training.momentum", that are
-    taken into account.
+    Parameters
+    ----------
+    units : str or tuple of str
+        Activations by name, of which students and teachers share one; "any" allows all, also different ones.
+    target : str
+        "additive" or "any".
+    teachers : str
+        "orthonormal", "given" (a Gram matrix too) or "any" (sampled ones too).
+    student_readout, teacher_readout : str or float
+        "mean", "equal" (one positive number for all units), "positive", "any", or a number.
+    norm : str
+        "free", "sphere" or "any".
+    isotropic, power_law : bool
+        Whether inputs must have the single eigenvalue one; whether they must have a power-law spectrum with positive
+        beta.
+    label_noise, decay, batch, trained_readout, samples : bool
+        Whether these settings are allowed.
+    loss : str
+        "squared" or "any".
+    schedules : bool or str
+        Whether schedules are allowed; "rates": of the learning rates alone.
+    finite_dim : bool
+        Whether the number of inputs must be finite.
+    student_width, teacher_width : int, optional
+        Widths, if only these are allowed.
+    knows : tuple of str
+        Paths of further settings that are taken into account, as "training.momentum".
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=3, p_star=2, eta=0.1, N=1000)
+    >>> sv.problems.Domain(units="erf").refusals(problem)
+    ["student.activation: is 'quadratic', as the teacher's; this closed form is for 'erf' units"]
     """
 
     units: str | tuple[str, ...] = ANY
@@ -188,12 +214,23 @@ _READOUTS = {
 
 
 def require(problem: Any, who: str = CLOSED_FORM, **words: Any) -> None:
-    """Raise NotApplicable, with one line per reason, unless `problem` is in the domain of these words (`Domain`).
+    """Raise NotApplicable unless a problem is in the domain of these words.
 
-    >>> from solvable.problems import Problem, Student, Teacher, Training
-    >>> problem = Problem(teacher=Teacher(width=2), student=Student(width=3), training=Training(learning_rate=0.1, batch=5))
-    >>> require(problem, units="quadratic", batch=True)
-    >>> require(problem, units="quadratic")
+    Parameters
+    ----------
+    problem : Problem
+        What is checked.
+    who : str
+        Who asks, for the message.
+    **words
+        Arguments of `Domain`.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=3, p_star=2, eta=0.1, N=1000)
+    >>> problem = problem.replace(training__batch=5)
+    >>> sv.problems.require(problem, units="quadratic", batch=True)
+    >>> sv.problems.require(problem, units="quadratic")
     Traceback (most recent call last):
     ...
     solvable.problems.domain.NotApplicable: training.batch: is 5; this closed form is for single samples

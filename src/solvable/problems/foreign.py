@@ -1,4 +1,4 @@
-"""Text and files that anyone may have written: parsed within bounds, and what is wrong told in one line."""
+"""Reads text and files from anyone, within bounds; an error says in one line what is wrong."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""Who is shown what: Gaussian inputs whose covariance has a few distinct eigenvalues, each with its share of the dimensions."""
+"""Inputs: Gaussian, with a covariance of a few distinct eigenvalues, each with its share of the dimensions."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,22 @@ Distinct = Annotated[int, Plain, Field(gt=0, le=10**7)]
 
 
 class PowerLaw(Model):
-    """`distinct` eigenvalues of equal multiplicity, lambda_l proportional to l^-(1 + beta), with mean one (worschech2024, 1)."""
+    """A power-law spectrum: lambda_l proportional to l^-(1 + beta), with mean one (worschech2024, 1).
+
+    Parameters
+    ----------
+    beta : float
+        Exponent, not negative.
+    distinct : int
+        Number of distinct eigenvalues, of equal multiplicity.
+    kind : str
+        "power-law"; tells spectra apart in files.
+
+    Examples
+    --------
+    >>> sv.PowerLaw(beta=1.0, distinct=2).eigenvalues
+    array([1.6, 0.4])
+    """
 
     beta: Annotated[float, Plain, Field(ge=0)]
     distinct: Distinct
@@ -26,17 +41,33 @@ class PowerLaw(Model):
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
+        """(distinct,) eigenvalues, largest first."""
         values = np.arange(1.0, self.distinct + 1) ** -(1.0 + self.beta)
         return values * self.distinct / values.sum()
 
     @cached_property
     def fractions(self) -> np.ndarray:
+        """(distinct,) share of the dimensions of each."""
         return np.full(self.distinct, 1.0 / self.distinct)
 
 
 class Spectrum(Model):
-    """Given eigenvalues, taken as they are; `weights` are the shares of the dimensions (equal if left out, scaled to sum one). An
-    eigenvalue may be a `Schedule`: a curriculum."""
+    """A spectrum of given eigenvalues.
+
+    Parameters
+    ----------
+    eigenvalues : tuple of float or Schedule
+        Taken as they are; a Schedule makes a curriculum.
+    weights : tuple of float, optional
+        Shares of the dimensions, scaled to sum one; left out, equal.
+    kind : str
+        "spectrum"; tells spectra apart in files.
+
+    Examples
+    --------
+    >>> sv.Spectrum(eigenvalues=(0.5, 1.5), weights=(3, 1)).fractions
+    array([0.75, 0.25])
+    """
 
     eigenvalues: Annotated[tuple[float | Schedule, ...], Plain, Field(min_length=1)]
     weights: Array | None = None
@@ -63,13 +94,27 @@ class Spectrum(Model):
 
     @cached_property
     def fractions(self) -> np.ndarray:
+        """Share of the dimensions of each eigenvalue."""
         count = len(self.eigenvalues)
         weights = np.ones(count) if self.weights is None else np.array(self.weights)
         return weights / weights.sum()
 
 
 class Inputs(Model):
-    """`dim` inputs (None: infinitely many) with covariance eigenvalues from `spectrum` (None: all equal to one)."""
+    """Gaussian inputs: their number and the eigenvalues of their covariance.
+
+    Parameters
+    ----------
+    dim : int, optional
+        Number of inputs; left out, infinitely many.
+    spectrum : PowerLaw or Spectrum, optional
+        Eigenvalues; left out, all are one.
+
+    Examples
+    --------
+    >>> sv.Inputs(dim=100, spectrum=sv.Spectrum(eigenvalues=(0.5, 1.5))).fractions
+    array([0.5, 0.5])
+    """
 
     dim: Dim | None = None
     spectrum: Annotated[PowerLaw | Spectrum, Field(discriminator="kind")] | None = None
@@ -101,6 +146,7 @@ class Inputs(Model):
 
     @property
     def blocks(self) -> int:
+        """Number of distinct eigenvalues."""
         return self.fractions.size
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The gate through which every description passes: strict types, no unknown fields, no NaN, all mistakes named at once."""
+"""The base of all descriptions: strict types, no unknown fields, no NaN, all mistakes named at once."""
 
 import re
 from collections.abc import Iterator, Mapping

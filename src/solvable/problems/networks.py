@@ -1,4 +1,4 @@
-"""Who teaches and who learns: one hidden layer each, output sum_k readout_k g(w_k . x / sqrt(dim))."""
+"""Teacher and student: one hidden layer each, output sum_k readout_k g(w_k . x / sqrt(dim))."""
 
 import math
 from collections.abc import Callable
@@ -19,15 +19,45 @@ Readout = Literal["mean", "sqrt", "unit"] | Annotated[float, Plain] | Array
 
 
 class Hermite(Model):
-    """The unit g(z) = sum_m coefficients[m] He_m(z), with the probabilists' Hermite polynomials: 1, z, z^2 - 1, ..."""
+    """A polynomial unit, by its coefficients in Hermite polynomials.
+
+    g(z) = sum_m coefficients[m] He_m(z), with the probabilists' polynomials 1, z, z^2 - 1, ...
+
+    Parameters
+    ----------
+    coefficients : tuple of float
+        Up to 13 of them.
+
+    Examples
+    --------
+    >>> sv.Student(width=2, activation=sv.problems.Hermite(coefficients=(0.0, 0.0, 1.0))).width
+    2
+    """
 
     coefficients: Annotated[Array, Field(min_length=1, max_length=13)]
 
 
 @dataclass(frozen=True, eq=False)
 class Target(OwnFunction):
-    """Labels as any function of the fields of `width` teachers: `function` maps (samples, width) to (samples,). Targets are equal
-    as activations are, by code and values or by `version` and values."""
+    """Labels as any function of the teachers' fields.
+
+    Parameters
+    ----------
+    name : str
+        Name in results and messages.
+    width : int
+        Number of teachers.
+    function : callable
+        Maps fields (samples, width) to labels (samples,).
+    version : str or int, optional
+        Raise it with every change; without it targets are equal if name, code and values are.
+
+    Examples
+    --------
+    >>> parity = sv.problems.Target("parity", 2, lambda z: np.sign(z[:, 0] * z[:, 1]))
+    >>> sv.Teacher(width=2, target=parity).width
+    2
+    """
 
     name: str
     width: int
@@ -111,8 +141,25 @@ class Network(Model):
 
 
 class Student(Network):
-    """`norm` is "free", or "sphere": every student keeps overlap one with itself, renormalised after each step. Where tasks have
-    heads of their own, `readout` may be given for each head (head, width)."""
+    """The student network, which learns: output sum_k readout_k g(w_k . x / sqrt(dim)).
+
+    Parameters
+    ----------
+    width : int
+        Number of hidden units.
+    activation : str, Hermite or Activation
+        The unit g: "linear", "quadratic", "erf", "relu", "tanh", a polynomial, or a function of your own.
+    readout : str, float or tuple of float
+        "mean" (1/width), "sqrt" (1/sqrt(width)), "unit" (1), or numbers; for each head (head, width) where tasks have heads of
+        their own.
+    norm : str
+        "free", or "sphere": every student keeps overlap one with itself, renormalised after each step.
+
+    Examples
+    --------
+    >>> sv.Student(width=4, activation="erf").readout_values
+    array([0.25, 0.25, 0.25, 0.25])
+    """
 
     readout: Readout | Matrix = "mean"  # type: ignore[assignment]
     norm: Literal["free", "sphere"] = "free"
@@ -136,15 +183,31 @@ class Student(Network):
 
 
 class Teacher(Network):
-    """`overlap` is how teachers overlap with each other: "orthonormal" (in each block its share of the identity: the
-    typical teacher of many dimensions), "sampled" (Gaussian weights, different in each block), or a Gram matrix.
+    """The teacher network, which gives the labels.
 
-    `target` is "additive" (the network sum_l readout_l g(z_l)), "product" (of the teachers' fields, z_1 z_2 ...) or a
-    Target; the last two do not use activation and readout.
+    Parameters
+    ----------
+    width : int
+        Number of hidden units; 0 where labels come from classes alone.
+    activation, readout
+        As in `Student`.
+    target : str or Target
+        "additive" (the network sum_l readout_l g(z_l)), "product" (of the fields, z_1 z_2 ...) or a function of the
+        fields; the last two do not use activation and readout.
+    overlap : str or matrix
+        Overlaps between teachers: "orthonormal" (in each block its share of the identity, as for typical teachers of
+        many dimensions), "sampled" (Gaussian weights, different in each block), or a Gram matrix.
+    drift : float
+        Rate of a random walk that keeps the teachers' overlaps on average: each forgets where it was as
+        exp(-drift steps/dim).
+    rotation : float
+        The first two teachers turn in their plane by so many radians per steps/dim.
 
-    A problem whose labels come from classes alone has a teacher of width 0. Teachers may move: `drift` is the rate of a random walk
-    that keeps their overlaps on average (each forgets where it was as exp(-drift steps/dim)), `rotation` turns the first two in
-    their plane by so many radians per steps/dim."""
+    Examples
+    --------
+    >>> sv.Teacher(width=2, overlap=((1.0, 0.3), (0.3, 1.0))).is_orthonormal
+    False
+    """
 
     width: TeacherWidth
     target: AnyTarget = "additive"

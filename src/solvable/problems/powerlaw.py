@@ -1,4 +1,4 @@
-"""Reading a power law off measured eigenvalues."""
+"""Fits a power law to measured eigenvalues."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""One description of who teaches, who learns, on what inputs and by which rule; every level of description runs on it."""
+"""The problem: teacher, student, inputs and training in one description, on which every level runs."""
 
 import hashlib
 import json
@@ -35,8 +35,35 @@ def _no_teacher() -> Teacher:
 
 
 class Problem(Model):
-    """Who teaches, who learns, on what inputs and by which rule. With a `mixture` the inputs come in classes, which may give the
-    labels; then the teacher may be left out. `tasks` share the teacher's units, each with readouts of its own."""
+    """A learning problem: who teaches, who learns, on what inputs and by which rule; every level runs on it.
+
+    It is frozen; `replace` makes a changed copy, `problem.replace(training__learning_rate=0.2)`.
+
+    Parameters
+    ----------
+    teacher : Teacher
+        Who gives the labels; left out where the classes of a mixture do.
+    student : Student
+        Who learns.
+    inputs : Inputs
+        On what inputs; left out, infinitely many with variance one.
+    training : Training
+        By which rule.
+    mixture : Mixture, optional
+        Inputs in classes, which may give the labels.
+    tasks : tuple of Task
+        Several tasks, which share the teacher's units, each with readouts of its own.
+
+    Examples
+    --------
+    The examples of the methods below continue this one.
+
+    >>> problem = sv.Problem(
+    ...     teacher=sv.Teacher(width=1), student=sv.Student(width=2), training=sv.Training(learning_rate=0.1)
+    ... )
+    >>> problem.replace(training__learning_rate=0.2).training.learning_rate
+    0.2
+    """
 
     teacher: Teacher = Field(default_factory=_no_teacher)
     student: Student
@@ -113,13 +140,49 @@ class Problem(Model):
         return found
 
     def at(self, alpha: float) -> "Problem":
-        """The same problem with the numbers of one time (steps/dim) in the place of schedules: for what knows constants only, such
-        as moments, predictions and landscapes."""
+        """The same problem with the numbers of one time in place of schedules.
+
+        It is for what knows constants only, such as moments, predictions and landscapes.
+
+        Parameters
+        ----------
+        alpha : float
+            Time in steps/dim.
+
+        Returns
+        -------
+        Problem
+            Without schedules.
+
+        Examples
+        --------
+        >>> falling = sv.Schedule(times=(0, 10), rates=(0.2, 0.1))
+        >>> problem.replace(training__learning_rate=falling).at(20.0).training.learning_rate
+        0.1
+        """
         return self._with(lambda part: part.at(alpha))
 
     def later(self, alpha: float) -> "Problem":
-        """The same problem as seen from a later time (steps/dim), at which its schedules begin: for a run that goes on from there,
-        `run(problem.later(alpha), trajectory.last(), level)`."""
+        """The same problem as seen from a later time, at which its schedules begin.
+
+        It is for a run that goes on from there: `run(problem.later(alpha), trajectory.last(), level)`.
+
+        Parameters
+        ----------
+        alpha : float
+            Time in steps/dim.
+
+        Returns
+        -------
+        Problem
+            With schedules shifted by alpha.
+
+        Examples
+        --------
+        >>> falling = sv.Schedule(times=(0, 10), rates=(0.2, 0.1))
+        >>> problem.replace(training__learning_rate=falling).later(5.0).training.learning_rate.times
+        (0.0, 5.0)
+        """
         if not 0 <= alpha < math.inf:
             raise ValueError(f"later: {alpha!r} given, must be a finite time in steps/dim, not negative")
         return self._with(lambda part: part.later(alpha))
@@ -138,11 +201,33 @@ class Problem(Model):
         return type(self).model_construct(**kept | found)
 
     def own_functions(self) -> dict[str, OwnFunction]:
-        """The functions of one's own in it, by their places."""
+        """The functions of your own in the problem.
+
+        Returns
+        -------
+        dict
+            Activations and targets by their places, such as "student.activation".
+
+        Examples
+        --------
+        >>> problem.own_functions()
+        {}
+        """
         found = {f"{part}.{name}": getattr(getattr(self, part), name) for part, name in FUNCTIONS}
         return {place: value for place, value in found.items() if isinstance(value, OwnFunction)}
 
     def to_json(self) -> str:
+        """The problem as JSON text.
+
+        Returns
+        -------
+        str
+            What `from_json` reads.
+
+        Examples
+        --------
+        >>> text = problem.to_json()
+        """
         return self.model_dump_json(exclude_none=True, exclude=self._unused())
 
     def _unused(self) -> dict[str, Any]:
@@ -156,9 +241,37 @@ class Problem(Model):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
+        """A problem from JSON text.
+
+        Parameters
+        ----------
+        text : str
+            As `to_json` writes it.
+
+        Returns
+        -------
+        Problem
+            Checked.
+
+        Examples
+        --------
+        >>> sv.Problem.from_json(problem.to_json()) == problem
+        True
+        """
         return cls.from_mapping(_table(_understood(parse_json, text)))
 
     def to_toml(self) -> str:
+        """The problem as TOML text.
+
+        Returns
+        -------
+        str
+            What `from_toml` reads.
+
+        Examples
+        --------
+        >>> text = problem.to_toml()
+        """
         import tomli_w
 
         for where, part in self.own_functions().items():
@@ -167,17 +280,60 @@ class Problem(Model):
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
+        """A problem from TOML text.
+
+        Parameters
+        ----------
+        text : str
+            As `to_toml` writes it.
+
+        Returns
+        -------
+        Problem
+            Checked.
+
+        Examples
+        --------
+        >>> sv.Problem.from_toml(problem.to_toml()) == problem
+        True
+        """
         return cls.from_mapping(_understood(parse_toml, text))
 
     def save(self, path: str | Path) -> None:
-        """Write a .toml or .json file."""
+        """Write the problem into a .toml or .json file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Examples
+        --------
+        >>> problem.save("problem.toml")
+        """
         _check_suffix(Path(path))
         text = self.to_toml()  # refuses what files cannot hold
         Path(path).write_text(self.to_json() if Path(path).suffix == ".json" else text, encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a .toml or .json file; the tables of runs and sweeps in it are passed over."""
+        """Read a problem from a .toml or .json file; tables of runs and sweeps in it are passed over.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Problem
+            Checked.
+
+        Examples
+        --------
+        >>> sv.Problem.load("problem.toml") == problem
+        True
+        """
         tables = read_tables(Path(path))
         return cls.from_mapping(
             {name: table for name, table in tables.items() if name not in (*RUN_TABLES, *SWEEP_TABLES)}

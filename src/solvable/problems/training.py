@@ -1,4 +1,4 @@
-"""By which rule it learns: rate or schedule, batch, weight decay, loss, noise, masks, readout, samples."""
+"""Training: learning rate or schedule, batch, weight decay, loss, noise, masks, readout, samples."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -13,11 +13,24 @@ from solvable.problems.model import Array, Model, Plain, Unbounded, one_of
 
 
 class Schedule(Model):
-    """A number that changes in time, such as a learning rate: `rates[i]` holds from `times[i]` on (steps/dim), or is joined
-    linearly. `values` may be written for `rates`, where the number is none.
+    """A number that changes in time, such as a learning rate.
 
-    The first time is 0. After the last time the last rate stays. A schedule is no number: what needs one refuses it, and
-    `problem.at(alpha)` has the numbers of one time.
+    What needs a single number refuses a schedule; `problem.at(alpha)` has the numbers of one time.
+
+    Parameters
+    ----------
+    times : tuple of float
+        Begins of the segments (steps/dim), the first is 0. After the last time the last value stays.
+    rates : tuple of float
+        Values from these times on; may be written `values`.
+    shape : str
+        "steps" (constant in each segment) or "linear" (joined by lines).
+
+    Examples
+    --------
+    >>> rate = sv.Schedule(times=(0, 10), rates=(0.2, 0.1))
+    >>> float(rate.integral(20))
+    3.0
     """
 
     times: Annotated[Array, Field(min_length=1)]
@@ -176,19 +189,45 @@ SCHEDULED = ("learning_rate", "readout_rate", "batch", "weight_decay", "label_no
 
 
 class Training(Model):
-    """One-pass SGD on the loss `loss_factor` x (label - output)^2; labels carry noise of variance `label_noise`.
+    """How the student learns: one-pass SGD on loss_factor x (label - output)^2, unless said otherwise.
 
-    `loss` "log-cosh" learns from 2 log cosh(label - output) in place of the square, which forgives outliers.
+    Rates, batch, weight decay and label noise may be a `Schedule`; a scheduled batch is the nearest whole number at
+    each time.
 
-    One step moves w_k by (rate/batch) sum over the batch of F_k x / sqrt(dim); weight decay takes rate x decay x w / dim off.
-    A trained readout moves at `readout_rate` (None: the learning rate), per steps/dim. With `samples` there is a data set of so
-    many, seen again and again, all at once (`Empirical`); None is one pass over fresh ones.
+    Parameters
+    ----------
+    learning_rate : float or Schedule
+        One step moves w_k by (rate/batch) times the sum over the batch of F_k x / sqrt(dim).
+    batch : int or Schedule
+        Samples of one step.
+    weight_decay : float or Schedule
+        A step takes rate x decay x w / dim off the weights.
+    loss_factor : float
+        c in the loss.
+    loss : str
+        "squared", "log-cosh" (2 log cosh(label - output), less sensitive to outliers), or another name of the registry
+        `LOSSES`.
+    label_noise : float or Schedule
+        Variance of Gaussian noise on the labels.
+    train_readout : bool
+        Whether the second layer learns too.
+    readout_rate : float or Schedule, optional
+        Its learning rate, per steps/dim; left out, `learning_rate`.
+    samples : int, optional
+        Size of a data set that is seen again and again, all at once (`Empirical`); left out, every sample is fresh.
+    dropout : Dropout, optional
+        Leaves some students out at random.
+    input_noise : float or tuple of float
+        Variance of noise on what students see, one number or one for each block; labels come from the clean input.
+    label_flips : float
+        Probability that a label has the wrong sign.
+    anchor : float
+        Pulls students back to where the run began: rate x anchor x (w - w_start) / dim in each step.
 
-    Rates, batch, weight decay and label noise may be a `Schedule`. A scheduled batch is the nearest whole number at each time.
-
-    Students may see less or worse than the teacher: `dropout` leaves some of them out, `input_noise` adds noise of this variance to
-    what they see (one number, or one for each block), `label_flips` is the probability that a label has the wrong sign. `anchor`
-    pulls them back to where the run began: a quadratic penalty, rate x anchor x (w - w_start) / dim in each step.
+    Examples
+    --------
+    >>> sv.Training(learning_rate=0.1, batch=4).label_noise
+    0.0
     """
 
     learning_rate: Rate
@@ -254,8 +293,10 @@ class Training(Model):
 
     @cached_property
     def schedule(self) -> Schedule:
+        """The learning rate as a Schedule, also where it is constant."""
         return as_schedule(self.learning_rate)
 
     @cached_property
     def readout_schedule(self) -> Schedule:
+        """The learning rate of the readout as a Schedule."""
         return self.schedule if self.readout_rate is None else as_schedule(self.readout_rate)

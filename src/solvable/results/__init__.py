@@ -1,4 +1,4 @@
-"""What a run leaves behind: trajectories, clocks, endings, observables, files."""
+"""Results of runs: trajectories, clocks, endings, thresholds, observables, files."""
 
 from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock

@@ -1,4 +1,4 @@
-"""The one builder of trajectories, from what a level, or a log of weights, found."""
+"""Makes a Trajectory from the arrays of a level, or of a log of weights."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,9 +13,12 @@ from solvable.results.trajectory import Trajectory
 
 
 class Curves(NamedTuple):
-    """At the times `alpha` (time,), with runs in front: risk (run, time), overlaps (run, time, p, p or p*), readout (run, time, p).
-    Errors (run, time) are zero where none are given; `blocks` where the overlaps of single blocks were kept; the last three where
-    there are tasks, extra rows or moving teachers."""
+    """Arrays at the output times `alpha` (time,): risk (run, time), overlaps (run, time, p, p or p*), readout (run, time,
+    p).
+
+    Errors (run, time) are zero where none are given; `blocks` has the overlaps of single blocks, where they were kept; the
+    last three are there with tasks, extra rows or moving teachers.
+    """
 
     alpha: np.ndarray
     risk: np.ndarray
@@ -31,7 +34,7 @@ class Curves(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Of each run: the last state, how and when (steps/dim) it ended, and how many evaluations or samples it took."""
+    """The end of each run: last state, how and when (steps/dim) it ended, and its number of evaluations or samples."""
 
     blocks: Blocks
     readout: np.ndarray

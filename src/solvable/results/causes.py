@@ -16,8 +16,11 @@ STEEP = 5.0  # how many times as large as the rest a term is where it is named
 
 
 class Speeds(NamedTuple):
-    """Per unit of alpha, how fast single terms move the overlaps, relative to the overlaps: the drift of all blocks, the noise of
-    order rate^2 (how much of it by label noise; on the sphere the projection takes as much off again), weight decay."""
+    """How fast single terms of the equations move the overlaps: relative rates per unit of alpha.
+
+    `drift` of all blocks; `noise` of order rate^2, with the share of it that label noise makes (on the sphere the
+    projection takes as much off again); weight `decay`.
+    """
 
     drift: float
     noise: float

@@ -14,8 +14,23 @@ UNITS = (*LABELS, *CONVENTIONS)
 
 @dataclass(frozen=True)
 class Clock:
-    """A unit of time for a problem: "alpha" (steps/dim), "steps", "rate" (integral of the learning rate over alpha),
-    or a paper's key for its own time. Converts both ways, through schedules too."""
+    """A unit of time for a problem, which converts to and from alpha = steps/dim.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem whose time is counted; its schedules are taken into account.
+    unit : str
+        "alpha" (steps/dim), "steps", "rate" (the integral of the learning rate over alpha), or a paper's key for its
+        own time.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> clock = sv.results.Clock(problem, "steps")
+    >>> float(clock.from_alpha(2.0)), float(clock.to_alpha(500.0))
+    (2000.0, 0.5)
+    """
 
     problem: Problem
     unit: str = "alpha"
@@ -30,10 +45,11 @@ class Clock:
 
     @property
     def label(self) -> str:
-        """For axes."""
+        """Name of the unit for axes, for instance "α = steps / dim"."""
         return LABELS[self.unit] if self.unit in LABELS else CONVENTIONS[self.unit].time_symbol
 
     def from_alpha(self, alpha: Any) -> np.ndarray:
+        """Times in this unit, from times in steps/dim."""
         alpha = np.asarray(alpha, dtype=float)
         if self.unit == "steps":
             return alpha * self.problem.inputs.dim
@@ -41,6 +57,7 @@ class Clock:
         return alpha if factor is None else factor * self.problem.training.schedule.integral(alpha)
 
     def to_alpha(self, time: Any) -> np.ndarray:
+        """Times in steps/dim, from times in this unit."""
         time = np.asarray(time, dtype=float)
         if self.unit == "steps":
             return time / self.problem.inputs.dim

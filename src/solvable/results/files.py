@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and stay when the machine goes down."""
+"""Writing files safely: a file is either written completely or not there, and it survives a crash of the machine."""
 
 import errno
 import os

@@ -32,7 +32,7 @@ FILTERS = {1: "deflate", 2: "shuffle", 3: "fletcher32", 4: "szip"}
 
 
 class Content(NamedTuple):
-    """`sealed` tells whether the file has a checksum, which then fits."""
+    """What a NetCDF file holds; `sealed` says whether it has a checksum, which has then been verified."""
 
     arrays: dict[str, np.ndarray]
     attributes: dict[str, Any]

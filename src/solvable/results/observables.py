@@ -1,4 +1,4 @@
-"""What one reads off a learning curve: exit times, plateaus, exponents, distances."""
+"""Observables of a learning curve: exit times, plateaus, phases, exponents, distances."""
 
 from __future__ import annotations
 
@@ -32,7 +32,15 @@ def crossing_time(times: np.ndarray, values: np.ndarray, level: float) -> float:
 
 
 class Mean(NamedTuple):
-    """Mean and standard error over `runs` runs; `left_out` more diverged or were interrupted and do not enter."""
+    """Mean over runs with its standard error, as `Trajectory.mean` returns it.
+
+    Parameters
+    ----------
+    mean, standard_error : ndarray
+        (time, ...) mean over the runs, and the standard error of that mean (NaN for a single run).
+    runs, left_out : int
+        How many runs were averaged, and how many were left out because they diverged or were interrupted.
+    """
 
     mean: np.ndarray
     standard_error: np.ndarray
@@ -58,8 +66,18 @@ def mean(values: np.ndarray, risk: np.ndarray, endings: np.ndarray) -> Mean:
 
 
 class MeanTime(NamedTuple):
-    """Mean over the `runs` runs that passed the threshold, with a confidence interval. NaN where `never` is not zero: so many came
-    to the end before, and those that passed are no fair sample. `left_out` more diverged or were interrupted."""
+    """Mean exit time over runs with a confidence interval, as `Trajectory.mean_exit_time` returns it.
+
+    Parameters
+    ----------
+    mean, low, high : float
+        Mean over the runs that passed the threshold, and the ends of its confidence interval, in the unit of the
+        trajectory's clock. All are NaN where `never` is not zero: the runs that passed are then the fast ones, not a
+        fair sample.
+    runs, never, left_out : int
+        How many runs passed the threshold; how many came to the end without passing it; how many diverged or were
+        interrupted.
+    """
 
     mean: float
     low: float
@@ -87,7 +105,7 @@ def mean_time(times: np.ndarray, endings: np.ndarray, confidence: float) -> Mean
 
 
 class FlatSpan(NamedTuple):
-    """From `start` to `end` the risk stays near `height`."""
+    """A plateau: from `start` to `end` the risk stays near `height`."""
 
     start: float
     end: float
@@ -95,6 +113,7 @@ class FlatSpan(NamedTuple):
 
     @property
     def length(self) -> float:
+        """How long the plateau lasts."""
         return self.end - self.start
 
 
@@ -156,7 +175,7 @@ def _next_peak(speed: np.ndarray, i: int, flatness: float) -> int:
 
 
 class Phase(NamedTuple):
-    """From `start` to `end` learning is in the phase `name`; a plateau has a height."""
+    """A phase of learning with its `name`, from `start` to `end`; a plateau has a `height`."""
 
     name: str
     start: float
@@ -167,9 +186,12 @@ class Phase(NamedTuple):
 def phases(
     times: np.ndarray, risk: np.ndarray, found: list[FlatSpan], end: float, is_norms: Callable[[float, float], bool]
 ) -> list[Phase]:
-    """What comes before, on and behind plateaus: the approach, then for each its plateau, the escape, until the risk is half the
-    plateau's height, and the descent, until the next plateau or the end. What leads to a plateau is norm learning where
-    `is_norms(start, end)` says so. Nothing without a plateau."""
+    """Divide a learning curve into phases: approach, plateau, escape, descent.
+
+    An escape lasts until the risk is half the plateau's height, a descent until the next plateau or the end. What leads
+    to a plateau is "norm learning" where `is_norms(start, end)` says so, else "approach". Without a plateau there are
+    no phases.
+    """
     spans = [Phase("norm learning" if is_norms(0.0, one.start) else "approach", 0.0, one.start) for one in found[:1]]
     for i, one in enumerate(found):
         last = found[i + 1].start if i + 1 < len(found) else end
@@ -199,9 +221,12 @@ def local_exponent(times: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 class Exponent(NamedTuple):
-    """`value` of d log(risk)/d log(time) over a window, with a confidence interval: over runs, if there are several; else from the
-    scatter about the line. `drift` is the exponent of the window's second half (in log time) less that of the first: where it is
-    larger than the interval, the curve is not one power. `prefactor` of time^value; `runs` that have values all over the window."""
+    """A fitted power of time: `value` of d log(risk)/d log(time) over a window, with a confidence interval [low, high].
+
+    The interval is over runs, if there are several, else from the scatter about the line. `drift` is the exponent of
+    the window's second half (in log time) minus that of the first: where it is larger than the interval, the curve is
+    not a single power. `prefactor` multiplies time^value. `runs` counts the runs that have values all over the window.
+    """
 
     value: float
     low: float
@@ -237,10 +262,10 @@ def exponent(times: np.ndarray, risks: np.ndarray, begin: float, end: float, con
     else:
         left, share = y[0] - np.polyval(lines[0], x), weights / weights.sum()
         apart = x - share @ x
-        freedom = max(1 / float(share @ share) - 2, 1.0)  # so many points are these weights worth
-        left = left / (
-            1 - share - share * apart**2 / (share @ apart**2)
-        )  # a point that weighs much draws the line to itself
+        # effective sample size (sum w)^2 / sum w^2 of these weights, less the two fitted numbers
+        freedom = max(1 / float(share @ share) - 2, 1.0)
+        # the line passes nearer to points of large weight: divide residuals by one minus their leverage
+        left = left / (1 - share - share * apart**2 / (share @ apart**2))
         error = np.sqrt((share**2 * apart**2 * left**2).sum()) / (share @ apart**2)
         half = t.ppf(0.5 + 0.5 * confidence, freedom) * error
     value, drift = float(slopes.mean()), float(halves[1] - halves[0]) if len(halves) == 2 else float("nan")

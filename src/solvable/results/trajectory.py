@@ -28,26 +28,76 @@ AVERAGED = (
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """Arrays have a leading run axis, then time: risk (run, time), student_overlap (run, time, p, p),
-    cross_overlap (run, time, p, p*), readout (run, time, p); block_teacher_overlap (run, block, p*, p*) does not move.
-    `risk_error` (run, time) is the error of the risk from averages over nodes, zero where all are exact; `overlap_error` (run,
-    time) that of the overlaps and readouts, the largest over all their entries; infinite where it is not known. `start_risk`
-    (run,) is the risk at time zero, also where the outputs begin later; `start_hash` (run,) tells which start it was.
+    """Learning curves of one or many runs, and how each run ended: what every level returns.
 
-    Runs on a finite data set have `training_loss` (run, time), the units in the coordinates of its rows, `weights` (run, time, p,
-    dim) and `teacher_weights` (run, p*, dim), and both as quadratic forms on the inputs, `matrix` (run, time, dim, dim) = weights^T
-    weights / (p dim) and `teacher_matrix` (run, dim, dim); elsewhere these are None.
+    Arrays begin with a run axis, then a time axis; p is the number of students, p* that of teachers. Where a run ended
+    before an output time, its values there are NaN.
 
-    With several heads the readout is (run, time, head, p). Directions of a mixture and anchors are extra rows: `extra_overlap`
-    (run, time, extra, p + p* + extra) has their overlaps with all rows, students first, then teachers, then extras;
-    `direction_overlap` (run, time, p, directions) those of students with directions. Where teachers move,
-    `moving_teacher_overlap` (run, time, p*, p*) is how they overlap. With tasks `task_risk` (run, time, task) is the risk of each.
+    A trajectory is also a sequence of its runs: `len(batch)`, `batch[3]` and `for run in batch` give trajectories of
+    one run.
 
-    `alpha` counts steps/dim; `time` is the same in the unit of `clock`. Where a run did not come to a time its values
-    are NaN. `labels` tell the runs of a batch apart. `data` is the labelled dataset.
+    Attributes
+    ----------
+    problem : Problem
+        What was learned. Of a batch with several learning rates, the problem with the first of them.
+    level : str
+        Name of the level: "macro", "meso", "micro" or "empirical".
+    settings : dict
+        The level's settings, as far as results depend on them.
+    alpha : ndarray
+        (time,) output times in steps/dim; `time` has them in the unit of `clock`.
+    risk : ndarray
+        (run, time) population risk.
+    risk_error : ndarray
+        (run, time) numerical error of the risk where Gaussian averages are taken over nodes; zero where all are exact.
+    overlap_error : ndarray
+        (run, time) the same for overlaps and readouts, the largest of all entries; infinite where it is not known.
+    start_risk : ndarray
+        (run,) risk at time zero, also where the outputs begin later.
+    student_overlap, cross_overlap, readout : ndarray
+        (run, time, p, p), (run, time, p, p*) and (run, time, p), or (run, time, head, p) where tasks have heads of their own.
+    block_teacher_overlap : ndarray
+        (run, block, p*, p*) overlaps between teachers, which do not change.
+    end_blocks, end_readout : Blocks, ndarray
+        The last state of each run.
+    start_hash : ndarray
+        (run,) hash of the start that each run began from.
+    endings, end_alpha, nfev : ndarray
+        (run,) code of the `Ending`, time of the end in steps/dim, and number of evaluations (micro: samples) of each
+        run.
+    blocks : Blocks or None
+        Overlaps of the single blocks at all times, if the run kept them.
+    training_loss : ndarray or None
+        (run, time) half the mean squared error on the samples; None unless there is a finite data set.
+    matrix, teacher_matrix : ndarray or None
+        (run, time, dim, dim) and (run, dim, dim): students and teachers as quadratic forms on the inputs, for finite
+        data sets.
+    weights, teacher_weights : ndarray or None
+        (run, time, p, dim) and (run, p*, dim): all units in the coordinates of the data's rows, for finite data sets.
+    extra_overlap : ndarray or None
+        (run, time, extra, p + p* + extra) overlaps of directions and anchors with all rows: students, teachers, extras.
+    moving_teacher_overlap : ndarray or None
+        (run, time, p*, p*) overlaps between teachers, where they move.
+    task_risk : ndarray or None
+        (run, time, task) risk of each task, where there are tasks.
+    stop : Threshold or None
+        The threshold at which runs were told to stop.
+    unit : str
+        Unit of `time`, as in `Clock`.
+    labels : dict
+        For the runs of a batch: by name (for instance "learning_rate") an array (run,) that tells them apart.
 
-    A trajectory is a sequence of its runs: `len(batch)`, `batch[3]` and `for run in batch` give trajectories of one run. A state
-    (`Overlaps`) always belongs to one run: `batch.last(3)`, `batch.at(time, 3)`; `batch.states()` is a list of those of all runs.
+    Examples
+    --------
+    The examples of the methods below continue this one.
+
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.1)
+    >>> run = sv.run(problem, start, sv.Macro(), until=100)
+    >>> run.risk.shape
+    (1, 201)
+    >>> bool(run.risk[0, -1] < 0.01 * run.risk[0, 0])
+    True
     """
 
     problem: Problem
@@ -83,20 +133,22 @@ class Trajectory:
 
     @cached_property
     def clock(self) -> Clock:
+        """The clock that converts between `alpha` and `time`."""
         return Clock(self.problem, self.unit)
 
     @property
     def time(self) -> np.ndarray:
+        """(time,) output times in the unit of `clock`."""
         return self.clock.from_alpha(self.alpha)
 
     @property
     def end_time(self) -> np.ndarray:
-        """(run,) when each run ended: at the end, at its threshold, or where it broke off."""
+        """(run,) when each run ended, in the unit of `clock`: at the end, at its threshold, or where it broke off."""
         return self.clock.from_alpha(self.end_alpha)
 
     @property
     def teacher_overlap(self) -> np.ndarray:
-        """(run, p*, p*), at the start where teachers move."""
+        """(run, p*, p*) overlaps between teachers, summed over the blocks; at the start where they move."""
         return self.block_teacher_overlap.sum(axis=1)
 
     @property
@@ -111,13 +163,15 @@ class Trajectory:
 
     @property
     def population_loss(self) -> np.ndarray:
-        """(run, time) the risk as saraomannelli2020 counts it, E = half the mean squared error: what the training loss becomes
-        with infinitely many samples, up to half the label noise."""
+        """(run, time) half the mean squared error over all Gaussian inputs, saraomannelli2020's E.
+
+        The training loss tends to it with infinitely many samples, up to half the label noise.
+        """
         return self.risk / (2 * self.problem.training.loss_factor)
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """(run, time, dim) of `matrix`, rising."""
+        """(run, time, dim) eigenvalues of `matrix`, smallest first."""
         if self.matrix is None:
             raise ValueError(f"eigenvalues: a run of {self.level} has no matrix on the inputs; Empirical has")
         values = np.full(self.matrix.shape[:-1], np.nan)
@@ -138,30 +192,65 @@ class Trajectory:
 
     @property
     def end_risk(self) -> np.ndarray:
-        """(run,) the risk in the last state, also where no output was then; NaN for runs that diverged."""
+        """(run,) risk of the last state, also where no output was taken then; NaN for runs that diverged."""
         return observables.end_risk(self)
 
     @property
     def ending(self) -> list[Ending]:
+        """How each run ended: a list with one `Ending` for each run."""
         return [Ending(code) for code in self.endings]
 
     @property
     def success(self) -> bool:
+        """Whether every run came to its end, to its threshold or to rest."""
         return all(ending.success for ending in self.ending)
 
     @property
     def message(self) -> str:
+        """How the runs ended, in one sentence, with what to change where one broke off."""
         return summary.message(self)
 
     @cached_property
     def data(self) -> "xarray.Dataset":
+        """The trajectory as a labelled xarray Dataset."""
         return storage.to_dataset(self)
 
     def to_xarray(self) -> "xarray.Dataset":
+        """The same as `data`.
+
+        Returns
+        -------
+        xarray.Dataset
+            All arrays with named axes (run, time, student, teacher, ...).
+
+        Examples
+        --------
+        >>> run.to_xarray().risk.dims
+        ('run', 'time')
+        """
         return self.data
 
     def at(self, time: float, run: int | None = None) -> Overlaps:
-        """The state at an output time, to restart from or to change the task; of several runs say which, or see `states`."""
+        """The state at an output time, to restart from or to change the task.
+
+        Parameters
+        ----------
+        time : float
+            An output time, in the unit of `clock`.
+        run : int, optional
+            Number of the run; may be left out where there is only one.
+
+        Returns
+        -------
+        Overlaps
+            The state of that run at that time.
+
+        Examples
+        --------
+        >>> state = run.at(50.0)
+        >>> state.cross_overlap.shape
+        (2, 1)
+        """
         run = self._run_number("at", run, "; `states(time)` gives those of all")
         i = int(np.argmin(np.abs(self.time - time)))
         if not abs(self.time[i] - time) <= 1e-9 * max(1.0, abs(time)):
@@ -177,8 +266,26 @@ class Trajectory:
         return self._state(run, blocks.pick(run, i), self.readout[run, i])
 
     def last(self, run: int | None = None) -> Overlaps:
-        """The state in which the run ended; of several runs say which, or see `states`. A run from there begins at time 0: if the
-        problem has schedules, `problem.later(alpha)` has them go on."""
+        """The state in which a run ended.
+
+        A run from there begins at time 0: if the problem has schedules, `problem.later(alpha)` lets them go on.
+
+        Parameters
+        ----------
+        run : int, optional
+            Number of the run; may be left out where there is only one.
+
+        Returns
+        -------
+        Overlaps
+            The last state of that run.
+
+        Examples
+        --------
+        >>> further = sv.run(problem, run.last(), sv.Macro(), until=100)
+        >>> bool(further.risk[0, -1] < run.risk[0, -1])
+        True
+        """
         run = self._run_number("last", run, "; `states()` gives those of all")
         if not np.isfinite(self.end_blocks.student[run]).all():
             raise ValueError(f"last: run {run} has no finite last state ({self.ending[run].text})")
@@ -193,7 +300,23 @@ class Trajectory:
         )
 
     def states(self, time: float | None = None) -> list[Overlaps]:
-        """Of every run the state at an output time, or without one that in which it ended: starts for `run_batch`."""
+        """The states of all runs, as starts for `run_batch`.
+
+        Parameters
+        ----------
+        time : float, optional
+            An output time, in the unit of `clock`; left out, the end of each run.
+
+        Returns
+        -------
+        list of Overlaps
+            One state for each run.
+
+        Examples
+        --------
+        >>> len(run.states())
+        1
+        """
         return [self.last(run) if time is None else self.at(time, run) for run in range(len(self.risk))]
 
     def __len__(self) -> int:
@@ -212,10 +335,27 @@ class Trajectory:
         return (self[run] for run in range(len(self)))
 
     def risk_on(self, other: Problem) -> "xarray.DataArray":
-        """(run, time) the risk of another problem for the students of this run, as they are at each output: their weights and
-        readouts are the run's; labels, units and eigenvalues the other problem's. It must have the same widths and teachers, and
-        the same blocks of inputs (the run needs `keep_blocks=True` then) or only one. The coordinate `risk_error` is the error from
-        averages over nodes, zero where all are exact."""
+        """The risk of another problem for the students of this run, at every output.
+
+        Weights and readouts are the run's; labels, units and eigenvalues are the other problem's.
+
+        Parameters
+        ----------
+        other : Problem
+            It must have the same widths and teachers, and the same blocks of inputs (the run needs `keep_blocks=True`
+            then) or only one.
+
+        Returns
+        -------
+        xarray.DataArray
+            (run, time) risks. The coordinate `risk_error` is the error from averages over nodes, zero where all are
+            exact.
+
+        Examples
+        --------
+        >>> run.risk_on(problem.replace(training__label_noise=0.1)).shape
+        (1, 201)
+        """
         return other_risk.risk_on(self, other)
 
     def _run_number(self, who: str, run: int | None, hint: str = "") -> int:
@@ -230,7 +370,25 @@ class Trajectory:
         return int(run)
 
     def select(self, **labels: Any) -> Self:
-        """The runs of a batch with the given labels, e.g. select(learning_rate=0.1); also run=[0, 3] by number."""
+        """The runs of a batch that have the given labels.
+
+        Parameters
+        ----------
+        **labels
+            Values by the name of a label, `learning_rate=0.1`; `run=[0, 3]` selects by number. Several values: any of
+            them.
+
+        Returns
+        -------
+        Trajectory
+            The same curves with fewer runs.
+
+        Examples
+        --------
+        >>> batch = sv.levels.run_batch(problem, start, sv.Macro(), 10, learning_rates=[0.1, 0.2])
+        >>> batch.select(learning_rate=0.2).risk.shape
+        (1, 201)
+        """
         chosen = np.ones(len(self.risk), dtype=bool)
         for name, value in labels.items():
             if name != "run" and name not in self.labels:
@@ -254,9 +412,32 @@ class Trajectory:
         )  # fmt: skip
 
     def mean(self, name: str = "risk") -> observables.Mean:
-        """Average of an array over the runs that did not diverge (nor were interrupted, if some were not), at the times that
-        all of them reached (else NaN: the runs still going when others have stopped are no fair sample). Runs at several
-        rates are not averaged."""
+        """Mean of an array over the runs.
+
+        Runs that diverged are left out, and so are interrupted ones unless all are. Times that not all of the others
+        reached are NaN, because the runs that go on longest are not a fair sample.
+
+        Parameters
+        ----------
+        name : str
+            "risk", "student_overlap", "cross_overlap", "readout", "training_loss" or "population_loss".
+
+        Returns
+        -------
+        Mean
+            Mean and standard error (time, ...), and how many runs entered and were left out.
+
+        Raises
+        ------
+        ValueError
+            If the runs differ in more than their start, for instance in the learning rate: choose by `select` first.
+
+        Examples
+        --------
+        >>> sgd = sv.run(problem, start, sv.Micro(runs=8), until=10, progress=False)
+        >>> sgd.mean().mean.shape, sgd.mean().runs
+        ((201,), 8)
+        """
         if name not in AVERAGED or getattr(self, name) is None:
             have = [one for one in AVERAGED if getattr(self, one) is not None]
             raise ValueError(f"mean: {name!r} given, must be one of {', '.join(have)}")
@@ -269,9 +450,28 @@ class Trajectory:
                 raise ValueError(f"{who}: the runs differ in {label}; choose by select({label}=...) first")
 
     def exit_time(self, below: float | None = None, *, relative: bool = True) -> np.ndarray:
-        """(run,) first time the risk falls to `below` (relative: times its first value), NaN where it does not. Exact for
-        runs that stopped at this very threshold; else read between outputs by a straight line in log risk. Without `below`:
-        the threshold of `stop`, whatever it watches, or half the first risk if there was none."""
+        """First time at which the risk has fallen to a threshold.
+
+        Exact for runs that stopped at this very threshold; otherwise interpolated between outputs, linearly in log
+        risk.
+
+        Parameters
+        ----------
+        below : float, optional
+            The threshold. Left out, it is that of `stop`, whatever quantity it watches, or half the first risk.
+        relative : bool
+            Whether `below` is a multiple of the risk at time zero.
+
+        Returns
+        -------
+        ndarray
+            (run,) times in the unit of `clock`; NaN where a run did not pass the threshold.
+
+        Examples
+        --------
+        >>> run.exit_time(0.5).round(1)
+        array([13.1])
+        """
         if below is None and self.stop is not None:
             return np.where(self.endings == Ending.STOPPED, self.end_time, np.nan)
         below = 0.5 if below is None else below
@@ -284,20 +484,75 @@ class Trajectory:
     def mean_exit_time(
         self, below: float | None = None, *, relative: bool = True, confidence: float = 0.95
     ) -> observables.MeanTime:
-        """Mean of `exit_time` over the runs, with its confidence interval by Student's distribution (NaN for fewer than two)."""
+        """Mean of `exit_time` over the runs, with a confidence interval by Student's distribution.
+
+        Parameters
+        ----------
+        below, relative
+            As in `exit_time`.
+        confidence : float
+            Probability that the interval is to have.
+
+        Returns
+        -------
+        MeanTime
+            Mean, interval and counts of runs; the interval is NaN for fewer than two runs.
+
+        Examples
+        --------
+        >>> sgd.mean_exit_time(0.99).runs
+        8
+        """
         self._check_alike("mean_exit_time")
         return observables.mean_time(self.exit_time(below, relative=relative), self.endings, confidence)
 
     def plateaus(self, run: int | None = None, *, flatness: float = 0.2) -> list[observables.FlatSpan]:
-        """Where the risk waits, as `observables.plateaus` has it; what is below the accuracy of the equations does not count."""
+        """Spans of time in which the risk hardly moves.
+
+        Parameters
+        ----------
+        run : int, optional
+            Number of the run; may be left out where there is only one.
+        flatness : float
+            A plateau is where the speed |d log(risk) / d time| is below this fraction of its peaks before and after.
+
+        Returns
+        -------
+        list of FlatSpan
+            Begin, end and risk of each plateau, as `results.observables.plateaus` finds them; times in the unit of
+            `clock`.
+
+        Examples
+        --------
+        >>> len(run.plateaus())
+        1
+        """
         run = self._run_number("plateaus", run)
         floor = max(1e-9, float(self.settings["rtol"])) if self.level == "macro" else 1e-9
         return observables.plateaus(self.time, self.risk[run], flatness=flatness, floor=floor)
 
     def phases(self, run: int | None = None, *, flatness: float = 0.2) -> list[observables.Phase]:
-        """Spans of time: plateau, escape until the risk is half the plateau's height, descent; and what leads to a plateau, which
-        is norm learning where the students' norms change outside the teachers' span more than within it, else the approach. Empty
-        where no plateau has been left."""
+        """The course of a run, divided into named spans of time.
+
+        A plateau is followed by an escape (until the risk is half the plateau's height) and a descent. What leads to a
+        plateau is "norm learning" where the students' norms change more outside the teachers' span than within it, else
+        "approach".
+
+        Parameters
+        ----------
+        run, flatness
+            As in `plateaus`.
+
+        Returns
+        -------
+        list of Phase
+            Name, begin and end of each span, in the unit of `clock`; empty where no plateau has been left.
+
+        Examples
+        --------
+        >>> [phase.name for phase in run.phases()]
+        ['norm learning', 'plateau', 'escape', 'descent']
+        """
         run = self._run_number("phases", run)
         Q, R, T = self.student_overlap[run], self.cross_overlap[run], self.teacher_overlap[run]
         within = np.einsum("tkl,lm,tkm->t", R, np.linalg.pinv(T, hermitian=True), R)
@@ -312,14 +567,32 @@ class Trajectory:
 
     @property
     def frame(self) -> np.ndarray:
-        """(run, time, p, p*) S = R (R^T R)^(-1/2): which combination of students learns which teacher. NaN where R has not full
-        rank. Quadratic students keep it in the deterministic limit if they begin orthogonal and of equal norm and the teachers are
-        orthonormal (bocchi2026, section 7.4)."""
+        """(run, time, p, p*) polar factor S = R (R^T R)^(-1/2) of the cross overlaps: which combination of students learns
+        which teacher.
+
+        NaN where R has not full rank. In the deterministic limit quadratic students keep S if they begin orthogonal and
+        of equal norm and the teachers are orthonormal (bocchi2026, section 7.4).
+        """
         return nearest_frame(self.cross_overlap)
 
     def frame_drift(self, since: Overlaps | None = None) -> np.ndarray:
-        """(run, time) |S(t) - S(0)| (Frobenius), from the first output or from the state `since`. Unrelated frames are about
-        sqrt(2 p*) apart."""
+        """How far `frame` has moved: the Frobenius norm |S(t) - S(0)|.
+
+        Parameters
+        ----------
+        since : Overlaps, optional
+            The state to compare with; left out, the first output.
+
+        Returns
+        -------
+        ndarray
+            (run, time) distances. Unrelated frames are about sqrt(2 p*) apart.
+
+        Examples
+        --------
+        >>> bool(run.frame_drift().max() < 1e-6)
+        True
+        """
         if since is not None:
             observables.check_state("frame_drift", self, since)
         frame = self.frame
@@ -328,31 +601,110 @@ class Trajectory:
         return drift
 
     def distance(self, target: Overlaps, of: str = "weights") -> np.ndarray:
-        """(run, time) how far from a state whose students lie in the span of the teachers, as `theory.nearest_solution` gives it.
+        """Distance of every state from a target whose students lie in the span of the teachers.
 
-        of="weights": |W - W'|/sqrt(dim), with the same teacher weights; of="cross_overlap": |R - R'| (both Frobenius).
+        Parameters
+        ----------
+        target : Overlaps
+            The state to measure from, for instance what `theory.nearest_solution` returns.
+        of : str
+            "weights": |W - W'|/sqrt(dim), with the same teacher weights; "cross_overlap": |R - R'| (both Frobenius
+            norms).
+
+        Returns
+        -------
+        ndarray
+            (run, time) distances.
+
+        Examples
+        --------
+        >>> solution = sv.theory.nearest_solution(problem, start).value
+        >>> bool(run.distance(solution)[0, -1] < 0.1 * run.distance(solution)[0, 0])
+        True
         """
         return observables.distance(self, target, of)
 
     def local_exponent(self) -> np.ndarray:
-        """(run, time) d log(risk) / d log(time)."""
+        """Local exponent d log(risk) / d log(time) of the learning curve.
+
+        Returns
+        -------
+        ndarray
+            (run, time) exponents.
+
+        Examples
+        --------
+        >>> run.local_exponent().shape
+        (1, 201)
+        """
         return np.array([observables.local_exponent(self.time, risk) for risk in self.risk])
 
     def exponent(self, begin: float, end: float, *, confidence: float = 0.95) -> observables.Exponent:
-        """The power of time with which the risk falls between the times `begin` and `end`, with a confidence interval over runs
-        (or, for one run, from its scatter about the line) and its drift within the window."""
+        """The power of time with which the risk falls within a window.
+
+        Parameters
+        ----------
+        begin, end : float
+            The window, in the unit of `clock`.
+        confidence : float
+            Probability that the confidence interval is to have.
+
+        Returns
+        -------
+        Exponent
+            The exponent with a confidence interval, over runs or, for one run, from its scatter about the line; and how
+            much it drifts within the window.
+
+        Examples
+        --------
+        >>> bool(run.exponent(60, 100).value < 0)
+        True
+        """
         self._check_alike("exponent")
         return observables.exponent(self.time, self.risk, begin, end, confidence)
 
     def save(self, path: str | Path) -> None:
-        """Write a NetCDF file, with a checksum over all that it holds; `Trajectory.load` reads it back."""
+        """Write a NetCDF file with a checksum over everything in it.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; `Trajectory.load` reads it back.
+
+        Examples
+        --------
+        >>> run.save("run.nc")
+        """
         storage.write(self.data, path)
 
     @classmethod
     def load(cls, path: str | Path, problem: Problem | None = None) -> Self:
-        """Read a file. Problems with activations or targets of your own are not in files: pass the same one again. ValueError for
-        a file that holds no trajectory or was changed since it was written, as its checksum tells; files from before there was one
-        load with a warning."""
+        """Read a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        problem : Problem, optional
+            Needed where the problem has activations or targets of your own, which files do not hold: pass the same one
+            again.
+
+        Returns
+        -------
+        Trajectory
+            What was saved.
+
+        Raises
+        ------
+        ValueError
+            If the file holds no trajectory, or was changed since it was written. A file without a checksum loads with a
+            warning.
+
+        Examples
+        --------
+        >>> bool((sv.Trajectory.load("run.nc").risk == run.risk).all())
+        True
+        """
         return cls(**loading.read(path, problem))
 
     @staticmethod
@@ -368,17 +720,64 @@ class Trajectory:
         basis: Any = None,
         directions: Any = None,
     ) -> "Trajectory":
-        """Lay a log of weights from any training beside the theory: `weights` (time, p, dim), or (run, time, p, dim) for
-        several, from NumPy, PyTorch or JAX; `times` in the unit of `clock`; `readout` (time, p) if it was trained.
+        """A trajectory from a log of weights of any training, to compare it with theory.
 
-        `plain=True` for networks whose fields are w.x instead of w.x/sqrt(dim), as most code has them: their
-        learning rate is ours divided by dim. With a spectrum the weights are those in the eigenbasis; see `measure`, also for the
-        `directions` of a mixture. Teachers that move have a log too, (time, p*, dim).
+        Parameters
+        ----------
+        problem : Problem
+            What the training is compared with.
+        weights : array
+            (time, p, dim), or (run, time, p, dim) for several runs; from NumPy, PyTorch or JAX. With a spectrum: in its
+            eigenbasis.
+        teacher_weights : array
+            (p*, dim) weights of the teachers; (time, p*, dim) where they move.
+        times : array
+            (time,) in the unit of `clock`.
+        readout : array, optional
+            (time, p) second layer, if it was trained.
+        clock : str
+            Unit of `times`, as in `Clock`.
+        plain : bool
+            True for networks whose fields are w.x instead of w.x/sqrt(dim), as most code has them. Their learning rate
+            is ours divided by dim.
+        basis : array, optional
+            (dim, dim) eigenvectors of the input covariance as columns, as in `measure`.
+        directions : array, optional
+            (directions, dim) directions of a mixture, as in `measure`.
+
+        Returns
+        -------
+        Trajectory
+            With the level "weights".
+
+        Examples
+        --------
+        >>> weights = np.random.default_rng(0).normal(size=(5, 2, 1000))
+        >>> logged = sv.Trajectory.from_weights(problem, weights, np.sqrt(1000) * np.eye(1, 1000), times=np.arange(5))
+        >>> logged.cross_overlap.shape
+        (1, 5, 2, 1)
         """
         return logs.from_weights(problem, weights, teacher_weights, times, readout, clock, plain, basis, directions)
 
     def plot(self, ax: "Axes | None" = None, **style: Any) -> "Axes":
-        """The risk of every run against time."""
+        """Draw the risk of every run against time.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, a new figure.
+        **style
+            Passed on to matplotlib's `plot`.
+
+        Returns
+        -------
+        matplotlib Axes
+            The axes that were drawn into.
+
+        Examples
+        --------
+        >>> ax = run.plot(color="C1")
+        """
         from solvable import plot
 
         return plot.risk(self.data, ax=ax, **style)

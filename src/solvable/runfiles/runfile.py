@@ -16,7 +16,7 @@ from solvable.runfiles.level_tables import LEVELS, LevelTable, check_name, level
 
 
 class StartTable(Model):
-    """The arguments of `start`."""
+    """The table [start] of a file: arguments of `start`."""
 
     seed: Annotated[int, Plain, Field(ge=0)] | None = None
     scale: Annotated[float, Unbounded, Field(ge=0)] = 1.0
@@ -43,7 +43,7 @@ OPTIONS = {"runs": "runs", "seed": "level-seed"}  # on the command line
 
 
 class StopTable(Model):
-    """The arguments of `when`."""
+    """The table [run.stop] of a file: arguments of `when`."""
 
     quantity: str = "risk"
     below: Annotated[float, Plain] | None = None
@@ -56,6 +56,8 @@ class StopTable(Model):
 
 
 class RunTable(Model):
+    """The table [run] of a file: until, times, clock, stop, keep_blocks."""
+
     until: Annotated[float, Plain, Field(gt=0)] | None = None
     clock: str | None = None
     times: Array | None = None
@@ -64,6 +66,8 @@ class RunTable(Model):
 
 
 class RunFile(Model):
+    """A run as a file: a problem with its start, level and [run] table."""
+
     problem: Problem
     start: StartTable = Field(default_factory=StartTable)
     level: LevelTable

@@ -1,4 +1,4 @@
-"""Machine code beforehand: one tiny run of each kind, in processes of their own, on all cores."""
+"""Compiles all kernels beforehand: one tiny run of each kind, in separate processes, on all cores."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Grids of problems, levels and seeds that take hours: every result is kept, on one machine or a cluster."""
+"""Sweeps: grids of problems, levels and seeds whose results are kept, on one machine or a cluster."""
 
 from solvable.sweeps.measures import FewestSamples, Run
 from solvable.sweeps.records import Damaged

@@ -1,4 +1,4 @@
-"""Hand tasks to an engine and keep what comes back: chunks that grow to a good length, workers that die, clean ends."""
+"""Hands tasks to an engine and stores what comes back: sizes of chunks, dead workers, clean ends."""
 
 import time
 from collections import deque
@@ -17,8 +17,11 @@ DIED = "its worker died, every time it was tried (killed, or out of memory)"
 
 
 class Driver:
-    """`stored(keys)` is called when the records of these tasks are on the disk; `report(settled, skipped)` with how many tasks are
-    settled, here or by others, and of how many points there was nothing to do; also now and then where there is time."""
+    """Runs an engine until all tasks are settled.
+
+    `stored(keys)` is called when the records of these tasks are on the disk; `report(settled, skipped)` with how many
+    tasks are settled, here or by others, and how many points there was nothing to do for, now and then.
+    """
 
     def __init__(
         self, engine: Engine, store: Records, stored: Callable[[list[bytes]], None], report: Callable[[int, int], None]

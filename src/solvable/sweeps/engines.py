@@ -1,5 +1,7 @@
-"""Where points are computed: in this process, in processes of their own, or on a Dask cluster. Engines take chunks of tasks and
-give back what became of them; who gets what and what is kept is decided in `drive`."""
+"""Engines compute the points of a sweep: in this process, in several processes, or on a Dask cluster.
+
+They take chunks of tasks and return the outcomes; `drive` decides who gets what and what is kept.
+"""
 
 import os
 import signal
@@ -26,11 +28,13 @@ ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", 
 NO_COMPILER = 10.0  # seconds after which a worker that has not begun to compile will not
 ONE_KERNEL = 120.0  # seconds that compiling one may take
 IDLE = 30  # seconds after which a process without work, or without a parent, ends
-CHUNK_SECONDS = 0.25  # of work in a chunk, so that little is lost and little is said
+CHUNK_SECONDS = 0.25  # of work in a chunk: short enough to lose little in a crash, long enough to send few messages
 MESSAGE = 300  # characters that are kept of an error
 
 
 class Task(NamedTuple):
+    """One point to compute: the key of its result, its problem and its measure."""
+
     key: bytes
     problem: Problem
     measure: Measure
@@ -41,8 +45,11 @@ Chunk = tuple[Task, ...]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The encoded records of the first tasks of a chunk and the seconds they took; None where its worker died. `final`: others have
-    tried before, so the death is the last word. `error`: why the sweep cannot go on."""
+    """What became of a chunk: the encoded records of its first tasks and the seconds they took, or None where its worker
+    died.
+
+    `final` says that others have tried before, so that the failure stands. `error` says why the sweep cannot go on.
+    """
 
     chunk: Chunk
     records: list[bytes] | None
@@ -52,6 +59,8 @@ class Outcome:
 
 
 class Engine(Protocol):
+    """What `drive` asks of an engine."""
+
     @property
     def width(self) -> int:
         """How many chunks it works on at once."""
@@ -99,7 +108,7 @@ def _record(task: Task) -> bytes:
 
 
 class Here:
-    """One after the other, in this process."""
+    """Engine that computes one chunk after the other in this process."""
 
     width = 1
 
@@ -183,8 +192,10 @@ class _Pool:
 
 
 class _Pioneer:
-    """The first chunk, which goes ahead of all others: where machine code is missing, its worker compiles it, and the others find
-    it on the disk. They wait until it is back, or until nothing has been compiled for a while."""
+    """The first chunk, which runs alone: its worker compiles missing machine code, which the others then load from disk.
+
+    The others wait until it is back, or until nothing has been compiled for a while.
+    """
 
     def __init__(self) -> None:
         handle, self._notes = tempfile.mkstemp(prefix="solvable-", suffix=".notes")
@@ -225,7 +236,7 @@ def _work_and_note(notes: str, chunk: Chunk) -> tuple[list[bytes], float]:
 
 
 class Processes:
-    """Processes on this machine, and one apart for tasks that may have killed theirs."""
+    """Engine with several processes on this machine, and a separate one for tasks that may have killed theirs."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or cores()
@@ -261,7 +272,7 @@ class Processes:
 
 
 class Cluster:
-    """An existing Dask cluster. Workers need this package, not the store: results come back here."""
+    """Engine on an existing Dask cluster. Workers need this package, not the store: results come back here."""
 
     def __init__(self, address: str) -> None:
         try:

@@ -19,6 +19,8 @@ from solvable.sweeps.sweep import Sweep, plan
 
 
 class SweepTable(Model):
+    """The table [sweep] of a file: title, what is kept, number of starts, names that move together, and a condition."""
+
     title: str | None = None
     keep: Annotated[tuple[str, ...], Plain] = ("risk",)
     starts: Annotated[int, Plain, Field(ge=1)] = 1
@@ -27,14 +29,18 @@ class SweepTable(Model):
 
 
 class RecoveryTable(Model):
+    """The table [recovery] of a file: arguments of `FewestSamples`."""
+
     instances: Annotated[int, Plain, Field(ge=1)] = 100
     seed: Annotated[int, Plain, Field(ge=0)] = 0
     by: Literal["certificate", "flow"] = "certificate"
 
 
 class Range(Model):
-    """Equally spaced values from `from` to `to`: so many, or so far apart; equally spaced in the logarithm for scale = "log".
-    Whole numbers stay whole where they can."""
+    """Equally spaced values from `from` to `to`: a given number of them, or a given distance apart.
+
+    With scale = "log" they are equally spaced in the logarithm. Whole numbers stay whole where they can.
+    """
 
     first: Annotated[float, Plain] = Field(alias="from")
     last: Annotated[float, Plain] = Field(alias="to")

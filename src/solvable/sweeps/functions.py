@@ -1,4 +1,4 @@
-"""Functions of one's own in the problems of a sweep: they must still be what names them, and a store must know them again."""
+"""Checks functions of one's own in the problems of a sweep: unchanged since they were made, and recognisable for a store."""
 
 from solvable.gaussian.units import OwnFunction
 from solvable.problems import InvalidProblem, Problem
@@ -7,7 +7,7 @@ MOST = 1000  # functions that are remembered as checked
 
 
 class Functions:
-    """`lasting`: results are kept beyond this process."""
+    """Checks functions of one's own; `lasting` says that results are kept beyond this process."""
 
     def __init__(self, *, lasting: bool) -> None:
         self.lasting = lasting

@@ -27,7 +27,9 @@ INNER = ("run", "instance", "time")  # dimensions of tables, beside the axes
 
 @dataclass(frozen=True)
 class Shape:
-    """Of a variable, over all its records: dimensions within a point, the largest size of each, and a type with room for gaps."""
+    """Shape of a variable over all its records: dimensions within a point, the largest size of each, and a type with room
+    for gaps.
+    """
 
     dims: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -41,8 +43,11 @@ class Shape:
 
 
 class Cells(BackendArray):
-    """A variable over the grid. Cells without a result, and what a smaller result leaves open, are NaN (text: empty). `keys` has
-    zeros where there was no result when the dataset was made: it does not change while it is looked at."""
+    """A variable over the grid as an array that reads its cells from the store when they are indexed.
+
+    Cells without a result, and what a smaller result leaves open, are NaN (text: empty). `keys` has zeros where there
+    was no result when the dataset was made: it does not change while it is looked at.
+    """
 
     def __init__(self, store: Records, keys: np.ndarray, name: str, shape: Shape) -> None:
         self._store, self._keys, self._name, self._inner = store, keys, name, shape.sizes

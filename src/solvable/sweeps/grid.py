@@ -1,4 +1,4 @@
-"""Which points a sweep has: axes that multiply, names that move together, values that follow from others, conditions."""
+"""The grid of a sweep: axes that multiply, names that move together, derived values, conditions."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ Rule = Callable[[Mapping[str, Any]], Any] | str
 
 @dataclass(frozen=True)
 class Axis:
-    """Names that move together, with as many values each."""
+    """One axis of a grid: names that move together, with as many values each."""
 
     names: tuple[str, ...]
     values: tuple[tuple[Any, ...], ...]
@@ -36,7 +36,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Point:
-    """`number` counts all cells of the grid; `key` is the hash of all that the result depends on."""
+    """One point of a grid: its `number` among all cells, and the `key`, a hash of all that its result depends on."""
 
     number: int
     key: bytes
@@ -45,7 +45,7 @@ class Point:
 
 
 class _Values(Mapping[str, Any]):
-    """What names are at a point: of axes and derived ones, else as the problem and the measure have them."""
+    """The values of names at a point: of axes and derived names, else as the problem and the measure have them."""
 
     def __init__(self, grid: "Grid", values: dict[str, Any]) -> None:
         self._grid, self._values = grid, values
@@ -68,9 +68,13 @@ class _Values(Mapping[str, Any]):
 
 
 class Grid:
-    """`vary` has the values of each name; names of fields are dotted ("student.width", "start.seed"), other words are variables for
-    `derive` and `where`. `together` lists groups of names that move together, the others multiply. `derive` gives further names by
-    expressions such as "0.05 * student.width" or by functions of the point; `where` keeps the points at which it is true."""
+    """The grid of a sweep, checked when it is made.
+
+    `vary` has the values of each name; names of fields are dotted ("student.width", "start.seed"), other words are
+    variables for `derive` and `where`. `together` lists groups of names that move together, the others multiply.
+    `derive` gives further names by expressions such as "0.05 * student.width" or by functions of the point; `where`
+    keeps the points at which it is true.
+    """
 
     def __init__(
         self,

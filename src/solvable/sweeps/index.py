@@ -1,4 +1,4 @@
-"""Where each record of a store is, in some sixty bytes a record; dictionaries take four hundred."""
+"""Index of a store: where each record is, in about sixty bytes a record (dictionaries take four hundred)."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,7 +13,7 @@ BLOCK = 1 << 14
 
 
 class Table:
-    """The records of one segment."""
+    """Places of the records of one segment."""
 
     def __init__(self, name: str, held: Mapping[bytes, Place]) -> None:
         self.name = name
@@ -40,8 +40,10 @@ class Table:
 
 
 class Index(Mapping[bytes, Place]):
-    """Of all tables, which are the store's own: make it anew when one of them goes. Where several hold a record, the one whose name
-    is smallest counts."""
+    """Places of all records of a store, from its tables; make it anew when a table goes.
+
+    Where several tables hold a record, the one whose name is smallest counts.
+    """
 
     def __init__(self, tables: dict[str, Table]) -> None:
         self._tables = tables

@@ -1,4 +1,4 @@
-"""Which code made a result. Results of other code are kept, and told; they can be computed again."""
+"""Which version of the code made a stored result. Results of other code are kept and reported; they can be computed again."""
 
 import json
 from collections import Counter
@@ -17,14 +17,14 @@ Tell = Callable[[Any], None]  # hears of Damage and of Stale
 
 
 class Maker(NamedTuple):
-    """The version of this package, and the digest of the code that computed ("" where none was noted)."""
+    """What made a result: the version of this package, and the digest of the code that computed ("" where none was noted)."""
 
     version: str
     code: str
 
 
 class Stale(NamedTuple):
-    """How many results other code made, of how many that were looked at, and its versions."""
+    """A report on results of other code: how many, of how many that were looked at, and its versions."""
 
     other: int
     found: int
@@ -92,8 +92,9 @@ def makers_of(store: Records, keys: Iterable[bytes]) -> Counter[Maker]:
 
 
 class StoredResults:
-    """The results of a sweep that are in a store. Damaged ones are set aside, so that they are computed again; of the others it is
-    noted who made them."""
+    """The results of a sweep that are in a store, with the code that made them. Damaged ones are set aside and computed
+    again.
+    """
 
     def __init__(self, store: Records, points: Points, tell: Tell) -> None:
         self.store, self.points, self.tell = store, points, tell

@@ -1,5 +1,8 @@
-"""What is computed at every point of a sweep. A measure is a description: it travels to other processes, and its content
-together with the problem's is the name of the result."""
+"""Measures: what is computed at every point of a sweep.
+
+A measure is a plain description: it travels to other processes, and its content together with the problem's names the
+result.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -21,7 +24,7 @@ KEPT = (*AVERAGED, "risk_error", "overlap_error")
 
 
 class Measure(Protocol):
-    """`parts` are the first words of names that it lets vary ("start" of "start.seed")."""
+    """What a sweep asks of a measure; `parts` are the first words of names that it lets vary ("start" of "start.seed")."""
 
     @property
     def parts(self) -> tuple[str, ...]: ...
@@ -32,7 +35,7 @@ class Measure(Protocol):
     def vary(self, changes: Mapping[str, Any]) -> Self: ...
 
     def settle(self, problem: Problem) -> Self:
-        """With everything drawn that functions of one's own draw, so that nothing of them is left."""
+        """The same measure with everything drawn that functions of one's own draw, so that no such function is left in it."""
 
     def content(self, problem: Problem) -> dict[str, Any]:
         """Plain content that fixes the result for a problem."""
@@ -42,7 +45,7 @@ class Measure(Protocol):
 
 @dataclass(frozen=True)
 class Drawn:
-    """Starts by a function of one's own, `function(problem, seed)`."""
+    """Starts drawn by a function of one's own, `function(problem, seed)`."""
 
     function: Callable[[Problem, int], Overlaps]
     seed: int = 0
@@ -50,9 +53,34 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Run:
-    """Follow the problem on a level. Of every run are kept: the first and the last risk, the time to half the first risk (or to
-    the threshold of `stop`), the end and how it ended; and, at the outputs, what `keep` names. `starts` are so many starts, of as
-    many seeds in a row, that run at one point as a batch: much faster for SGD, which is compiled for eight runs at once."""
+    """What a sweep computes at a point: a run on a level.
+
+    Kept are, of every run, the first and the last risk, the time to half the first risk (or to the threshold of
+    `stop`), the end and how it ended; and at the outputs what `keep` names.
+
+    Parameters
+    ----------
+    level : Level
+        `Macro()`, `Micro(...)`, ...
+    start : Overlaps, tuple of Overlaps, StartTable or Drawn
+        One or several starts; or the table [start] of a file, with the arguments of `start`; or a function that draws
+        starts.
+    run : RunTable
+        The table [run] of a file: until, times, clock, stop.
+    keep : tuple of str
+        Arrays of the trajectory that are kept.
+    starts : int
+        This many starts, of seeds in a row, run at one point as a batch: much faster for SGD, which is compiled for
+        eight runs at once.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> from solvable.runfiles import RunTable
+    >>> measure = sv.sweeps.Run(sv.Macro(), sv.start(problem, seed=0), RunTable(until=5.0))
+    >>> sorted(measure.compute(problem))
+    ['end_risk', 'end_time', 'ending', 'exit_time', 'nfev', 'risk', 'start_risk', 'time']
+    """
 
     level: Level
     start: StartTable | Drawn | Overlaps | tuple[Overlaps, ...]
@@ -85,10 +113,12 @@ class Run:
             raise ValueError("start.seed: is missing; give seeds, or a start with one")
 
     def look(self, name: str) -> Any:
+        """The value of a dotted name, such as "start.seed", for derived names and conditions."""
         part, _, rest = name.partition(".")
         return field_of(name, getattr(self, part), rest)
 
     def vary(self, changes: Mapping[str, Any]) -> Self:
+        """The same measure with some dotted names changed."""
         parts = {part: getattr(self, part) for part in self.parts}
         if "level" in changes:
             given = changes["level"]
@@ -100,6 +130,7 @@ class Run:
         return replace(self, **parts)
 
     def settle(self, problem: Problem) -> Self:
+        """The same measure with starts drawn, where a function of your own draws them."""
         if not isinstance(self.start, Drawn):
             return self
         drawn = tuple(self.start.function(problem, self.start.seed + i) for i in range(self.starts))
@@ -115,6 +146,7 @@ class Run:
         return [self.start.draw(problem, seed) for seed in seeds]
 
     def content(self, problem: Problem) -> dict[str, Any]:
+        """Plain content that, with the problem's, fixes the result and names it."""
         if isinstance(self.start, StartTable):
             begin: Any = self.start.model_dump(mode="json", exclude_defaults=True) | {"starts": self.starts}
         else:
@@ -132,6 +164,7 @@ class Run:
         }
 
     def compute(self, problem: Problem) -> dict[str, Labelled]:
+        """The result for one problem, as named arrays."""
         stop = None if self.run.stop is None else self.run.stop.threshold()
         found = run_batch(
             problem, self._starts(problem), self.level, self.run.until,
@@ -171,7 +204,23 @@ def _arrays(found: Trajectory, keep: tuple[str, ...]) -> dict[str, Labelled]:
 
 @dataclass(frozen=True)
 class FewestSamples:
-    """How many samples determine the teacher: `empirical.recovery` at every point."""
+    """What a sweep computes at a point: how many samples determine the teacher, by `empirical.recovery`.
+
+    Parameters
+    ----------
+    instances : int
+        How many data sets.
+    seed : int
+        Of the data sets.
+    by : str
+        "certificate" or "flow", as in `empirical.recovery`.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=3, m_star=1, d=3, n=None)
+    >>> sorted(sv.sweeps.FewestSamples(instances=2).compute(problem))
+    ['fewest', 'mean', 'standard_error']
+    """
 
     instances: int = 100
     seed: int = 0
@@ -188,20 +237,25 @@ class FewestSamples:
             raise ValueError(f"recovery.by: {self.by!r} given, must be 'certificate' or 'flow'")
 
     def look(self, name: str) -> Any:
+        """The value of a dotted name, such as "recovery.instances"."""
         return field_of(name, self, name.partition(".")[2])
 
     def vary(self, changes: Mapping[str, Any]) -> Self:
+        """The same measure with some dotted names changed."""
         inner = {name.partition(".")[2]: value for name, value in changes.items()}
         varied: Self = changed("recovery", self, inner) if inner else self
         return varied
 
     def settle(self, problem: Problem) -> Self:  # noqa: ARG002
+        """The measure itself: nothing in it is drawn by a function."""
         return self
 
     def content(self, problem: Problem) -> dict[str, Any]:
+        """Plain content that, with the problem's, fixes the result and names it."""
         return {"kind": "recovery", "equations": VERSION, "problem": problem.hash, **asdict(self)}
 
     def compute(self, problem: Problem) -> dict[str, Labelled]:
+        """The result for one problem, as named arrays."""
         from solvable.empirical import recovery
 
         found = recovery(problem, self.instances, self.seed, by=self.by)

@@ -1,4 +1,4 @@
-"""The points of a grid, made when they are looked at: a million of them take no more memory than their keys."""
+"""The points of a grid, made when they are needed: in memory are only their keys."""
 
 import math
 import time
@@ -15,8 +15,11 @@ FRESH = 2000
 
 
 class Points(Sequence[Point]):
-    """In the order of the grid. `keys` has the key of every cell that was made so far, the first `made` of them, and zeros where
-    there is no point."""
+    """The points of a grid, in its order.
+
+    `keys` has the key of every cell that was made so far, the first `made` of them, and zeros where `where` excludes a
+    point.
+    """
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid

@@ -28,17 +28,22 @@ KINDS = "biufU"  # of arrays: truth values, numbers and text
 
 
 class Damaged(ValueError):
-    """Bytes that are not what was written."""
+    """A record or file of a store that is not what was written."""
 
 
 class Labelled(NamedTuple):
+    """An array with the names of its dimensions."""
+
     dims: tuple[str, ...]
     values: np.ndarray
 
 
 @dataclass(frozen=True)
 class Record:
-    """`about` is plain JSON. A point that could not be computed has no arrays and says why in `failure`."""
+    """The result of one point: `about` is plain JSON, and labelled arrays.
+
+    A point that could not be computed has no arrays and says why in `failure`.
+    """
 
     key: bytes
     about: dict[str, Any]
@@ -84,7 +89,7 @@ def next_record(content: bytes, at: int) -> int:
 
 
 class Field(NamedTuple):
-    """Where an array is within a record, and what."""
+    """Place, type and shape of an array within a record's bytes."""
 
     dims: tuple[str, ...]
     dtype: np.dtype

@@ -19,7 +19,7 @@ FOOT = LENGTH + DIGEST
 
 
 class Place(NamedTuple):
-    """Where a record is."""
+    """Place of a record: segment, offset and length."""
 
     segment: str
     offset: int
@@ -27,15 +27,16 @@ class Place(NamedTuple):
 
 
 class Salvage(NamedTuple):
-    """The sound records of a damaged segment in their order, and how many are lost (at least: where the index is lost too, nobody
-    knows how many there were)."""
+    """What is left of a damaged segment: its sound records in order, and how many are lost (at least, where the index is
+    lost too).
+    """
 
     good: list[bytes]
     lost: int
 
 
 class Built(NamedTuple):
-    """A segment before it is a file."""
+    """A segment in memory, before it is written."""
 
     name: str
     content: bytes
@@ -112,8 +113,9 @@ def read_all(path: Path) -> dict[bytes, bytes]:
 
 
 class Reader:
-    """A segment that is open; never copied, see `Store`. (Not mapped into memory: a file that another machine removes would then
-    kill the process.)"""
+    """An open segment. (It is read, not mapped into memory: a mapped file that another machine removes would kill the
+    process.)
+    """
 
     def __init__(self, path: Path) -> None:
         self._handle = os.open(path, os.O_RDONLY)

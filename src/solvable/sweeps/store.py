@@ -1,8 +1,8 @@
-"""Records on disk, for any number of processes at once.
+"""The store of a sweep's results: records on disk, for any number of processes at once.
 
-Records come in segments that are written whole and never changed, so nothing is locked and nothing can be half written. Two
-processes may write the same record: then it is there twice, and the segment whose name is smaller counts. Compaction removes a
-segment only when every record in it is in another one, on the disk and checked.
+Records come in segments that are written whole and never changed, so there are no locks and no half-written records. If
+two processes write the same record, it is there twice, and the segment whose name is smaller counts. Compaction removes
+a segment only when every record in it is in another one, on the disk and checked.
 """
 
 import errno
@@ -31,7 +31,7 @@ GONE = (errno.ENOENT, errno.ESTALE)
 
 
 class Damage(NamedTuple):
-    """A damaged segment, and how many of its records are lost and kept."""
+    """A damaged segment of a store, and how many of its records are lost and kept."""
 
     segment: str
     lost: int
@@ -42,7 +42,18 @@ class Damage(NamedTuple):
 
 
 class Status(NamedTuple):
-    """Of a sweep."""
+    """How far a sweep is.
+
+    Parameters
+    ----------
+    points, done, failed : int
+        Numbers of points: in all, with a result, and that could not be computed.
+
+    Examples
+    --------
+    >>> sv.sweeps.Status(points=10, done=6, failed=1).missing
+    3
+    """
 
     points: int
     done: int
@@ -50,11 +61,12 @@ class Status(NamedTuple):
 
     @property
     def missing(self) -> int:
+        """How many points are still to be computed."""
         return self.points - self.done - self.failed
 
 
 class Records(Protocol):
-    """What sweeps ask of a store."""
+    """What sweeps ask of a store: `Store` and `Memory` have it."""
 
     def refresh(self) -> None: ...
     def add(self, records: Iterable[bytes]) -> None: ...
@@ -88,7 +100,7 @@ def _checked(records: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class Memory:
-    """Records of this process alone, gone with it."""
+    """A store in memory, for this process alone."""
 
     def __init__(self) -> None:
         self._records: dict[bytes, bytes] = {}
@@ -116,7 +128,25 @@ class Memory:
 
 
 class Store:
-    """The records in a directory. `create=False` refuses a directory that is not a store yet."""
+    """Results of sweeps in a directory, which any number of processes may use at once.
+
+    Parameters
+    ----------
+    directory : str or Path
+        A store, or a new or empty directory.
+    create : bool
+        Whether to make a store where there is none; otherwise that is an error.
+
+    Examples
+    --------
+    The examples of the methods below continue this one.
+
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> swept = sv.sweep(problem, {"training.learning_rate": [0.1, 0.2]}, until=5, store="my.store", workers=0)
+    >>> store = sv.sweeps.Store("my.store", create=False)
+    >>> len(store)  # two results, and a list of all points
+    3
+    """
 
     def __init__(self, directory: str | Path, *, create: bool = True) -> None:
         self.directory = Path(directory)
@@ -157,7 +187,12 @@ class Store:
             raise ValueError(f"{self.directory}: a store of format {one_line(found)}, this version reads {FORMAT}")
 
     def refresh(self) -> None:
-        """See what other processes have written."""
+        """See what other processes have written since.
+
+        Examples
+        --------
+        >>> store.refresh()
+        """
         there = {entry.name for entry in os.scandir(self._segments)}
         self._forget(self._known.keys() - there)  # compacted by another process
         self._broken = {name: was for name, was in self._broken.items() if name in there and self._is_same(name, was)}
@@ -217,7 +252,18 @@ class Store:
         return name
 
     def add(self, records: Iterable[bytes]) -> None:
-        """When this returns, the records are on the disk."""
+        """Write records; when this returns they are on the disk.
+
+        Parameters
+        ----------
+        records : iterable of bytes
+            Records as `sweeps.records.encode` makes them.
+
+        Examples
+        --------
+        >>> key = next(store.keys())
+        >>> sv.sweeps.Store("copy.store").add([store.encoded(key)])
+        """
         self._write(records)
         own = [name for name in self._own if self._sizes.get(name, SMALL) < SMALL]
         if len(own) >= MANY:
@@ -225,16 +271,68 @@ class Store:
                 self._join(own)
 
     def has(self, key: bytes) -> bool:
+        """Whether there is a record under a key.
+
+        Parameters
+        ----------
+        key : bytes
+            Hash of all that the result depends on.
+
+        Returns
+        -------
+        bool
+            Whether it is there.
+
+        Examples
+        --------
+        >>> store.has(key), store.has(bytes(32))
+        (True, False)
+        """
         return key in self._index
 
     def keys(self) -> Iterator[bytes]:
+        """The keys of all records.
+
+        Returns
+        -------
+        iterator of bytes
+            In no particular order.
+
+        Examples
+        --------
+        >>> len(list(store.keys()))
+        3
+        """
         return iter(list(self._index))
 
     def __len__(self) -> int:
         return len(self._index)
 
     def read(self, key: bytes) -> Record:
-        """KeyError where there is none, Damaged where it is not what was written."""
+        """The record under a key.
+
+        Parameters
+        ----------
+        key : bytes
+            Hash of all that the result depends on.
+
+        Returns
+        -------
+        Record
+            Its arrays with what they are about.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        Damaged
+            If it is not what was written.
+
+        Examples
+        --------
+        >>> store.read(key).key == key
+        True
+        """
         try:
             return decode(self.encoded(key), key)
         except Damaged:
@@ -247,6 +345,23 @@ class Store:
             raise Damaged(f"{path}: {error}; {remedy}") from None
 
     def encoded(self, key: bytes) -> bytes:
+        """The bytes of the record under a key.
+
+        Parameters
+        ----------
+        key : bytes
+            Hash of all that the result depends on.
+
+        Returns
+        -------
+        bytes
+            The record as it is stored, unchecked.
+
+        Examples
+        --------
+        >>> isinstance(store.encoded(key), bytes)
+        True
+        """
         for attempt in range(5):
             place = self._index[key]
             try:
@@ -267,8 +382,26 @@ class Store:
         return self._open[name]
 
     def verify(self, keys: Iterable[bytes] | None = None, *, repair: bool = False) -> list[Damage]:
-        """Read every segment (or those that hold `keys`) and every record in them. With `repair`, set damaged ones aside and
-        keep their good records: what is lost is then missing, and a sweep computes it again."""
+        """Read all records and find damaged ones.
+
+        Parameters
+        ----------
+        keys : iterable of bytes, optional
+            Only the segments that hold these; left out, all.
+        repair : bool
+            Whether to set damaged segments aside and keep their good records. What is lost is then missing, and a sweep
+            computes it again.
+
+        Returns
+        -------
+        list of Damage
+            One for each damaged segment.
+
+        Examples
+        --------
+        >>> store.verify()
+        []
+        """
         self.refresh()
         names = set(self._known) if keys is None else {self._index[key].segment for key in keys if key in self._index}
         found = []
@@ -284,9 +417,28 @@ class Store:
         return found
 
     def supersede(self, keys: set[bytes], is_old: Callable[[bytes], bool]) -> int:
-        """Set those of these results aside that are old, to be computed again: segments that hold them move to `replaced/`, and
-        what else they hold is written anew and read back before. Any number of processes may do the same at
-        once, while others write new results under these keys."""
+        """Set old results aside, so that they are computed again.
+
+        The segments that hold them move to `replaced/`; what else they hold is written anew and read back first. Any
+        number of processes may do the same at once, while others write new results under these keys.
+
+        Parameters
+        ----------
+        keys : set of bytes
+            Which results are looked at.
+        is_old : callable
+            is_old(record) of its bytes: whether it is to go.
+
+        Returns
+        -------
+        int
+            How many results were set aside.
+
+        Examples
+        --------
+        >>> store.supersede({key}, lambda record: False)
+        0
+        """
         gone: set[bytes] = set()
         is_settled = False
         while not is_settled:
@@ -336,7 +488,18 @@ class Store:
         self.refresh()
 
     def compact(self) -> int:
-        """Join small segments; how many were."""
+        """Join small segments into larger ones.
+
+        Returns
+        -------
+        int
+            How many segments were joined.
+
+        Examples
+        --------
+        >>> store.compact()
+        2
+        """
         self.refresh()
         small = sorted(name for name, size in self._sizes.items() if size < SMALL)
         joined, group, total = 0, list[str](), 0

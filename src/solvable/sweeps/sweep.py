@@ -1,4 +1,4 @@
-"""Sweeps: a grid of points, computed where there is room, kept in a store, looked at as one labelled dataset."""
+"""Sweeps: plan a grid of points, compute what is missing of it, read all results as one labelled dataset."""
 
 import math
 import warnings
@@ -39,7 +39,24 @@ AHEAD = 10_000  # points that are made, and so checked, before anything runs
 
 
 class Cost(NamedTuple):
-    """From a few timed points: seconds in all on `workers` cores, bytes in the store, bytes of memory that this process takes."""
+    """What a sweep will cost, estimated from a few timed points.
+
+    Parameters
+    ----------
+    points, missing : int
+        How many points the sweep has, and how many are still to be computed.
+    seconds : float
+        For the missing ones, on `workers` cores.
+    workers : int
+        How many processes are assumed.
+    disk, memory : int
+        Bytes in the store, and bytes of memory that this process takes now.
+
+    Examples
+    --------
+    >>> sv.sweeps.Cost(points=100, missing=40, seconds=20.0, workers=2, disk=80_000, memory=0).missing
+    40
+    """
 
     points: int
     missing: int
@@ -51,7 +68,28 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep as it was planned: its grid and all its points, which are made when they are looked at."""
+    """A planned sweep: a grid and its points, which are made when they are looked at; `plan` makes it.
+
+    Parameters
+    ----------
+    grid : Grid
+        Axes, derived names and conditions.
+    points : Points
+        All points of the grid, each a problem and what is computed for it.
+    title : str
+        Name in listings.
+
+    Examples
+    --------
+    The examples of the methods below continue this one.
+
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> from solvable.runfiles import RunTable
+    >>> measure = sv.sweeps.Run(sv.Macro(), sv.start(problem, seed=0), RunTable(until=5.0))
+    >>> planned = sv.sweeps.plan(problem, measure, {"training.learning_rate": [0.1, 0.2, 0.3]})
+    >>> len(planned.points)
+    3
+    """
 
     grid: Grid
     points: Points
@@ -59,18 +97,57 @@ class Sweep:
 
     @cached_property
     def manifest(self) -> Record:
-        """It has the keys of all points, so all are made."""
+        """The record that lists the axes and the keys of all points; it makes all points."""
         self.points.make()
         return self.grid.manifest(self.points.keys, self.points.first, self.title)
 
     def status(self, store: Records) -> Status:
+        """How much of the sweep a store has.
+
+        Parameters
+        ----------
+        store : Store
+            Where results are kept.
+
+        Returns
+        -------
+        Status
+            Numbers of points, of those done and of those that failed.
+
+        Examples
+        --------
+        >>> planned.status(sv.sweeps.Store("empty.store"))
+        Status(points=3, done=0, failed=0)
+        """
         return status_of(store, self.points.all_keys())
 
     def tasks(
         self, results: StoredResults, shard: tuple[int, int] = (1, 1), *, retry: bool = False
     ) -> Iterator[Task | None]:
-        """What is still to do, of this share of the points; None for a point that is done. Points that would fail again are done,
-        unless `retry`."""
+        """What is still to do, point by point.
+
+        Parameters
+        ----------
+        results : StoredResults
+            What a store has of the sweep (`sweeps.makers`).
+        shard : (int, int)
+            (i, n) for the i-th of n shares of the points.
+        retry : bool
+            Whether points that failed for good are tried again.
+
+        Returns
+        -------
+        iterator of Task or None
+            For each point of this share; None for a point that is done, or would fail again.
+
+        Examples
+        --------
+        >>> from solvable.sweeps.makers import StoredResults
+        >>> results = StoredResults(sv.sweeps.Store("empty.store"), planned.points, print)
+        >>> results.look()
+        >>> len(list(planned.tasks(results, shard=(1, 3))))
+        1
+        """
         functions = Functions(lasting=isinstance(results.store, Store))
         one, of = shard
         for number in islice(self.points.numbers(), one - 1, None, of):
@@ -85,7 +162,27 @@ class Sweep:
     def estimate(
         self, store: Records | None = None, workers: int | None = None, shard: tuple[int, int] = (1, 1)
     ) -> Cost:
-        """Time a few points, spread over the grid; nothing is stored."""
+        """Time a few points, spread over the grid; nothing is stored.
+
+        Parameters
+        ----------
+        store : Store, optional
+            Its results are not computed again.
+        workers : int, optional
+            How many processes to assume; left out, one for each core.
+        shard : (int, int)
+            (i, n) for the i-th of n shares of the points.
+
+        Returns
+        -------
+        Cost
+            Time, disk and memory.
+
+        Examples
+        --------
+        >>> planned.estimate(workers=1).missing
+        3
+        """
         there = Memory() if store is None else store
         one, of = shard
         numbers = np.fromiter(islice(self.points.numbers(), one - 1, None, of), dtype=np.int64)
@@ -116,17 +213,34 @@ def _is_done(store: Records, key: bytes) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Swept:
-    """What a sweep has so far: `data` is one labelled dataset, read from the store when it is looked at."""
+    """What a sweep has computed so far, as one labelled dataset.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        The plan.
+    store : Store
+        Where results are kept.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> swept = sv.sweep(problem, {"training.learning_rate": [0.1, 0.2]}, until=5, store=None, workers=0)
+    >>> swept.data["risk"].sizes["learning_rate"], swept.status.missing
+    (2, 0)
+    """
 
     sweep: Sweep
     store: Records
 
     @property
     def status(self) -> Status:
+        """How many points there are, how many are done and how many failed."""
         return self.sweep.status(self.store)
 
     @cached_property
     def data(self) -> "xarray.Dataset":
+        """All results as an xarray Dataset, read from the store when it is looked at."""
         from solvable.sweeps.gather import dataset
 
         return dataset(self.store, self.sweep.manifest)
@@ -150,7 +264,31 @@ def plan(
     where: Rule | None = None,
     title: str | None = None,
 ) -> Sweep:
-    """Check the grid and its first ten thousand points before anything runs; further points are checked while these run."""
+    """Plan a sweep: check the grid and its first ten thousand points before anything runs.
+
+    Parameters
+    ----------
+    problem : Problem
+        What varies.
+    measure : Measure
+        What is computed at every point: `Run(...)` or `FewestSamples(...)`.
+    vary, together, derive, where
+        The grid, as in `sweep`.
+    title : str, optional
+        Name in listings; left out, the names of the axes.
+
+    Returns
+    -------
+    Sweep
+        To be estimated, or given to `execute`.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=3, m_star=1, d=3, n=None)
+    >>> planned = sv.sweeps.plan(problem, sv.sweeps.FewestSamples(instances=3), {"inputs.dim": [3, 4]})
+    >>> planned.title
+    'dim'
+    """
     grid = Grid(problem, measure, vary, together, derive, where)
     _check_starts(grid)
     points = Points(grid)
@@ -200,19 +338,63 @@ def sweep(
     progress: bool | None = None,
     title: str | None = None,
 ) -> Swept:
-    """Run `problem` at every point of a grid and keep every result, so that the same call continues where the last one ended.
+    """Run a problem at every point of a grid and keep every result; the same call continues where the last one ended.
 
-    `vary` has lists of values by dotted names: {"student.width": [3, 6], "training.learning_rate": np.geomspace(0.01, 1, 20)};
-    the product of all is swept. `together`, `derive` and `where` are explained at `Grid`. `seeds` are those of the start, an axis
-    of its own (default: one start, of seed 0); `starts` so many starts of seeds in a row are one point, as a batch. `start` has
-    the arguments of `start`, or is a function of problem and seed, which is called here for every point. `level`, `until`,
-    `times`, `clock` and `stop` are as in `run`; `keep` names what is kept at the outputs. A `measure` in place of these computes
-    something else.
+    Parameters
+    ----------
+    problem : Problem
+        What varies.
+    vary : dict
+        Lists of values by dotted names, {"student.width": [3, 6], "training.learning_rate": np.geomspace(0.01, 1, 20)}.
+        All combinations are points. Words without a dot are variables for `derive` and `where`.
+    level, until, times, clock, stop
+        As in `run`; left out, the level is `Macro()`.
+    seeds : list of int, optional
+        Seeds of the start, as an axis of their own; left out, one start of seed 0.
+    starts : int
+        This many starts, of seeds in a row, make one point and run as a batch.
+    start : dict, Overlaps or callable, optional
+        Arguments of `start`, or a function of problem and seed, which is called in this process for every point.
+    keep : list of str
+        Which arrays of the trajectory are kept at the outputs. First and last risk, exit time and ending are always
+        kept.
+    measure : Measure, optional
+        Something else to compute, in place of a level: `FewestSamples(...)`.
+    together : list of lists of str
+        Groups of names that move together instead of being combined.
+    derive : dict, optional
+        Further names, by expressions such as "0.05 * student.width" or by functions of the point.
+    where : str or callable, optional
+        Expression or function: only points at which it is true are computed.
+    store : str, Path, Store or None
+        Directory that keeps the results; None keeps them in memory only.
+    workers : int, optional
+        Number of processes (0: this one; left out: one for each core).
+    cluster : str, optional
+        Address of a Dask cluster to compute on instead.
+    shard : (int, int)
+        (i, n) computes the i-th of n shares.
+    retry : bool
+        Whether points that failed are tried again.
+    stale : str
+        What to do with stored results of other versions of the library's code: "keep" (with a warning) or "recompute".
+    progress : bool, optional
+        Whether to show a bar; left out: on terminals.
+    title : str, optional
+        Name in listings.
 
-    `store` is a directory (None: in memory, nothing is kept). Points are computed on all cores by `workers` processes (0: in this
-    one), or on the Dask cluster at the address `cluster`. `shard=(i, n)` does the i-th of n shares. `retry` tries points again
-    that failed. Results that other code of this library made are kept, with a warning; `stale="recompute"` sets them aside and
-    computes them again.
+    Returns
+    -------
+    Swept
+        Its `data` is one labelled dataset.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> vary = {"student.width": [2, 3], "training.learning_rate": [0.1, 0.2]}
+    >>> swept = sv.sweep(problem, vary, until=5, seeds=range(2), store="results", workers=0)
+    >>> dict(swept.data["end_risk"].sizes)
+    {'width': 2, 'learning_rate': 2, 'seed': 2, 'run': 1}
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"sweep: the first argument must be a Problem, not {type(problem).__name__}")
@@ -278,9 +460,35 @@ def execute(
     stored: Callable[[list[bytes]], None] = lambda _: None,
     tell: Tell | None = None,
 ) -> Swept:
-    """Compute what is missing of a planned sweep. Ctrl-C ends it cleanly with KeyboardInterrupt; what is stored stays. So does what
-    was computed before a point that cannot be is reached, in a grid of more than ten thousand. `tell` hears of damage that is set
-    aside and of results that other code made (default: a warning)."""
+    """Compute what is missing of a planned sweep.
+
+    Ctrl-C ends it with KeyboardInterrupt; what is stored stays. In a grid of more than ten thousand points, an
+    impossible point may be met only after others were computed: these stay too.
+
+    Parameters
+    ----------
+    planned : Sweep
+        From `plan`.
+    store, workers, cluster, shard, retry, stale, progress
+        As in `sweep`.
+    stored : callable
+        Called with the keys of results whenever some have been stored.
+    tell : callable, optional
+        Called with a description of damage that was set aside, and of results that other code made; left out, a
+        warning.
+
+    Returns
+    -------
+    Swept
+        The results.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=3, m_star=1, d=3, n=None)
+    >>> planned = sv.sweeps.plan(problem, sv.sweeps.FewestSamples(instances=3), {"inputs.dim": [3, 4]})
+    >>> sv.sweeps.execute(planned, store=None, workers=0).data["fewest"].shape
+    (2, 3)
+    """
     _check_settings(workers, cluster, shard, stale)
     engine = choose(workers, cluster)
     try:
@@ -317,7 +525,7 @@ def _check_functions(planned: Sweep, *, lasting: bool) -> None:
 
 
 class _Manifest:
-    """Kept in the store once all points are made; until then some more are, whenever there is time."""
+    """Writes the manifest into the store once all points are made; until then it makes some more whenever there is time."""
 
     def __init__(self, planned: Sweep, results: StoredResults) -> None:
         self._planned, self._results, self._is_kept = planned, results, False

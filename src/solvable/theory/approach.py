@@ -51,9 +51,34 @@ def _size(problem: Problem) -> float:
 
 
 def first_order_risk(problem: Problem, state: Overlaps) -> Prediction:
-    """Risk of a `state` near the teacher to first order in the deviations of Q and R, for a typical teacher, with averages over
-    students: (2 sqrt(3) (q - 2 r) + 3 (M - 1)(c - 2 s))/(6 pi) in worschech2024's units (121), which is c a^2 sum_ij h_ij D_ij.
-    q - 2 r is of second order in the errors of the weights, as r^2 is, which is left out: see `erf_late_risk`."""
+    """Risk of erf students near the teacher to first order in the deviations of the overlaps.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    state : Overlaps
+        A state near the teacher.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the risk.
+
+    Notes
+    -----
+    Risk of a `state` near the teacher to first order in the deviations of Q and R, for a typical teacher, with averages
+    over students: (2 sqrt(3) (q - 2 r) + 3 (M - 1)(c - 2 s))/(6 pi) in worschech2024's units (121), which is c a^2
+    sum_ij h_ij D_ij. q - 2 r is of second order in the errors of the weights, as r^2 is, which is left out: see
+    `erf_late_risk`.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, N=1000)
+    >>> near = sv.start(problem, student_overlap=1.01 * np.eye(2), cross_overlap=np.eye(2), teacher_overlap=np.eye(2))
+    >>> round(float(sv.theory.first_order_risk(problem, near).value), 4)
+    0.0018
+    """
     check_realizable(problem)
     committee_of(problem, state)
     D = np.tensordot(problem.inputs.eigenvalues, _alike(_errors(problem, state)[0]), axes=1)
@@ -64,16 +89,48 @@ def first_order_risk(problem: Problem, state: Overlaps) -> Prediction:
 def erf_late_risk(
     problem: Problem, state: Overlaps, alpha: Any, *, printed: bool = False, clock: str = "alpha"
 ) -> Prediction:
-    """Risk at times `alpha` after a `state` near the teacher, with as many students, exact to second order in the errors delta of
-    the weights. The error of the output is sum_i g'(y_i) u_i, u_i the field of delta_i, so with h_ij = <g'_i g'_j> the risk is
+    """Risk of erf students near the teacher at later times, exact to second order in the errors of the weights.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    state : Overlaps
+        A state near the teacher.
+    alpha : float or array
+        Times after `state`, in the unit of `clock`.
+    printed : bool
+        Whether to evaluate the formula as the paper prints it.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the risk at each time.
+
+    Notes
+    -----
+    Risk at times `alpha` after a `state` near the teacher, with as many students, exact to second order in the errors
+    delta of the weights. The error of the output is sum_i g'(y_i) u_i, u_i the field of delta_i, so with h_ij = <g'_i
+    g'_j> the risk is
 
         c a^2 [ sum_ij h_ij D_ij - q(rho) ],    D = delta Sigma delta^T / N,   rho = delta Sigma B^T / N,
 
-    q(rho) a quadratic form that says how u goes along with y; the flow is downhill on it: modes by eigenvalues of a symmetric
-    matrix of blocks x M^2 within the span of the teachers, and outside exp(-k h lambda alpha). Students are matched to teachers.
+    q(rho) a quadratic form that says how u goes along with y; the flow is downhill on it: modes by eigenvalues of a
+    symmetric matrix of blocks x M^2 within the span of the teachers, and outside exp(-k h lambda alpha). Students are
+    matched to teachers.
 
     `printed` is worschech2024's (17), (122): without q, from `first_order_risk` on, with rates proportional to
-    2 - sqrt(3) and 2 + sqrt(3) (M - 1) (printed for M = 2 only: docs/ERRATA.md W41, W43)."""
+    2 - sqrt(3) and 2 + sqrt(3) (M - 1) (printed for M = 2 only: docs/ERRATA.md W41, W43).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, N=1000)
+    >>> near = sv.start(problem, student_overlap=1.01 * np.eye(2), cross_overlap=np.eye(2), teacher_overlap=np.eye(2))
+    >>> round(float(sv.theory.erf_late_risk(problem, near, 10.0).value), 4)
+    0.001
+    """
     check_realizable(problem)
     one = committee_of(problem, state)
     values, T = problem.inputs.eigenvalues, state.block_teacher_overlap

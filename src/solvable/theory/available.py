@@ -1,4 +1,4 @@
-"""Which predictions apply to a problem, and why the others do not."""
+"""Lists which predictions apply to a problem, and why the others do not."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,25 @@ from solvable.theory import committee, counting, floors, flow, linear, plateau, 
 
 @dataclass(frozen=True)
 class Available:
-    """`reason` is empty where the prediction applies; call it as `call` says."""
+    """A prediction by name, and whether it applies to a problem.
+
+    Parameters
+    ----------
+    name : str
+        Name of the function in `solvable.theory`.
+    call : str
+        How to call it.
+    applies : bool
+        Whether it holds for the problem.
+    reason : str
+        Why it does not; empty where it applies.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> sv.theory.available(problem)[0].call
+    'degrees_of_freedom(problem)'
+    """
 
     name: str
     call: str
@@ -86,7 +104,26 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
 
 
 def available(problem: Problem, *, why: bool = False) -> list[Available]:
-    """The predictions that apply to `problem`; with `why` also those that do not, each with its reason."""
+    """List the predictions that apply to a problem.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned.
+    why : bool
+        Whether to list also those that do not apply, each with its reason.
+
+    Returns
+    -------
+    list of Available
+        In the order of the theory.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> "escape_time" in [one.name for one in sv.theory.available(problem)]
+    True
+    """
     found = []
     for name, (call, check) in _PREDICTIONS.items():
         try:

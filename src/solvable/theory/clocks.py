@@ -1,4 +1,4 @@
-"""What a time means in a prediction: predictions count in alpha (steps/dim), and tell and ask for times in any clock of `run`."""
+"""Clocks of predictions: they count in alpha (steps/dim) and convert times to and from any clock of `run`."""
 
 from dataclasses import replace
 from typing import Any

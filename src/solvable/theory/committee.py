@@ -28,9 +28,32 @@ COMMITTEE = Domain(
 
 
 class SymmetricPlateau(NamedTuple):
-    """Where all students are equal combinations of the teachers. `state` are its overlaps, `risk` its height, `cross_overlap` (M,)
-    and `student_overlap` those weighted by the spectrum (R*, Q* of first order); `rates` (M,) per unit of alpha at which
-    differences between students grow, fastest first, along the columns of `modes` (M, M), rows of the weighted cross overlap."""
+    """The symmetric plateau of erf students, where all of them are the same combination of the teachers.
+
+    Parameters
+    ----------
+    state : Overlaps
+        Its overlaps.
+    risk : float
+        Its height.
+    student_overlap : float
+        Overlap between students, weighted by the spectrum (Q* of first order).
+    cross_overlap : ndarray
+        (M,) overlaps with the teachers, weighted by the spectrum (R* of first order).
+    coefficients : ndarray
+        (M,) coefficients of the combination.
+    rates : ndarray
+        (M,) rates per unit of time at which differences between students grow, fastest first.
+    modes : ndarray
+        (M, M) as columns, the direction of each in the rows of the weighted cross overlap.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> sv.theory.erf_plateau(problem, start).value.rates.shape
+    (2,)
+    """
 
     state: Overlaps
     risk: float
@@ -92,8 +115,34 @@ def committee_of(problem: Problem, start: Overlaps) -> Committee:
 
 
 def erf_plateau(problem: Problem, start: Overlaps, *, clock: str = "alpha") -> Prediction:
-    """The symmetric plateau for the teacher of `start`: J_i = sum_n a_n B_n for all i, with the escape rates from it
-    (worschech2024, 13 to 15, for a teacher as it is)."""
+    """The symmetric plateau of erf students and the rates at which they escape from it.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: `SymmetricPlateau`.
+
+    Notes
+    -----
+    The symmetric plateau for the teacher of `start`: J_i = sum_n a_n B_n for all i, with the escape rates from it
+    (worschech2024, 13 to 15, for a teacher as it is).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> round(sv.theory.erf_plateau(problem, start).value.risk, 4)
+    0.0059
+    """
     one = committee_of(problem, start)
     a = _coefficients(one)
     R, Q = one.T1 @ a, float(a @ one.T1 @ a)
@@ -137,15 +186,50 @@ def _escape(one: Committee, a: np.ndarray, R: np.ndarray, Q: float) -> tuple[np.
     change = one.ratio * (db + da) - dy
     E = one.speed * (one.T2 @ dG - np.outer(one.T2 @ a, change))
     if K == 1:
-        return np.zeros(0), np.zeros((one.M, 0))  # one student differs from none
+        return np.zeros(0), np.zeros((one.M, 0))  # a single student: there are no differences between students
     rates, modes = eig(E)
     order = np.argsort(-rates.real)
     return rates.real[order], modes.real[:, order]
 
 
 def plateau_drop(problem: Problem, state: Overlaps, drop: float = 0.02, *, clock: str = "alpha") -> Prediction:
-    """How long after a `state` on the plateau the risk has fallen by the fraction `drop` of the plateau's: differences between the
-    students in that state, mode by mode, each growing at its own rate (not in worschech2024)."""
+    """Time from a state on the plateau until the risk of erf students has fallen by a fraction.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    state : Overlaps
+        A state on the plateau.
+    drop : float
+        Fraction of the risk that has been lost.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the time.
+
+    Notes
+    -----
+    How long after a `state` on the plateau the risk has fallen by the fraction `drop` of the plateau's: differences
+    between the students in that state, mode by mode, each growing at its own rate (not in worschech2024).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> rest = sv.theory.erf_plateau(problem, start).value.state
+    >>> near = sv.start(
+    ...     problem,
+    ...     student_overlap=rest.student_overlap + 1e-5 * np.eye(2),
+    ...     cross_overlap=rest.cross_overlap + 1e-6 * np.array([[1, -1], [-1, 1]]),
+    ...     teacher_overlap=rest.teacher_overlap,
+    ... )
+    >>> round(float(sv.theory.plateau_drop(problem, near).value), 4)
+    3196.8738
+    """
     if not 0 < drop < 1:
         raise ValueError(f"drop: {drop} given, must be between 0 and 1")
     check_several(problem)

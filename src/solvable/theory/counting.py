@@ -1,4 +1,4 @@
-"""Counting dimensions of quadratic networks: what a student can express, and how many ways there are to be right."""
+"""Dimensions of quadratic networks: how many degrees of freedom a student has, and how many the set of solutions has."""
 
 from dataclasses import replace
 
@@ -18,8 +18,29 @@ def check_degrees_of_freedom(problem: Problem) -> None:
 
 
 def degrees_of_freedom(problem: Problem) -> Prediction:
-    """Dimension of the set of functions a student of width p can be: N k - k (k - 1)/2, k = min(p, N), which saturates at
-    N (N + 1)/2, all quadratic forms (bocchi2026, 7.5.1)."""
+    """Dimension of the set of functions that a quadratic student can express.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+
+    Returns
+    -------
+    Prediction
+        Its value: int, the dimension.
+
+    Notes
+    -----
+    Dimension of the set of functions a student of width p can be: N k - k (k - 1)/2, k = min(p, N), which saturates at
+    N (N + 1)/2, all quadratic forms (bocchi2026, 7.5.1).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> sv.theory.degrees_of_freedom(problem).value
+    3994
+    """
     check_degrees_of_freedom(problem)
     N, k = problem.inputs.dim or 0, min(problem.student.width, problem.inputs.dim or 0)
     return Prediction(N * k - k * (k - 1) // 2, ("quadratic units, free norms, fixed readout",), "bocchi2026, 7.5.1")
@@ -35,9 +56,30 @@ def check_solution_dimension(problem: Problem) -> None:
 
 
 def solution_dimension(problem: Problem) -> Prediction:
-    """Dimension of the set of best students, per connected piece: with at least as many students as teachers the zero-error
-    solutions form a Stiefel manifold of dimension p m - m (m + 1)/2, m = min(p*, N) (bocchi2026, 7.5.2); with fewer, the
-    minimisers at positive risk have dimension p (p - 1)/2 + p (p* - p) (orthonormal teacher)."""
+    """Dimension of the set of best quadratic students.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+
+    Returns
+    -------
+    Prediction
+        Its value: int, the dimension.
+
+    Notes
+    -----
+    Dimension of the set of best students, per connected piece: with at least as many students as teachers the
+    zero-error solutions form a Stiefel manifold of dimension p m - m (m + 1)/2, m = min(p*, N) (bocchi2026, 7.5.2);
+    with fewer, the minimisers at positive risk have dimension p (p - 1)/2 + p (p* - p) (orthonormal teacher).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> sv.theory.solution_dimension(problem).value
+    5
+    """
     check_solution_dimension(problem)
     p, q = problem.student.width, problem.teacher.width
     m = q if problem.inputs.dim is None else min(q, problem.inputs.dim)

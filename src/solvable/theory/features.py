@@ -28,9 +28,43 @@ def checked_features(problem: Problem, features: int) -> int:
 def feature_risk(
     problem: Problem, start: Overlaps, features: int, alpha: Any, *, small_rate: bool = False, clock: str = "alpha"
 ) -> Prediction:
-    """Risk where only the first `features` coordinates in the eigenbasis (largest eigenvalues first) are trained: the others keep
-    their error, which acts on the trained ones as label noise (worschech2024, 10, there for small rates). Of an eigenvalue that
-    repeats, the trained share counts, on average over which coordinates those are."""
+    """Risk of a linear student of which only the coordinates of the largest eigenvalues are trained.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    features : int
+        How many coordinates are trained.
+    alpha : float or array
+        Times, in the unit of `clock`.
+    small_rate : bool
+        Whether to drop terms of order rate^2.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the risk at each time.
+
+    Notes
+    -----
+    Risk where only the first `features` coordinates in the eigenbasis (largest eigenvalues first) are trained: the
+    others keep their error, which acts on the trained ones as label noise (worschech2024, 10, there for small rates).
+    Of an eigenvalue that repeats, the trained share counts, on average over which coordinates those are.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(
+    ...     K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"
+    ... )
+    >>> start = sv.start(problem, seed=0)
+    >>> round(float(sv.theory.feature_risk(problem, start, 3, 10.0).value), 4)
+    0.097
+    """
     dim, features = check_finite(problem), checked_features(problem, features)
     sizes, order = problem.inputs.block_sizes, np.argsort(-problem.inputs.eigenvalues, kind="stable")
     before = np.cumsum(sizes[order]) - sizes[order]
@@ -44,10 +78,43 @@ def feature_risk(
 def hidden_feature_risk(
     problem: Problem, basis: Any, features: int, alpha: Any = np.inf, *, distance: float, clock: str = "alpha"
 ) -> Prediction:
-    """Mean risk where the first `features` coordinates are trained that are not those of the eigenbasis: the inputs have covariance
-    basis x diag(eigenvalues) x basis^T, and weights differ from the teacher's by independent numbers of variance `distance` in all
-    coordinates. At small rates, after `alpha` or in the end (worschech2024, 82 to 88): the trace of a Schur complement, and what
-    is still to come."""
+    """Mean risk of a linear student of which some coordinates are trained that are not the eigenbasis.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    basis : array
+        (dim, dim) with the covariance basis x diag(eigenvalues) x basis^T of the inputs.
+    features : int
+        How many coordinates are trained.
+    alpha : float or array
+        Times, in the unit of `clock`; left out, the end.
+    distance : float
+        Variance of the first difference between a student's weight and the teacher's, in every coordinate.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray or float, the risk at each time.
+
+    Notes
+    -----
+    Mean risk where the first `features` coordinates are trained that are not those of the eigenbasis: the inputs have
+    covariance basis x diag(eigenvalues) x basis^T, and weights differ from the teacher's by independent numbers of
+    variance `distance` in all coordinates. At small rates, after `alpha` or in the end (worschech2024, 82 to 88): the
+    trace of a Schur complement, and what is still to come.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(
+    ...     K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"
+    ... )
+    >>> round(float(sv.theory.hidden_feature_risk(problem, np.eye(16), 3, distance=1.0).value), 4)
+    0.0705
+    """
     e, W = effective_rate(problem), _checked_basis(problem, basis)
     dim, features = len(W), checked_features(problem, features)
     if features == dim:
@@ -68,7 +135,34 @@ def hidden_feature_risk(
 
 
 def hidden_feature_rests(problem: Problem, basis: Any, *, distance: float) -> Prediction:
-    """(dim + 1,) what `hidden_feature_risk` leaves in the end, for every number of trained coordinates from none to all."""
+    """Final risk for every number of trained coordinates, outside the eigenbasis.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    basis : array
+        (dim, dim) with the covariance basis x diag(eigenvalues) x basis^T of the inputs.
+    distance : float
+        Variance of the first difference between a student's weight and the teacher's, in every coordinate.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray (dim + 1,), the risk.
+
+    Notes
+    -----
+    (dim + 1,) what `hidden_feature_risk` leaves in the end, for every number of trained coordinates from none to all.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(
+    ...     K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"
+    ... )
+    >>> sv.theory.hidden_feature_rests(problem, np.eye(16), distance=1.0).value.shape
+    (17,)
+    """
     W, scale = _checked_basis(problem, basis), _scale(problem, distance)
     roots = np.sqrt(np.repeat(problem.inputs.eigenvalues, problem.inputs.block_sizes))
     triangle = np.asarray(np.linalg.qr(roots[:, None] * W.T, mode="r"))
@@ -78,11 +172,38 @@ def hidden_feature_rests(problem: Problem, basis: Any, *, distance: float) -> Pr
 
 
 def hidden_feature_mean(problem: Problem, features: int, *, distance: float) -> Prediction:
-    """What is left in the end, on average over all bases, where dim is large: n kappa c `distance` / dim for n trained coordinates,
-    with n = sum_k lambda_k / (lambda_k + kappa) (the deterministic equivalent of a random projection).
+    """Final risk where random coordinates are trained, averaged over all bases, at large dim.
 
-    For a power law and n far below dim this is beta [u / sin u]^(1 + beta), u = pi/(1 + beta), times what is left in the
-    eigenbasis: the same power of n."""
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    features : int
+        How many coordinates are trained.
+    distance : float
+        Variance of the first difference between a student's weight and the teacher's, in every coordinate.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the risk.
+
+    Notes
+    -----
+    What is left in the end, on average over all bases, where dim is large: n kappa c `distance` / dim for n trained
+    coordinates, with n = sum_k lambda_k / (lambda_k + kappa) (the deterministic equivalent of a random projection).
+
+    For a power law and n far below dim this is beta [u / sin u]^(1 + beta), u = pi/(1 + beta), times what is left in
+    the eigenbasis: the same power of n.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(
+    ...     K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"
+    ... )
+    >>> round(float(sv.theory.hidden_feature_mean(problem, 3, distance=1.0).value), 4)
+    0.1565
+    """
     n, values = checked_features(problem, features), problem.inputs.eigenvalues
     sizes, scale = problem.inputs.block_sizes, _scale(problem, distance)
     seen = values > 0

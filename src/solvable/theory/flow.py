@@ -41,8 +41,31 @@ def check_flow(problem: Problem) -> None:
 
 
 def flow_tail(problem: Problem, *, clock: str = PAPER) -> Prediction:
-    """t^2 E at late times, where the teacher has fewer units than there are inputs: (d - m*) (m* + 2) / (16 (d + 2)), whatever the
-    teacher's norms and angles and from any start of full rank. saraomannelli2020 has 1/16 (26)."""
+    """Amplitude of the 1/t^2 law of the population loss, for a teacher of rank below dim.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the limit of t^2 E.
+
+    Notes
+    -----
+    t^2 E at late times, where the teacher has fewer units than there are inputs: (d - m*) (m* + 2) / (16 (d + 2)),
+    whatever the teacher's norms and angles and from any start of full rank. saraomannelli2020 has 1/16 (26).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4)
+    >>> round(float(sv.theory.flow_tail(problem).value), 4)
+    0.0938
+    """
     d, r = _spanning(problem)
     if r == d:
         raise NotApplicable("teacher.width: is not below dim, so the end is exponential; see flow_rate")
@@ -57,10 +80,36 @@ def check_flow_rate(problem: Problem) -> None:
 
 
 def flow_rate(problem: Problem, start: Overlaps, *, clock: str = PAPER) -> Prediction:
-    """Rate at which E falls in the end, as exp(-rate t), where the teacher's matrix has full rank: twice the smallest eigenvalue
-    of 4 diag(l) + 2 l 1^T for the eigenvalues l of A*; or 4 (l_1 + l_2), with the two smallest, if that is less and A(0) is not a
-    multiple of the identity. If it is, equal eigenvalues move together, and each counts once, with its multiplicity in the place
-    of 1. About 8 l_1. saraomannelli2020 has 4 (d + 2) (29)."""
+    """Rate at which the population loss falls exponentially in the end, for a teacher of full rank.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the rate.
+
+    Notes
+    -----
+    Rate at which E falls in the end, as exp(-rate t), where the teacher's matrix has full rank: twice the smallest
+    eigenvalue of 4 diag(l) + 2 l 1^T for the eigenvalues l of A*; or 4 (l_1 + l_2), with the two smallest, if that is
+    less and A(0) is not a multiple of the identity. If it is, equal eigenvalues move together, and each counts once,
+    with its multiplicity in the place of 1. About 8 l_1. saraomannelli2020 has 4 (d + 2) (29).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=3, m_star=3, d=3)
+    >>> start = sv.start(problem, seed=0, students="spanning", scale=2.0)
+    >>> round(float(sv.theory.flow_rate(problem, start).value), 4)
+    6.6667
+    """
     check_flow_rate(problem)
     check_start(problem, start)
     values = _eigenvalues(start, problem)
@@ -78,8 +127,31 @@ def flow_rate(problem: Problem, start: Overlaps, *, clock: str = PAPER) -> Predi
 
 
 def flow_jump(problem: Problem, *, clock: str = PAPER) -> Prediction:
-    """When the eigenvalues along an orthonormal teacher come up from the plateau: log(d) / (4 l), l = 1/m*.
-    saraomannelli2020 has log(2 d) / (2 m* + 4)."""
+    """Time at which the eigenvalues along an orthonormal teacher rise from the plateau, in gradient flow.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the time.
+
+    Notes
+    -----
+    When the eigenvalues along an orthonormal teacher come up from the plateau: log(d) / (4 l), l = 1/m*.
+    saraomannelli2020 has log(2 d) / (2 m* + 4).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4)
+    >>> round(float(sv.theory.flow_jump(problem).value), 4)
+    0.3466
+    """
     d, r = _spanning(problem, replace(FLOW, teachers="orthonormal"))
     if r == d:
         raise NotApplicable("teacher.width: is not below dim, so there is no plateau")
@@ -89,16 +161,70 @@ def flow_jump(problem: Problem, *, clock: str = PAPER) -> Prediction:
 
 
 def flow_integral(problem: Problem, start: Overlaps, *, clock: str = PAPER) -> Prediction:
-    """The loss summed over all time, int E dt = V/4 with V = tr(A - A* - A* log A + A* log A*) at the start: along the flow
-    dV/dt = -4 E, if A(0) is a multiple of the identity. Not in saraomannelli2020."""
+    """Population loss of gradient flow, integrated over all time.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the integral of E.
+
+    Notes
+    -----
+    The loss summed over all time, int E dt = V/4 with V = tr(A - A* - A* log A + A* log A*) at the start: along the
+    flow dV/dt = -4 E, if A(0) is a multiple of the identity. Not in saraomannelli2020.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4)
+    >>> start = sv.start(problem, seed=0, students="spanning", scale=2.0)
+    >>> round(float(sv.theory.flow_integral(problem, start).value), 4)
+    0.75
+    """
     value = _entropy(problem, start) / 4 * pace(problem, clock, PAPER)
     return Prediction(value, (COMMUTES,), "dV/dt = -4 E")
 
 
 def flow_bound(problem: Problem, start: Overlaps, time: Any, *, clock: str = PAPER) -> Prediction:
-    """A bound on E at `time`: E(0) / (1 + 8 E(0) t / H), H = tr[(A - A*) A^-1 (A - A*)] at the start (saraomannelli2020, (18), with
-    its constant), and V/(4 t) of `flow_integral` where that applies. The first is proven with the largest H over all time, which is
-    that at the start in all but extreme cases."""
+    """An upper bound on the population loss of gradient flow.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    time : float or array
+        Times, in the unit of `clock`.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the bound on E at each time.
+
+    Notes
+    -----
+    A bound on E at `time`: E(0) / (1 + 8 E(0) t / H), H = tr[(A - A*) A^-1 (A - A*)] at the start (saraomannelli2020,
+    (18), with its constant), and V/(4 t) of `flow_integral` where that applies. The first is proven with the largest H
+    over all time, which is that at the start in all but extreme cases.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4)
+    >>> start = sv.start(problem, seed=0, students="spanning", scale=2.0)
+    >>> round(float(sv.theory.flow_bound(problem, start, 1.0).value), 4)
+    0.3571
+    """
     d, _ = _spanning(problem)
     check_start(problem, start)
     p, q = problem.student.width, problem.teacher.width
@@ -118,9 +244,34 @@ def flow_bound(problem: Problem, start: Overlaps, time: Any, *, clock: str = PAP
 
 
 def flow_approximation(problem: Problem, time: Any, *, clock: str = PAPER) -> Prediction:
-    """saraomannelli2020's (27) for an orthonormal teacher, as printed: 1/4 [k / (1 + 2 (2 + k) t)]^2, k = d - m*. Read as the loss
-    L = E/2 (as E it is twice as far off) it leaves out how the teacher's directions respond, and is too low: by 1.13 to
-    2.0 at d = 8, m* = 1."""
+    """saraomannelli2020's approximation (27) of the population loss, as printed.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    time : float or array
+        Times, in the unit of `clock`.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the loss L at each time.
+
+    Notes
+    -----
+    saraomannelli2020's (27) for an orthonormal teacher, as printed: 1/4 [k / (1 + 2 (2 + k) t)]^2, k = d - m*. Read as
+    the loss L = E/2 (as E it is twice as far off) it leaves out how the teacher's directions respond, and is too low:
+    by 1.13 to 2.0 at d = 8, m* = 1.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4)
+    >>> round(float(sv.theory.flow_approximation(problem, 1.0).value), 4)
+    0.0186
+    """
     d, r = _spanning(problem, replace(FLOW, teachers="orthonormal"))
     if r == d:
         raise NotApplicable("teacher.width: is not below dim, so the end is exponential; see flow_rate")

@@ -1,4 +1,4 @@
-"""What learning will be like on inputs with a given spectrum: the curve of a linear student, and the plateau of erf students."""
+"""Forecast for inputs with a given spectrum: the learning curve of a linear student, and the plateau of erf students."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,35 @@ if TYPE_CHECKING:
 def forecast(
     eigenvalues: Any, *, learning_rate: float = 0.1, width: int = 2, first: int | None = None, last: int | None = None
 ) -> Prediction:
-    """A labelled dataset: the eigenvalues, scaled to mean one, with their power law (attributes `beta`, `beta_error`,
-    `beta_drift`, `first`, `last`, `distinct`, `participation`); the risk over time of one linear student from zero, at small rates
-    and, below `rate_limit`, the mean of SGD at this rate and dimension, with the power -beta/(1 + beta) that a long window would
-    show (`exponent`, NaN unless beta > 0); and for `width` erf students of as many teachers (typical ones, worschech2024's
-    readouts) the height of the symmetric plateau and the time tau in which differences between students grow by e."""
+    """Forecast of learning on inputs with given covariance eigenvalues.
+
+    Parameters
+    ----------
+    eigenvalues : array
+        Of the input covariance; they are scaled to mean one.
+    learning_rate : float
+        Of the linear student.
+    width : int
+        Number of erf students, and of teachers.
+    first, last : int, optional
+        Ranks between which the power law is fitted; left out, a window is chosen.
+
+    Returns
+    -------
+    Prediction
+        Its value: a labelled dataset for `plot.forecast`. It has the eigenvalues with their power law (attributes
+        `beta`, `beta_error`, `beta_drift`, `first`, `last`, `distinct`, `participation`); the risk over time of one
+        linear student from zero, at small rates and, below `rate_limit`, as the mean of SGD at this rate and dimension;
+        the power -beta/(1 + beta) that a long window would show (`exponent`, NaN unless beta > 0); and for erf students
+        of typical teachers the height of the symmetric plateau and the time tau in which differences between students
+        grow by e.
+
+    Examples
+    --------
+    >>> found = sv.theory.forecast(np.arange(1, 101) ** -1.5).value
+    >>> round(found.attrs["beta"], 3)
+    0.5
+    """
     import xarray
 
     try:

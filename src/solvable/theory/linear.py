@@ -27,8 +27,20 @@ LINEAR = Domain(
 
 
 class Modes(NamedTuple):
-    """`rates` (blocks,) per unit of alpha, fastest first, at which the risk's parts fall; `weights` (blocks,) of the modes in a
-    start that is spread as the dimensions are, summing to one."""
+    """Exponential modes of the risk of linear students.
+
+    Parameters
+    ----------
+    rates : ndarray
+        (blocks,) rates per unit of time at which the parts of the risk fall, fastest first.
+    weights : ndarray
+        (blocks,) weights of the modes for a start that is spread as the dimensions are; they sum to one.
+
+    Examples
+    --------
+    >>> sv.theory.Modes(rates=np.array([2.0, 1.0]), weights=np.array([0.3, 0.7])).rates
+    array([2., 1.])
+    """
 
     rates: np.ndarray
     weights: np.ndarray
@@ -60,8 +72,33 @@ def squared_distances(problem: Problem, start: Overlaps) -> np.ndarray:
 
 
 def linear_modes(problem: Problem, *, clock: str = "alpha") -> Prediction:
-    """Rates and weights of the modes (worschech2024, 5 and 6, corrected): from a start spread as the dimensions are, the risk is
-    its first value times sum_k weights_k rates_k exp(-rates_k alpha) / sum_k weights_k rates_k."""
+    """Rates and weights of the exponential modes of linear students.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: `Modes`.
+
+    Notes
+    -----
+    Rates and weights of the modes (worschech2024, 5 and 6, corrected): from a start spread as the dimensions are, the
+    risk is its first value times sum_k weights_k rates_k exp(-rates_k alpha) / sum_k weights_k rates_k.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(
+    ...     K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"
+    ... )
+    >>> sv.theory.linear_modes(problem).value.rates.shape
+    (16,)
+    """
     e, values, root = effective_rate(problem), problem.inputs.eigenvalues, np.sqrt(problem.inputs.fractions)
     modes, vectors = np.linalg.eigh(-2 * np.diag(values) + e * np.outer(values * root, values * root))
     found = Modes(-e * modes, (root @ vectors) ** 2)
@@ -71,8 +108,40 @@ def linear_modes(problem: Problem, *, clock: str = "alpha") -> Prediction:
 def linear_risk(
     problem: Problem, start: Overlaps, alpha: Any, *, small_rate: bool = False, clock: str = "alpha"
 ) -> Prediction:
-    """Risk at the times `alpha`: exact as dim grows, at any rate, from any start, with label noise; `small_rate` drops the order
-    rate^2 and leaves c sum_b lambda_b d_b exp(-2 e lambda_b alpha) (worschech2024, 7 and 8)."""
+    """Risk of linear students for any spectrum and rate, exact in the limit of many dimensions.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    alpha : float or array
+        Times, in the unit of `clock`.
+    small_rate : bool
+        Whether to drop terms of order rate^2.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the risk at each time.
+
+    Notes
+    -----
+    Risk at the times `alpha`: exact as dim grows, at any rate, from any start, with label noise; `small_rate` drops the
+    order rate^2 and leaves c sum_b lambda_b d_b exp(-2 e lambda_b alpha) (worschech2024, 7 and 8).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(
+    ...     K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"
+    ... )
+    >>> start = sv.start(problem, seed=0)
+    >>> round(float(sv.theory.linear_risk(problem, start, 10.0).value), 4)
+    0.0636
+    """
     return partial_risk(
         problem, squared_distances(problem, start), problem.inputs.fractions, np.zeros(1), alpha, small_rate, clock
     )
@@ -93,7 +162,7 @@ def partial_risk(
     if small_rate:
         risk = (values * distances * np.exp(-2 * e * np.multiply.outer(times, values))).sum(axis=-1) + kept
         return Prediction(c * risk, ("dim infinite", "rate small"), "worschech2024, (8) and (10)")
-    here = (shares > 0) & (values > 0)  # what is not seen does not move
+    here = (shares > 0) & (values > 0)  # directions with eigenvalue zero get no gradient: their weights stay constant
     noise = kept + problem.training.label_noise
     root, v = np.sqrt(shares[here]), values[here] * np.sqrt(shares[here])
     modes, vectors = np.linalg.eigh(-2 * np.diag(values[here]) + e * np.outer(v, v))
@@ -112,8 +181,38 @@ def partial_risk(
 
 
 def linear_mean_risk(problem: Problem, start: Overlaps, alpha: Any, *, clock: str = "alpha") -> Prediction:
-    """Mean risk of SGD at this finite dim over all samples, exactly: at every step, with h = e/dim, d_b becomes
-    (1 - 2 h lambda_b + 2 h^2 lambda_b^2) d_b + h^2 lambda_b n_b (sum lambda d + Delta), n_b the dimensions of block b."""
+    """Mean risk of SGD for linear students at finite dim, exactly.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    alpha : float or array
+        Times, in the unit of `clock`.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the risk at each time.
+
+    Notes
+    -----
+    Mean risk of SGD at this finite dim over all samples, exactly: at every step, with h = e/dim, d_b becomes
+    (1 - 2 h lambda_b + 2 h^2 lambda_b^2) d_b + h^2 lambda_b n_b (sum lambda d + Delta), n_b the dimensions of block b.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(
+    ...     K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"
+    ... )
+    >>> start = sv.start(problem, seed=0)
+    >>> round(float(sv.theory.linear_mean_risk(problem, start, 10.0).value), 4)
+    0.0637
+    """
     e, dim = effective_rate(problem), problem.inputs.dim
     if dim is None:
         raise NotApplicable("inputs.dim: is infinite; see linear_risk")

@@ -25,8 +25,25 @@ _START = (*_SMALL, "dim infinite")
 
 
 class Plateau(NamedTuple):
-    """`norm` q of every student, `risk`, and per unit of alpha the `growth` rate of cross overlaps and the rate at which overlaps
-    between students decay (`decay`; to first order in the rate, on the sphere at any rate)."""
+    """The plateau of quadratic students.
+
+    Parameters
+    ----------
+    norm : float
+        Overlap q of every student with itself.
+    risk : float
+        Height of the plateau.
+    growth : float
+        Rate per unit of time at which cross overlaps grow.
+    decay : float
+        Rate at which overlaps between students decay, to first order in the learning rate (on the sphere at any rate).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> sv.theory.plateau(problem).value.growth > 0
+    True
+    """
 
     norm: float
     risk: float
@@ -67,8 +84,35 @@ def _roots(constants: _Constants) -> tuple[float, float]:
 def norm_learning(
     problem: Problem, alpha: float | np.ndarray, norm: float = 1.0, *, clock: str = "alpha"
 ) -> Prediction:
-    """Norm q of every student at small rates, from `norm` on: 1/q = (1 + 2/p) + (1/q0 - 1 - 2/p) exp(-8 t/p), t = c rate alpha
-    (bocchi2026, (10)); it relaxes to p/(p + 2)."""
+    """Norm of quadratic students over time, before they know the teachers.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    alpha : float or array
+        Times, in the unit of `clock`.
+    norm : float
+        Norm of every student at time zero.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the norm at each time.
+
+    Notes
+    -----
+    Norm q of every student at small rates, from `norm` on: 1/q = (1 + 2/p) + (1/q0 - 1 - 2/p) exp(-8 t/p), t = c rate
+    alpha (bocchi2026, (10)); it relaxes to p/(p + 2).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> round(float(sv.theory.norm_learning(problem, 10.0).value), 4)
+    0.7598
+    """
     p, _, h, _, _ = _constants(problem)
     alpha = alpha_of(problem, alpha, clock)
     left = (1 / norm - 1 - 2 / p) * np.exp(-8 * h * np.asarray(alpha, dtype=float))
@@ -76,9 +120,32 @@ def norm_learning(
 
 
 def plateau(problem: Problem, *, clock: str = "alpha") -> Prediction:
-    """Where students wait before they know the teachers, at any rate; to first order norm p/(p + 2), risk c (2/p* + 2/(p + 2)),
-    growth 8 c rate/(p p*), decay 16 c rate/(p (p + 2)) (bocchi2026, 4.1; (11) has the sign of the decay wrong). On the sphere,
-    with one teacher: `theory/sphere.py`."""
+    """The plateau of quadratic students: norm, risk and growth rates.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: `Plateau`.
+
+    Notes
+    -----
+    Where students wait before they know the teachers, at any rate; to first order norm p/(p + 2), risk c (2/p* + 2/(p +
+    2)), growth 8 c rate/(p p*), decay 16 c rate/(p (p + 2)) (bocchi2026, 4.1; (11) has the sign of the decay wrong). On
+    the sphere, with one teacher: `theory/sphere.py`.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> round(sv.theory.plateau(problem).value.risk, 4)
+    1.3341
+    """
     if _on_sphere(problem):
         growth, decay, risk = sphere.growth(problem)
         shrinks = () if growth > 0 else ("cross overlaps do not grow: students without them stay so",)
@@ -122,9 +189,37 @@ def _escape(problem: Problem, start: Overlaps) -> _Escape:
 
 
 def escape_risk(problem: Problem, start: Overlaps, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
-    """Risk on the plateau and early in the escape, after norms have been learned: the plateau's less what |R|^2, growing, takes
-    away. At small rates c (2/p* + 2/(p + 2)) - 4 c/(p p*) |R_0|^2 q/q_0 exp(16 c rate alpha/(p p*)) (bocchi2026, (13), corrected:
-    docs/ERRATA.md B3, B4). At any rate, as `escape_time`, its inverse."""
+    """Risk of quadratic students on the plateau and early in the escape.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    alpha : float or array
+        Times, in the unit of `clock`.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the risk at each time.
+
+    Notes
+    -----
+    Risk on the plateau and early in the escape, after norms have been learned: the plateau's less what |R|^2, growing,
+    takes away. At small rates c (2/p* + 2/(p + 2)) - 4 c/(p p*) |R_0|^2 q/q_0 exp(16 c rate alpha/(p p*)) (bocchi2026,
+    (13), corrected: docs/ERRATA.md B3, B4). At any rate, as `escape_time`, its inverse.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> round(float(sv.theory.escape_risk(problem, start, 10.0).value), 4)
+    1.3338
+    """
     waiting, size, response, caveats = _escape(problem, start)
     alpha = alpha_of(problem, alpha, clock)
     risk = waiting.risk - response * size * np.exp(2 * waiting.growth * np.asarray(alpha, dtype=float))
@@ -132,14 +227,43 @@ def escape_risk(problem: Problem, start: Overlaps, alpha: float | np.ndarray, *,
 
 
 def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5, *, clock: str = "alpha") -> Prediction:
-    """Time alpha at which the risk has fallen by the fraction `drop` of its plateau, if cross overlaps kept growing as they do
-    while they are small: |R|^2 = |R_0|^2 exp(2 growth alpha + 2 Lambda). Norm learning enters by
+    """Time at which quadratic students have left the plateau.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    drop : float
+        Fraction of the risk that has been lost.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the time.
+
+    Notes
+    -----
+    Time alpha at which the risk has fallen by the fraction `drop` of its plateau, if cross overlaps kept growing as
+    they do while they are small: |R|^2 = |R_0|^2 exp(2 growth alpha + 2 Lambda). Norm learning enters by
 
         Lambda = log[ (s_low / s_0) (s_high - s_0)/(s_high - s_low) ] / (4 h b s_high)
 
-    which is 1/2 log(q/q_0) at small rates (bocchi2026, (13), leaves it out: docs/ERRATA.md B4). Growth slows down before the risk
-    has fallen much: at drop = 0.01 the time is right to a hundredth of 1/growth, at 0.5 the risk falls 10 to 20 % later. On the
-    sphere, with one teacher, `drop` is a fraction of the first risk, and the time is exact at width one."""
+    which is 1/2 log(q/q_0) at small rates (bocchi2026, (13), leaves it out: docs/ERRATA.md B4). Growth slows down
+    before the risk has fallen much: at drop = 0.01 the time is right to a hundredth of 1/growth, at 0.5 the risk falls
+    10 to 20 % later. On the sphere, with one teacher, `drop` is a fraction of the first risk, and the time is exact at
+    width one.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> round(float(sv.theory.escape_time(problem, start).value), 4)
+    89.5795
+    """
     if not isinstance(drop, int | float) or not 0 < drop < 1:
         raise ValueError(f"drop: {drop!r} given, must be between 0 and 1")
     if _on_sphere(problem):
@@ -159,9 +283,35 @@ def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5, *, clock: 
 
 
 def stair_lengths(problem: Problem, start: Overlaps, *, clock: str = "alpha") -> Prediction:
-    """(k - 1,) times alpha between one fall of the risk and the next, where the singular values s_1 > s_2 > ... of the first cross
-    overlap are far apart: p p*/(8 c rate) log(s_i/s_(i+1)), because what is left of it grows alike at all the saddles on the way.
-    Infinite where a singular value vanishes: learning ends at a saddle (`landscape.visits`)."""
+    """Times between the falls of the risk, where quadratic students learn the teachers one by one.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray (k - 1,), the times.
+
+    Notes
+    -----
+    (k - 1,) times alpha between one fall of the risk and the next, where the singular values s_1 > s_2 > ... of the
+    first cross overlap are far apart: p p*/(8 c rate) log(s_i/s_(i+1)), because what is left of it grows alike at all
+    the saddles on the way. Infinite where a singular value vanishes: learning ends at a saddle (`landscape.visits`).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> sv.theory.stair_lengths(problem, start).value.shape
+    (1,)
+    """
     _, q, h, _, _ = _constants(problem)
     check_start(problem, start)
     values = np.linalg.svd(start.cross_overlap, compute_uv=False)
@@ -189,15 +339,39 @@ def _least_risk(p: int, q: int) -> float:
 
 
 def plateau_noise(problem: Problem, norm: float = 1.0) -> Prediction:
-    """Variance v, times dim, by which the noise of SGD at finite dim spreads every cross overlap, as if it had been there at the
-    start: it is added early and then grows like the overlaps themselves. For students that begin with this `norm`,
+    """Variance, times dim, that SGD's noise adds to every cross overlap on the plateau.
 
-        v = integral of 16 h^2 q k(q) / G^2 over alpha,     G = exp(integral of the growth), also while norms are learned
-        k(q) = <e^2 z^2 u^2>/q = (p* + 2)(p* + 4)/p*^2 - 2 q (p* + 2)(p + 2)/(p* p) + q^2 (p + 2)(p + 4)/p^2
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    norm : float
+        Norm of every student at time zero.
 
-    the second moment of error e, student field z and teacher field u on the plateau. Overlaps of a random start have the
-    variance 1/dim, so v compares noise and start, at any dim. On the sphere, with one teacher, where norms do not change, in
-    closed form."""
+    Returns
+    -------
+    Prediction
+        Its value: float, the variance v.
+
+    Notes
+    -----
+    Variance v, times dim, by which the noise of SGD at finite dim spreads every cross overlap, as if it had been there
+    at the start: it is added early and then grows like the overlaps themselves. For students that begin with this
+    `norm`,
+
+        v = integral of 16 h^2 q k(q) / G^2 over alpha,     G = exp(integral of the growth), also while norms are
+        learned k(q) = <e^2 z^2 u^2>/q = (p* + 2)(p* + 4)/p*^2 - 2 q (p* + 2)(p + 2)/(p* p) + q^2 (p + 2)(p + 4)/p^2
+
+    the second moment of error e, student field z and teacher field u on the plateau. Overlaps of a random start have
+    the variance 1/dim, so v compares noise and start, at any dim. On the sphere, with one teacher, where norms do not
+    change, in closed form.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> round(float(sv.theory.plateau_noise(problem).value), 4)
+    0.0812
+    """
     if _on_sphere(problem):
         return sphere.noise(problem)
     from scipy.integrate import solve_ivp
@@ -236,9 +410,37 @@ def check_noisy_starts(problem: Problem) -> None:
 
 
 def noisy_starts(problem: Problem, start: Overlaps, draws: int = 100, seed: Seed = 0) -> Prediction:
-    """Starts from which the deterministic limit learns as single runs of SGD at this dim do from `start`: with Gaussian numbers of
-    variance `plateau_noise`/dim added to the cross overlaps. They carry what noise leaves behind at large dim: when a run
-    escapes, and which solution it ends at."""
+    """Starts from which the equations learn as single runs of SGD do at finite dim.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    draws : int
+        How many random starts are drawn.
+    seed : int or SeedSequence
+        Of the draws.
+
+    Returns
+    -------
+    Prediction
+        Its value: list of `Overlaps`.
+
+    Notes
+    -----
+    Starts from which the deterministic limit learns as single runs of SGD at this dim do from `start`: with Gaussian
+    numbers of variance `plateau_noise`/dim added to the cross overlaps. They carry what noise leaves behind at large
+    dim: when a run escapes, and which solution it ends at.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> len(sv.theory.noisy_starts(problem, start).value)
+    100
+    """
     check_noisy_starts(problem)
     check_start(problem, start)
     if not isinstance(draws, int | np.integer) or draws < 1:
@@ -262,8 +464,30 @@ def noisy_starts(problem: Problem, start: Overlaps, draws: int = 100, seed: Seed
 
 
 def optimal_rate(problem: Problem) -> Prediction:
-    """Learning rate at which cross overlaps grow fastest on the plateau: the limit of vanishing first overlaps of the rate that
-    escapes soonest (bocchi2026, 4.1, finds it numerically: docs/ERRATA.md B15). On the sphere: arnaboldi2023, section 3."""
+    """Learning rate at which quadratic students leave the plateau fastest.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the learning rate.
+
+    Notes
+    -----
+    Learning rate at which cross overlaps grow fastest on the plateau: the limit of vanishing first overlaps of the rate
+    that escapes soonest (bocchi2026, 4.1, finds it numerically: docs/ERRATA.md B15). On the sphere: arnaboldi2023,
+    section 3.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> round(float(sv.theory.optimal_rate(problem).value), 4)
+    0.4325
+    """
     if _on_sphere(problem):
         return sphere.optimal_rate(problem)
     p, q, _, S, b = _constants(problem)
@@ -276,9 +500,30 @@ def optimal_rate(problem: Problem) -> Prediction:
 
 
 def plateau_limit(problem: Problem) -> Prediction:
-    """Learning rate beyond which the plateau is not escaped: cross overlaps stop growing at
-    p p* (p + 2)/(2 c (p* + 2) (p + p* + 4)), unless the plateau has ceased to exist before (a double root of the norm's fixed
-    points), where norms diverge."""
+    """Learning rate above which quadratic students never leave the plateau.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the learning rate.
+
+    Notes
+    -----
+    Learning rate beyond which the plateau is not escaped: cross overlaps stop growing at p p* (p + 2)/(2 c (p* + 2) (p
+    + p* + 4)), unless the plateau has ceased to exist before (a double root of the norm's fixed points), where norms
+    diverge.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> round(float(sv.theory.plateau_limit(problem).value), 4)
+    0.6
+    """
     p, _, _, S, b = _constants(problem)
     h = (S - 1) / (2 * S * (b * S - 1))
     source = "zero of the growth"

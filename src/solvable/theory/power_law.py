@@ -66,11 +66,44 @@ def _integral(beta: float, z: np.ndarray, low: float, high: float) -> np.ndarray
 def power_law_risk(
     problem: Problem, start: Overlaps, alpha: Any, *, limits: tuple[float, float] | None = None, clock: str = "alpha"
 ) -> Prediction:
-    """The small-rate risk as an integral over the spectrum, by incomplete gamma functions (worschech2024, 9 and 50 to 53).
+    """Risk of linear students at small rates as an integral over a power-law spectrum.
 
-    Its `limits` are the half-integers 1/2 and L + 1/2 if left out. The paper's are (1, L); at beta = 1 the first are right to 6 %
-    from z = 2 e lambda_1 alpha = 1 on, the paper's to 21 %; both to 1 % from z = 3 on. (0, L) gives (52), and (0, infinity) the
-    power law (53). From a start that is spread as the dimensions are (its total distance is taken)."""
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    alpha : float or array
+        Times, in the unit of `clock`.
+    limits : (float, float), optional
+        Limits of the integral over the rank; left out, 1/2 and L + 1/2.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the risk at each time.
+
+    Notes
+    -----
+    The small-rate risk as an integral over the spectrum, by incomplete gamma functions (worschech2024, 9 and 50 to 53).
+
+    Its `limits` are the half-integers 1/2 and L + 1/2 if left out. The paper's are (1, L); at beta = 1 the first are
+    right to 6 % from z = 2 e lambda_1 alpha = 1 on, the paper's to 21 %; both to 1 % from z = 3 on. (0, L) gives (52),
+    and (0, infinity) the power law (53). From a start that is spread as the dimensions are (its total distance is
+    taken).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(
+    ...     K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"
+    ... )
+    >>> start = sv.start(problem, seed=0)
+    >>> round(float(sv.theory.power_law_risk(problem, start, 10.0).value), 4)
+    0.0686
+    """
     law = check_power_law(problem)
     low, high = (0.5, law.distinct + 0.5) if limits is None else limits
     if not 0 <= low < high:
@@ -84,8 +117,38 @@ def power_law_risk(
 
 
 def power_law_ends(problem: Problem, start: Overlaps, alpha: Any, *, clock: str = "alpha") -> Prediction:
-    """[f(1) + f(L)]/2, what the Euler-Maclaurin formula adds in zeroth order to the integral from 1 to L (worschech2024, 48). From
-    z = 1 on, integral and ends together are at most a percent below the sum, at L = 128."""
+    """Correction to the integral over a power-law spectrum by its end points.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    alpha : float or array
+        Times, in the unit of `clock`.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the correction at each time.
+
+    Notes
+    -----
+    [f(1) + f(L)]/2, what the Euler-Maclaurin formula adds in zeroth order to the integral from 1 to L (worschech2024,
+    48). From z = 1 on, integral and ends together are at most a percent below the sum, at L = 128.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(
+    ...     K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"
+    ... )
+    >>> start = sv.start(problem, seed=0)
+    >>> round(float(sv.theory.power_law_ends(problem, start, 10.0).value), 4)
+    0.0009
+    """
     law, z = check_power_law(problem), _scaled(problem, alpha, clock)
     last = float(law.distinct) ** -(1 + law.beta)
     value = 0.5 * _amplitude(problem, start) * (np.exp(-z) + last * np.exp(-z * last))
@@ -93,8 +156,35 @@ def power_law_ends(problem: Problem, start: Overlaps, alpha: Any, *, clock: str 
 
 
 def power_law_gap(problem: Problem, start: Overlaps) -> Prediction:
-    """Bound on what the sum exceeds its integral from 1 to L by, reached at alpha = 0 but for terms of order L^-(2 + beta):
-    c d (lambda_1/L) [zeta(1 + beta) - 1/beta + 1/(2 L^(1 + beta))] (worschech2024, before 49, there without the 1/2)."""
+    """Bound on the difference between the sum over a power-law spectrum and its integral.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the bound.
+
+    Notes
+    -----
+    Bound on what the sum exceeds its integral from 1 to L by, reached at alpha = 0 but for terms of order L^-(2 +
+    beta): c d (lambda_1/L) [zeta(1 + beta) - 1/beta + 1/(2 L^(1 + beta))] (worschech2024, before 49, there without the
+    1/2).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(
+    ...     K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"
+    ... )
+    >>> start = sv.start(problem, seed=0)
+    >>> round(float(sv.theory.power_law_gap(problem, start).value), 4)
+    0.3214
+    """
     law = check_power_law(problem)
     bracket = float(zeta(1 + law.beta)) - 1 / law.beta + 0.5 * float(law.distinct) ** -(1 + law.beta)
     return Prediction(_amplitude(problem, start) * bracket, ASSUMPTIONS, "worschech2024, before (49), corrected")
@@ -103,9 +193,43 @@ def power_law_gap(problem: Problem, start: Overlaps) -> Prediction:
 def power_law_feature_risk(
     problem: Problem, start: Overlaps, features: int, alpha: Any, *, printed: bool = False, clock: str = "alpha"
 ) -> Prediction:
-    """`feature_risk` at small rates as integrals over the spectrum: those of the trained coordinates, 1/2 to n + 1/2, and what the
-    others keep, (lambda_1/beta L) [(n + 1/2)^-beta - (L + 1/2)^-beta]. With `printed`, (11) and (79) of worschech2024 as they
-    stand: from 1 to L over all coordinates, so that those that are not trained count twice."""
+    """Risk of a linear student with some trained coordinates, as integrals over a power-law spectrum.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    features : int
+        How many coordinates are trained.
+    alpha : float or array
+        Times, in the unit of `clock`.
+    printed : bool
+        Whether to evaluate the formula as the paper prints it.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the risk at each time.
+
+    Notes
+    -----
+    `feature_risk` at small rates as integrals over the spectrum: those of the trained coordinates, 1/2 to n + 1/2, and
+    what the others keep, (lambda_1/beta L) [(n + 1/2)^-beta - (L + 1/2)^-beta]. With `printed`, (11) and (79) of
+    worschech2024 as they stand: from 1 to L over all coordinates, so that those that are not trained count twice.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(
+    ...     K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"
+    ... )
+    >>> start = sv.start(problem, seed=0)
+    >>> round(float(sv.theory.power_law_feature_risk(problem, start, 3, 10.0).value), 4)
+    0.1186
+    """
     L, n = check_power_law_features(problem), checked_features(problem, features)
     z, beta = _scaled(problem, alpha, clock), check_power_law(problem).beta
     if printed:
@@ -116,12 +240,40 @@ def power_law_feature_risk(
 
 
 def power_law_window(problem: Problem, *, within: float | None = None, clock: str = "alpha") -> Prediction:
-    """From when to when (alpha) the risk falls as alpha^-s, s = beta/(1 + beta).
+    """Between which times the risk of linear students falls as a power of time.
 
-    worschech2024, after (9): from 1/(2 e lambda_1) to Gamma(1 + s)^(1/s) L^(1 + beta) / (2 e lambda_1). This is where the power law
-    has ended: there Gamma(s) - x^s/s = 0 for x = z/L^(1 + beta), and at beta = 1 the local exponent is -1.6, not -0.5.
-    `within` asks for the times between which the local exponent is that near to -s, relative to s: from where the sum no longer
-    sees its first terms to where x^s exp(-x) / Gamma(s, x) = `within` x s. If the second is before the first there are none."""
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    within : float, optional
+        Largest relative deviation of the local exponent; left out, the paper's window.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: (float, float), begin and end.
+
+    Notes
+    -----
+    From when to when (alpha) the risk falls as alpha^-s, s = beta/(1 + beta).
+
+    worschech2024, after (9): from 1/(2 e lambda_1) to Gamma(1 + s)^(1/s) L^(1 + beta) / (2 e lambda_1). This is where
+    the power law has ended: there Gamma(s) - x^s/s = 0 for x = z/L^(1 + beta), and at beta = 1 the local exponent is
+    -1.6, not -0.5. `within` asks for the times between which the local exponent is that near to -s, relative to s: from
+    where the sum no longer sees its first terms to where x^s exp(-x) / Gamma(s, x) = `within` x s. If the second is
+    before the first there are none.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(
+    ...     K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"
+    ... )
+    >>> [round(float(one), 3) for one in sv.theory.power_law_window(problem).value]
+    [0.495, 99.547]
+    """
     law, e = check_power_law(problem), effective_rate(problem)
     s, unit = law.beta / (1 + law.beta), 1 / (2 * e * float(problem.inputs.eigenvalues.max()))
     last = float(law.distinct) ** (1 + law.beta)

@@ -1,4 +1,4 @@
-"""What a closed form returns: a value, under which assumptions, and where it comes from."""
+"""Prediction: what a closed form returns, with its assumptions and source."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +12,26 @@ __all__ = ["NotApplicable", "Prediction", "checked_times"]
 
 @dataclass(frozen=True)
 class Prediction:
+    """What a closed form returns: a value with its assumptions and source.
+
+    Parameters
+    ----------
+    value : object
+        The prediction; each function says what it is.
+    assumptions : tuple of str
+        Under which it holds.
+    source : str
+        Paper and equation, or "derived here".
+    caveats : tuple of str
+        Assumptions that this problem or start does not meet, so that the value is approximate.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> sv.theory.rate_limit(problem).caveats
+    ()
+    """
+
     value: Any
     assumptions: tuple[str, ...]
     source: str

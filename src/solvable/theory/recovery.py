@@ -46,8 +46,30 @@ def check_limit(problem: Problem) -> None:
 
 
 def counted_threshold(problem: Problem) -> Prediction:
-    """saraomannelli2020's n_c = d (m* + 1) - m* (m* + 1)/2 for m* < d, d (d + 1)/2 otherwise (13): a count of entries. It is the
-    mean of N* within a sample or so for d <= 8 and exact for m* >= d - 1; for large d at fixed m* it is too low by a factor."""
+    """Number of samples that determine the teacher, by saraomannelli2020's count of entries.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the number of samples.
+
+    Notes
+    -----
+    saraomannelli2020's n_c = d (m* + 1) - m* (m* + 1)/2 for m* < d, d (d + 1)/2 otherwise (13): a count of entries. It
+    is the mean of N* within a sample or so for d <= 8 and exact for m* >= d - 1; for large d at fixed m* it is too low
+    by a factor.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4)
+    >>> round(float(sv.theory.counted_threshold(problem).value), 4)
+    7.0
+    """
     d, r = _sizes(problem)
     value = d * (r + 1) - r * (r + 1) // 2 if r < d else d * (d + 1) // 2
     caveats = () if d <= 8 or r >= d - 1 else ("not a threshold for d > 8: see recovery_threshold",)
@@ -55,19 +77,62 @@ def counted_threshold(problem: Problem) -> Prediction:
 
 
 def statistical_dimension(problem: Problem) -> Prediction:
-    """Statistical dimension of the cone of directions in which another matrix could lie: the number of random linear equations at
-    which it is as likely as not that they leave none,
+    """Statistical dimension of the cone of directions in which another solution could lie.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the dimension.
+
+    Notes
+    -----
+    Statistical dimension of the cone of directions in which another matrix could lie: the number of random linear
+    equations at which it is as likely as not that they leave none,
 
         min over tau of  r (r + 1)/2 + r k + r tau^2 + E sum_i (lambda_i - tau)_+^2,      k = d - r,
 
-    with the eigenvalues lambda of a random symmetric k x k matrix (variance 1 on the diagonal, 1/2 off it), averaged exactly."""
+    with the eigenvalues lambda of a random symmetric k x k matrix (variance 1 on the diagonal, 1/2 off it), averaged
+    exactly.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4)
+    >>> round(float(sv.theory.statistical_dimension(problem).value), 4)
+    5.6591
+    """
     d, r = _sizes(problem)
     return Prediction(_dimension(d, r), ("equations with Gaussian matrices in place of x x^T",), "conic geometry")
 
 
 def recovery_threshold(problem: Problem) -> Prediction:
-    """Mean of N*: 1/2 + alpha(r)/(3 r) x statistical dimension, alpha(r) = `recovery_limit`. A heuristic;
-    certified decisions confirm it within 4 % (d = 4 to 64 at r = 1, to 32 at r up to 16)."""
+    """Mean number of samples that determine the teacher, at any dim.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the number of samples.
+
+    Notes
+    -----
+    Mean of N*: 1/2 + alpha(r)/(3 r) x statistical dimension, alpha(r) = `recovery_limit`. A heuristic;
+    certified decisions confirm it within 4 % (d = 4 to 64 at r = 1, to 32 at r up to 16).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4)
+    >>> round(float(sv.theory.recovery_threshold(problem).value), 4)
+    6.7395
+    """
     d, r = _sizes(problem)
     if r >= d - 1:
         return Prediction(float(d * (d + 1) // 2), (), "exact: no smaller number of samples is enough")
@@ -78,23 +143,65 @@ def recovery_threshold(problem: Problem) -> Prediction:
 
 
 def recovery_limit(problem: Problem) -> Prediction:
-    """N*/d as d grows at fixed teacher width r: 3.308 for r = 1 (phase retrieval; saraomannelli2020 has 2), towards 3 r for large
-    r (it has r + 1). From a cavity argument, not rigorous: it is the alpha at which
+    """Number of samples per dimension that determine the teacher, in the limit of many dimensions.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, N*/d.
+
+    Notes
+    -----
+    N*/d as d grows at fixed teacher width r: 3.308 for r = 1 (phase retrieval; saraomannelli2020 has 2), towards 3 r
+    for large r (it has r + 1). From a cavity argument, not rigorous: it is the alpha at which
 
         min over s and e >= 0 of  < (e/a + s a + h)^2 >  =  r/alpha,        <sqrt e>^2 >= (1 - 1/alpha) <e>,
 
-    a with the law of chi_r and h normal."""
+    a with the law of chi_r and h normal.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4)
+    >>> round(float(sv.theory.recovery_limit(problem).value), 4)
+    3.3077
+    """
     return Prediction(
         _limit(_rank_of(problem)), ("dim infinite at fixed teacher width", "cavity argument"), "cavity argument"
     )
 
 
 def unique_probability(problem: Problem) -> Prediction:
-    """Probability that d + 1 samples determine a teacher of one unit (fewer never do):
+    """Probability that dim + 1 samples determine a teacher of one unit.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the probability.
+
+    Notes
+    -----
+    Probability that d + 1 samples determine a teacher of one unit (fewer never do):
 
         (d + 1) 2^(1 - d) (2/pi)^d  int (x / sinh x)^d dx / int sech^d x dx.
 
-    Then the samples do so if and only if one of the rays x_s, turned to the teacher's side, is not extremal."""
+    Then the samples do so if and only if one of the rays x_s, turned to the teacher's side, is not extremal.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4, n=5)
+    >>> round(float(sv.theory.unique_probability(problem).value), 4)
+    0.1733
+    """
     d, r = _sizes(problem)
     if r != 1:
         raise NotApplicable(f"teacher.width: is {problem.teacher.width}, not 1")
@@ -113,9 +220,30 @@ def check_hidden_ray(problem: Problem) -> tuple[int, int]:
 
 
 def hidden_ray_probability(problem: Problem) -> Prediction:
-    """Probability that a given one of n = `training.samples` rays, all turned to the side of a teacher of one unit, lies in the
-    cone of the others. saraomannelli2020's criterion is that some ray does; it is sufficient, and n times this bounds how
-    often it is met."""
+    """Probability that one sample lies in the cone of the others, all turned to the teacher's side.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the probability.
+
+    Notes
+    -----
+    Probability that a given one of n = `training.samples` rays, all turned to the side of a teacher of one unit, lies
+    in the cone of the others. saraomannelli2020's criterion is that some ray does; it is sufficient, and n times this
+    bounds how often it is met.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4, n=5)
+    >>> round(float(sv.theory.hidden_ray_probability(problem).value), 4)
+    0.0347
+    """
     d, n = check_hidden_ray(problem)
     terms = [
         gammaln(n) - gammaln(j + 1) - gammaln(n - j) + _log_side(j, n - j) + _log_one_inside(n - j)

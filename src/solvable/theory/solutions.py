@@ -30,8 +30,32 @@ def check_nearest_solution(problem: Problem) -> None:
 
 
 def nearest_solution(problem: Problem, start: Overlaps) -> Prediction:
-    """Overlaps of the zero-error solution nearest to the start: R = sqrt(p/p*) S T, Q = (p/p*) S T S^T, where S is the
-    frame nearest to the start's cross overlap. The deterministic limit ends there (bocchi2026, section 4.1)."""
+    """The zero-error solution of quadratic students that is nearest to the start, where learning ends.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+
+    Returns
+    -------
+    Prediction
+        Its value: `Overlaps`.
+
+    Notes
+    -----
+    Overlaps of the zero-error solution nearest to the start: R = sqrt(p/p*) S T, Q = (p/p*) S T S^T, where S is the
+    frame nearest to the start's cross overlap. The deterministic limit ends there (bocchi2026, section 4.1).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> sv.theory.nearest_solution(problem, start).value.cross_overlap.shape
+    (4, 2)
+    """
     p, q = _widths(problem)
     check_start(problem, start)
     S, T = nearest_frame(start.cross_overlap), start.teacher_overlap
@@ -55,8 +79,32 @@ def nearest_solution(problem: Problem, start: Overlaps) -> Prediction:
 
 
 def nearest_distance(problem: Problem, start: Overlaps) -> Prediction:
-    """Distance |W - W(0)|/sqrt(dim) of the nearest zero-error solution from the start: the root of
-    (p/p*) tr T - 2 sqrt(p/p*) |R_0|_* + tr Q_0, with the sum |.|_* of singular values (bocchi2026, (17) at (19))."""
+    """Distance from the start to the nearest zero-error solution of quadratic students.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, |W - W(0)|/sqrt(dim).
+
+    Notes
+    -----
+    Distance |W - W(0)|/sqrt(dim) of the nearest zero-error solution from the start: the root of
+    (p/p*) tr T - 2 sqrt(p/p*) |R_0|_* + tr Q_0, with the sum |.|_* of singular values (bocchi2026, (17) at (19)).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> round(float(sv.theory.nearest_distance(problem, start).value), 4)
+    2.8164
+    """
     p, q = _widths(problem)
     check_start(problem, start)
     size = float(np.linalg.norm(start.cross_overlap, "nuc"))
@@ -78,9 +126,30 @@ def _deviations(start: Overlaps) -> list[str]:
 
 
 def rate_limit(problem: Problem) -> Prediction:
-    """Learning rate beyond which the zero-error solutions are unstable: p p* / (4 c (p* + 2)), c the loss factor. On the sphere,
-    with one teacher, p/(12 c), or less with label noise (`theory/sphere.py`). Linear and erf students: see `theory/linear.py` and
-    `theory/approach.py`."""
+    """Learning rate above which the zero-error solutions are unstable.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the learning rate.
+
+    Notes
+    -----
+    Learning rate beyond which the zero-error solutions are unstable: p p* / (4 c (p* + 2)), c the loss factor. On the
+    sphere, with one teacher, p/(12 c), or less with label noise (`theory/sphere.py`). Linear and erf students: see
+    `theory/linear.py` and `theory/approach.py`.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> round(float(sv.theory.rate_limit(problem).value), 4)
+    0.5
+    """
     if isinstance(problem, Problem) and problem.student.activation == "linear":
         return linear.rate_limit(problem)
     if isinstance(problem, Problem) and problem.student.activation == "erf":
@@ -96,11 +165,36 @@ def rate_limit(problem: Problem) -> Prediction:
 
 
 def late_risk(problem: Problem, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
-    """Risk long after the escape, with more students than teachers: algebraic, A / t^2 with t = c rate alpha and
+    """Risk long after the escape, with more quadratic students than teachers: it falls as 1/t^2.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    alpha : float or array
+        Times, in the unit of `clock`.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the risk at each time.
+
+    Notes
+    -----
+    Risk long after the escape, with more students than teachers: algebraic, A / t^2 with t = c rate alpha and
 
         A = (p - p*) p^2 (p* + 2) / (128 (p + 2)) x [1 + p*/(p* + 2) u/(1 - u)],   u = rate / rate_limit
 
-    in units of the mean squared error (times c for the risk)."""
+    in units of the mean squared error (times c for the risk).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> round(float(sv.theory.late_risk(problem, 500.0).value), 4)
+    0.0003
+    """
     p, q = _surplus(problem)
     c, rate = problem.training.loss_factor, _constant_rate(problem)
     u = rate / rate_limit(problem).value
@@ -114,9 +208,33 @@ def late_risk(problem: Problem, alpha: float | np.ndarray, *, clock: str = "alph
 
 
 def late_rate(problem: Problem, *, clock: str = "alpha") -> Prediction:
-    """Rate, per unit of alpha, at which the risk falls in the end with as many students as teachers: as exp(-rate alpha) with
-    16 c eta/p^2 (1 - u), u = eta / rate_limit, by what students have outside the teachers' span. For erf students of orthonormal
-    teachers the slowest eigenvalue of the linearised equations (`theory/at_the_teacher.py`), for linear ones the slowest mode."""
+    """Rate at which the risk falls exponentially in the end, with as many students as teachers.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the rate.
+
+    Notes
+    -----
+    Rate, per unit of alpha, at which the risk falls in the end with as many students as teachers: as exp(-rate alpha)
+    with 16 c eta/p^2 (1 - u), u = eta / rate_limit, by what students have outside the teachers' span. For erf students
+    of orthonormal teachers the slowest eigenvalue of the linearised equations (`theory/at_the_teacher.py`), for linear
+    ones the slowest mode.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=2, eta=0.05, N=1000)
+    >>> round(float(sv.theory.late_rate(problem).value), 4)
+    0.16
+    """
     if isinstance(problem, Problem) and problem.student.activation == "linear":
         return rates_in(linear.late_rate(problem), problem, clock)
     if isinstance(problem, Problem) and problem.student.activation == "erf":
@@ -135,8 +253,29 @@ def late_rate(problem: Problem, *, clock: str = "alpha") -> Prediction:
 
 
 def optimal_late_rate(problem: Problem) -> Prediction:
-    """Learning rate at which the risk falls fastest in the end (`late_rate`), with as many students as teachers: half of
-    `rate_limit` for quadratic units; for erf and linear units the maximum of a smallest eigenvalue."""
+    """Learning rate at which the risk falls fastest in the end.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the learning rate.
+
+    Notes
+    -----
+    Learning rate at which the risk falls fastest in the end (`late_rate`), with as many students as teachers: half of
+    `rate_limit` for quadratic units; for erf and linear units the maximum of a smallest eigenvalue.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=2, eta=0.05, N=1000)
+    >>> round(float(sv.theory.optimal_late_rate(problem).value), 4)
+    0.125
+    """
     if isinstance(problem, Problem) and problem.student.activation == "linear":
         return linear.optimal_late_rate(problem)
     if isinstance(problem, Problem) and problem.student.activation == "erf":
@@ -159,7 +298,33 @@ def noise_floor(problem: Problem) -> Prediction:
 
 
 def late_distance(problem: Problem, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
-    """Frobenius distance of the cross overlap from where it ends: sqrt(p) p p* (p - p*) / (32 (p + 2)) / t, t = c rate alpha."""
+    """Distance of the cross overlaps from their end, long after the escape.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    alpha : float or array
+        Times, in the unit of `clock`.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the Frobenius distance at each time.
+
+    Notes
+    -----
+    Frobenius distance of the cross overlap from where it ends: sqrt(p) p p* (p - p*) / (32 (p + 2)) / t, t = c rate
+    alpha.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
+    >>> round(float(sv.theory.late_distance(problem, 500.0).value), 4)
+    0.0067
+    """
     p, q = _surplus(problem)
     t = problem.training.loss_factor * _constant_rate(problem) * np.asarray(alpha_of(problem, alpha, clock))
     return Prediction(math.sqrt(p) * p * q * (p - q) / (32 * (p + 2)) / t, _LATE, "slowest modes at the solution")

@@ -25,7 +25,18 @@ SPHERE = Domain(units="quadratic", norm="sphere", label_noise=True, teacher_widt
 
 
 class Estimate(NamedTuple):
-    """A mean over draws and its standard error (zero where the mean is exact)."""
+    """A mean over random draws with its standard error.
+
+    Parameters
+    ----------
+    mean, standard_error : float
+        The error is zero where the mean is exact.
+
+    Examples
+    --------
+    >>> sv.theory.Estimate(mean=12.3, standard_error=0.1).mean
+    12.3
+    """
 
     mean: float
     standard_error: float
@@ -128,8 +139,36 @@ def check_one_student(problem: Problem) -> None:
 
 
 def sphere_overlap(problem: Problem, start: Overlaps, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
-    """Square of the cross overlap of a single student at time alpha, in closed form:
-    u = a u_0 e^(2 a t) / (a + b u_0 (e^(2 a t) - 1))."""
+    """Square of the cross overlap of a single student on the sphere over time.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    alpha : float or array
+        Times, in the unit of `clock`.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: ndarray, the square at each time.
+
+    Notes
+    -----
+    Square of the cross overlap of a single student at time alpha, in closed form:
+    u = a u_0 e^(2 a t) / (a + b u_0 (e^(2 a t) - 1)).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("arnaboldi2023").problem(p=1, gamma=0.05, d=1000)
+    >>> start = sv.start(problem, seed=0)
+    >>> round(float(sv.theory.sphere_overlap(problem, start, 20.0).value), 4)
+    0.0041
+    """
     check_one_student(problem)
     _, _, _, a, b, pace = _constants(problem)
     check_start(problem, start)
@@ -191,7 +230,32 @@ def _goal(p: int, size: np.ndarray, between: np.ndarray, drop: float) -> np.ndar
 
 
 def annealed_escape_time(problem: Problem, drop: float = 0.1, *, clock: str = "alpha") -> Prediction:
-    """`escape_time` of the mean random start, sum m^2 = p/dim and sum Q^2 = p (p - 1)/dim (arnaboldi2023, (47))."""
+    """Escape time of one student on the sphere from the mean random start.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    drop : float
+        Fraction of the risk that has been lost.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the time.
+
+    Notes
+    -----
+    `escape_time` of the mean random start, sum m^2 = p/dim and sum Q^2 = p (p - 1)/dim (arnaboldi2023, (47)).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("arnaboldi2023").problem(p=1, gamma=0.05, d=1000)
+    >>> round(float(sv.theory.annealed_escape_time(problem).value), 4)
+    16.479
+    """
     p, _, _, omega, _, pace = _growing(problem)
     _check_drop(drop)
     dim = _dim(problem)
@@ -209,11 +273,41 @@ def quenched_escape_time(
     printed: bool = False,
     clock: str = "alpha",
 ) -> Prediction:
-    """Mean `escape_time` over random starts on the sphere: by quadrature at width one, else over `draws` starts, whose overlaps
-    follow from a triangle of p + 1 rows (Bartlett).
+    """Mean escape time on the sphere over random starts.
 
-    arnaboldi2023, (46), averages the linear law (45) at every width. Here width one has the exact law, which is later; `printed`
-    gives the print's, the one to set beside `annealed_escape_time`, which is linear at every width.
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    drop : float
+        Fraction of the risk that has been lost.
+    draws : int
+        How many random starts are drawn.
+    seed : int or SeedSequence
+        Of the draws.
+    printed : bool
+        Whether to evaluate the formula as the paper prints it.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: `Estimate`, of the time.
+
+    Notes
+    -----
+    Mean `escape_time` over random starts on the sphere: by quadrature at width one, else over `draws` starts, whose
+    overlaps follow from a triangle of p + 1 rows (Bartlett).
+
+    arnaboldi2023, (46), averages the linear law (45) at every width. Here width one has the exact law, which is later;
+    `printed` gives the print's, the one to set beside `annealed_escape_time`, which is linear at every width.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("arnaboldi2023").problem(p=1, gamma=0.05, d=1000)
+    >>> round(sv.theory.quenched_escape_time(problem).value.mean, 2)
+    21.39
     """
     return times_in(_quenched_time(problem, drop, draws, seed, printed), problem, clock)
 
@@ -260,16 +354,48 @@ def noisy_escape_time(
     start: Overlaps | None = None,
     clock: str = "alpha",
 ) -> Prediction:
-    """Mean escape time alpha of SGD at this dim, with the noise of the plateau (`plateau_noise`).
+    """Mean escape time of SGD on the sphere at finite dim, with the noise of the plateau.
 
-    From random starts it is `quenched_escape_time` less log(1 + v)/(2 growth), because noise adds v/dim to the square of every
-    first overlap. From one `start` it is `escape_time` with the first passage of a process whose overlaps grow and scatter
-    linearly in the place of the logarithm of the linear law: with a = p/2 and y = dim sum m^2/(2 v), first and last,
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    drop : float
+        Fraction of the risk that has been lost.
+    draws : int
+        How many random starts are drawn.
+    seed : int or SeedSequence
+        Of the draws.
+    start : Overlaps, optional
+        The state at time zero; left out, the mean over random starts.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: `Estimate`, of the time.
+
+    Notes
+    -----
+    Mean escape time alpha of SGD at this dim, with the noise of the plateau (`plateau_noise`).
+
+    From random starts it is `quenched_escape_time` less log(1 + v)/(2 growth), because noise adds v/dim to the square
+    of every first overlap. From one `start` it is `escape_time` with the first passage of a process whose overlaps grow
+    and scatter linearly in the place of the logarithm of the linear law: with a = p/2 and y = dim sum m^2/(2 v), first
+    and last,
 
         log(y_1/y_0)   becomes   integral over s from 0 to 1 of (1 - s)^(a - 1) (e^(-y_0 s) - e^(-y_1 s))/s
 
-    so that noise delays a start with large overlaps and hastens one with small ones (docs/ERRATA.md A21). At width one and y_0 = 0
-    this is arnaboldi2023, (52)."""
+    so that noise delays a start with large overlaps and hastens one with small ones (docs/ERRATA.md A21). At width one
+    and y_0 = 0 this is arnaboldi2023, (52).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("arnaboldi2023").problem(p=1, gamma=0.05, d=1000)
+    >>> round(sv.theory.noisy_escape_time(problem).value.mean, 2)
+    20.11
+    """
     v, (p, _, _, omega, _, pace) = noise(problem).value, _growing(problem)
     if start is None:
         plain = quenched_escape_time(problem, drop, draws, seed)
@@ -304,9 +430,34 @@ def _passage(p: int, first: float, last: float) -> float:
 
 
 def zero_escape_time(problem: Problem, drop: float = 0.1, *, clock: str = "alpha") -> Prediction:
-    """Mean time alpha in which one student without any overlap, m = 0, is carried to m^2 = drop by noise alone, while dm grows
-    linearly: (2/omega) times the integral of Dawson's function up to sqrt(omega drop)/sigma, sigma^2 = gamma (48 + 4 Delta)/dim,
-    for large dim [log(4 omega drop/sigma^2) + 0.5772]/(2 omega) (arnaboldi2023, (52))."""
+    """Mean time in which noise alone carries one student without overlap off the plateau.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    drop : float
+        Fraction of the risk that has been lost.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the time.
+
+    Notes
+    -----
+    Mean time alpha in which one student without any overlap, m = 0, is carried to m^2 = drop by noise alone, while dm
+    grows linearly: (2/omega) times the integral of Dawson's function up to sqrt(omega drop)/sigma, sigma^2 = gamma (48
+    + 4 Delta)/dim, for large dim [log(4 omega drop/sigma^2) + 0.5772]/(2 omega) (arnaboldi2023, (52)).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("arnaboldi2023").problem(p=1, gamma=0.05, d=1000)
+    >>> round(float(sv.theory.zero_escape_time(problem).value), 4)
+    23.9947
+    """
     check_one_student(problem)
     _, gamma, label, omega, _, pace = _growing(problem)
     _check_drop(drop)
@@ -323,8 +474,31 @@ def zero_escape_time(problem: Problem, drop: float = 0.1, *, clock: str = "alpha
 
 
 def fewest_steps(problem: Problem, drop: float = 0.1) -> Prediction:
-    """Steps of SGD to the annealed escape at the optimal rate, dim (8 + 2 p + (2 + Delta) p^2)/(4 p^2) log[...] (arnaboldi2023,
-    section 3). At two students or more that rate is unstable: see `optimal_rate`."""
+    """Number of SGD steps to the escape on the sphere, at the optimal learning rate.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    drop : float
+        Fraction of the risk that has been lost.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the number of steps.
+
+    Notes
+    -----
+    Steps of SGD to the annealed escape at the optimal rate, dim (8 + 2 p + (2 + Delta) p^2)/(4 p^2) log[...]
+    (arnaboldi2023, section 3). At two students or more that rate is unstable: see `optimal_rate`.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("arnaboldi2023").problem(p=1, gamma=0.05, d=1000)
+    >>> round(float(sv.theory.fewest_steps(problem).value), 4)
+    13842.3898
+    """
     best = optimal_rate(problem)
     at_best = problem.replace(training__learning_rate=best.value)
     found = annealed_escape_time(at_best, drop)

@@ -21,7 +21,22 @@ ALIKE = ("rate small", "teacher overlaps alike")
 
 
 class Heights(NamedTuple):
-    """Overlaps of one order on the plateau, those with each teacher (M,) and those between students, and its risk."""
+    """Overlaps and risk on the plateau of erf students.
+
+    Parameters
+    ----------
+    cross_overlap : ndarray
+        (M,) overlap of every student with each teacher, weighted by a power of the eigenvalues.
+    student_overlap : float
+        Overlap between students, weighted alike.
+    risk : float
+        Height of the plateau.
+
+    Examples
+    --------
+    >>> sv.theory.Heights(np.array([0.5, 0.5]), 0.4, 0.05).risk
+    0.05
+    """
 
     cross_overlap: np.ndarray
     student_overlap: float
@@ -38,14 +53,41 @@ def _of_order(problem: Problem, blocks: np.ndarray, order: int) -> np.ndarray:
 
 
 def uniform_plateau(problem: Problem, start: Overlaps, order: int = 1, *, printed: bool = False) -> Prediction:
-    """Heights of the plateau of a teacher whose overlaps are all alike, with averages over those of `start` (worschech2024, 13, 97
-    to 99): with A = M (1 + T_1) and p = T_1 + D_1
+    """Heights of the plateau of erf students of teachers with equal overlaps.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        Its teachers' overlaps are taken.
+    order : int
+        Power of the eigenvalues by which overlaps are weighted.
+    printed : bool
+        Whether to evaluate the formula as the paper prints it.
+
+    Returns
+    -------
+    Prediction
+        Its value: `Heights`.
+
+    Notes
+    -----
+    Heights of the plateau of a teacher whose overlaps are all alike, with averages over those of `start`
+    (worschech2024, 13, 97 to 99): with A = M (1 + T_1) and p = T_1 + D_1
 
         Q* = p/(A - p),   R* = p/sqrt(M (A - p)),   of order k both times (T_k + D_k)/p
         risk = (2/pi) c M a*^2 [asin(T_1/(1 + T_1)) + (M - 1) asin(D_1/((M - 1)(1 + T_1))) - M asin(p/A)]
 
-    with a* the teachers' readout. `printed` takes (98) and (99) as they stand: T_k/T_1 above order one, and D_1 in the place of
-    D_1/(M - 1) (docs/ERRATA.md W30, W31).
+    with a* the teachers' readout. `printed` takes (98) and (99) as they stand: T_k/T_1 above order one, and D_1 in the
+    place of D_1/(M - 1) (docs/ERRATA.md W30, W31).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> round(sv.theory.uniform_plateau(problem, start).value.risk, 4)
+    0.0059
     """
     check_uniform(problem)
     M, T = problem.teacher.width, start.block_teacher_overlap
@@ -61,9 +103,35 @@ def uniform_plateau(problem: Problem, start: Overlaps, order: int = 1, *, printe
 
 
 def rowwise_plateau(problem: Problem, start: Overlaps, order: int = 1) -> Prediction:
-    """Heights of the plateau by worschech2024's approximation (95), and (96) above order one: R*_n as if all teachers had T_1 and
-    D_1 of the n-th, Q* their mean; the risk is that of these overlaps with the teacher as it is. (96) has T_k in the place of
-    (T_k + D_k)/(T_1 + D_1), as (98) (docs/ERRATA.md W30)."""
+    """Heights of the plateau of erf students by worschech2024's row-wise approximation.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        The state at time zero.
+    order : int
+        Power of the eigenvalues by which overlaps are weighted.
+
+    Returns
+    -------
+    Prediction
+        Its value: `Heights`.
+
+    Notes
+    -----
+    Heights of the plateau by worschech2024's approximation (95), and (96) above order one: R*_n as if all teachers had
+    T_1 and D_1 of the n-th, Q* their mean; the risk is that of these overlaps with the teacher as it is. (96) has T_k
+    in the place of (T_k + D_k)/(T_1 + D_1), as (98) (docs/ERRATA.md W30).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> round(sv.theory.rowwise_plateau(problem, start).value.risk, 4)
+    0.0059
+    """
     check_uniform(problem)
     M, T = problem.teacher.width, start.block_teacher_overlap
     T1 = _of_order(problem, T, 1)
@@ -81,10 +149,36 @@ def rowwise_plateau(problem: Problem, start: Overlaps, order: int = 1) -> Predic
 
 
 def uniform_escape_time(problem: Problem, start: Overlaps, *, clock: str = "alpha") -> Prediction:
-    """Time tau in which differences between students grow by e on the plateau of a teacher whose overlaps are all alike
-    (worschech2024, 15), with averages over those of `start`: (pi/2) sqrt(A - p) (A + p)^(3/2) / [(T2 - D2/(M - 1)) p] / (k K),
-    A = M (1 + T1), p = T1 + D1, D the sums of a row's other entries. The risk falls at twice that rate. Holds for
-    M x blocks << dim; else take the rates of `erf_plateau`."""
+    """Time in which differences between erf students grow by e on the plateau, for teachers with equal overlaps.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    start : Overlaps
+        Its teachers' overlaps are taken.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the time.
+
+    Notes
+    -----
+    Time tau in which differences between students grow by e on the plateau of a teacher whose overlaps are all alike
+    (worschech2024, 15), with averages over those of `start`: (pi/2) sqrt(A - p) (A + p)^(3/2) / [(T2 - D2/(M - 1)) p] /
+    (k K), A = M (1 + T1), p = T1 + D1, D the sums of a row's other entries. The risk falls at twice that rate. Holds
+    for M x blocks << dim; else take the rates of `erf_plateau`.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> round(float(sv.theory.uniform_escape_time(problem, start).value), 4)
+    300.3888
+    """
     check_uniform(problem)
     one = committee_of(problem, start)
     M, ((T_1, D_1), (T_2, D_2)) = one.M, (_averages(T) for T in (one.T1, one.T2))
@@ -96,9 +190,42 @@ def uniform_escape_time(problem: Problem, start: Overlaps, *, clock: str = "alph
 
 
 def overlap_escape_time(problem: Problem, state: Overlaps, *, clock: str = "alpha") -> Prediction:
-    """How long after a `state` on the plateau R would have become e times its plateau value, if its spread over the students, that
-    of `state`, grew with tau up to there: tau log((e - 1) R / spread). This is worschech2024's (117) with the tau of (15), and
-    without log(dim)/2, which the spread contains (docs/ERRATA.md W36)."""
+    """Time from a state on the plateau to the escape of erf students, by the growth of the cross overlaps.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    state : Overlaps
+        A state on the plateau.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the time.
+
+    Notes
+    -----
+    How long after a `state` on the plateau R would have become e times its plateau value, if its spread over the
+    students, that of `state`, grew with tau up to there: tau log((e - 1) R / spread). This is worschech2024's (117)
+    with the tau of (15), and without log(dim)/2, which the spread contains (docs/ERRATA.md W36).
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> rest = sv.theory.erf_plateau(problem, start).value.state
+    >>> near = sv.start(
+    ...     problem,
+    ...     student_overlap=rest.student_overlap + 1e-5 * np.eye(2),
+    ...     cross_overlap=rest.cross_overlap + 1e-6 * np.array([[1, -1], [-1, 1]]),
+    ...     teacher_overlap=rest.teacher_overlap,
+    ... )
+    >>> round(float(sv.theory.overlap_escape_time(problem, near).value), 4)
+    4054.4801
+    """
     check_uniform(problem)
     tau, rise, spread = _growth(problem, state)
     found = Prediction(tau * math.log(rise / spread), ALIKE, "worschech2024, (117), corrected")
@@ -106,9 +233,42 @@ def overlap_escape_time(problem: Problem, state: Overlaps, *, clock: str = "alph
 
 
 def printed_plateau_length(problem: Problem, state: Overlaps, *, clock: str = "alpha") -> Prediction:
-    """worschech2024's recipe (C.4) for the same time: with half of tau, which is how fast the risk falls, and both the measured
-    spread, which falls with the dimension, and log(dim)/2. The two slips all but cancel: the result is near to where the risk has
-    fallen by a few percent, for which `plateau_drop` needs no luck."""
+    """Length of the plateau of erf students by worschech2024's recipe (C.4), as printed.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned. `NotApplicable` says why where this form does not hold.
+    state : Overlaps
+        A state on the plateau.
+    clock : str
+        Unit of times and of rates per time, as in `run`.
+
+    Returns
+    -------
+    Prediction
+        Its value: float, the time.
+
+    Notes
+    -----
+    worschech2024's recipe (C.4) for the same time: with half of tau, which is how fast the risk falls, and both the
+    measured spread, which falls with the dimension, and log(dim)/2. The two slips all but cancel: the result is near to
+    where the risk has fallen by a few percent, for which `plateau_drop` needs no luck.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    >>> rest = sv.theory.erf_plateau(problem, start).value.state
+    >>> near = sv.start(
+    ...     problem,
+    ...     student_overlap=rest.student_overlap + 1e-5 * np.eye(2),
+    ...     cross_overlap=rest.cross_overlap + 1e-6 * np.array([[1, -1], [-1, 1]]),
+    ...     teacher_overlap=rest.teacher_overlap,
+    ... )
+    >>> round(float(sv.theory.printed_plateau_length(problem, near).value), 4)
+    2545.9931
+    """
     check_printed_length(problem)
     dim = problem.inputs.dim or 0
     tau, rise, spread = _growth(problem, state)

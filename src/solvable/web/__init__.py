@@ -1,1 +1,3 @@
-"""The explorer: a page in which one moves a problem and sees its learning at once. Everything is computed by the library."""
+"""The explorer: a web page with sliders for the problem's parameters; the learning curve follows. The library computes
+everything.
+"""

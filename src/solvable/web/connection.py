@@ -1,4 +1,4 @@
-"""A connection to the explorer that does not wait for ever: a request's head must come in time, and refusals carry the headers."""
+"""Connections to the explorer with a time limit: a request's head must come in time; refusals carry the security headers."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ HEAD = 5.0  # seconds from the first word of a connection, or from its opening, 
 
 
 class Connection(H11Protocol):
-    """Beside uvicorn's own, which times out only connections that have been answered once and say nothing."""
+    """An HTTP connection with time limits for the first request; uvicorn's own limit begins after the first answer."""
 
     _waiting: asyncio.TimerHandle | None = None
 

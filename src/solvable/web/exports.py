@@ -1,4 +1,4 @@
-"""What one takes away from a view: the same run as Python, TOML or a command, its data, its picture."""
+"""Exports of a view: the same run as Python, TOML or a command, its data, its picture."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Simulated:
 
 @dataclass(frozen=True)
 class Taken:
-    """A checked request for something to take away, looked at as the page looks at it."""
+    """A checked request for an export, with the view that it shows."""
 
     state: dict[str, Any]
     view: work.View

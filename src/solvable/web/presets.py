@@ -1,4 +1,4 @@
-"""Where to begin: a setting of each paper, as the tables of a run."""
+"""Presets of the explorer: a setting of each paper, as the tables of a run."""
 
 from typing import Any
 

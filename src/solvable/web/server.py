@@ -50,7 +50,7 @@ HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff
 
 
 class Refused(Exception):
-    """A request that is not answered, with what is wrong about it. Status 429: later it may be."""
+    """A request that is refused, with the reason. Status 429: it may be answered later."""
 
     def __init__(self, status: int, lines: list[str]) -> None:
         self.status, self.lines = status, lines
@@ -58,7 +58,7 @@ class Refused(Exception):
 
 
 class SameOrigin:
-    """Requests that another page makes are refused: theirs have its origin."""
+    """Refuses requests that come from another page, by their origin."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -74,7 +74,7 @@ class SameOrigin:
 
 
 class Guard:
-    """The outermost layer: every answer carries the headers, whoever gives it, and a reader that takes nothing is cut off."""
+    """The outermost layer: adds the security headers to every answer, and cuts off readers that take nothing."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -164,8 +164,10 @@ def packed(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
 
 
 class Queue:
-    """Work in turn, on so many threads; so many at most run or wait. Whoever goes away leaves the queue, and what runs for them is
-    told to stop."""
+    """A queue of work for a fixed number of threads, with a bound on how much may run or wait.
+
+    A client that goes away leaves the queue; work that runs for it is told to stop.
+    """
 
     def __init__(self, what: str, threads: int, most: int) -> None:
         self.what, self.most, self.left = what, most, 0
@@ -294,7 +296,7 @@ def _curvature(content: dict[str, Any]) -> dict[str, Any]:
 
 
 class Slots:
-    """So many at once, each given back once."""
+    """A fixed number of slots, each of which is given back once."""
 
     def __init__(self, count: int) -> None:
         self.free = count

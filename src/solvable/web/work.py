@@ -1,4 +1,4 @@
-"""What the page asks for, computed by the library within bounds: the curve with its phases, and finite-size runs in pieces."""
+"""Answers to the page's requests, computed by the library within bounds: the curve with its phases, and SGD in pieces."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ CASES = 64  # most that a sample may belong to
 
 @dataclass(frozen=True)
 class View:
-    """A checked request: a problem from a start, for so long."""
+    """A checked request of the page: a problem, a start and how long to run."""
 
     problem: Problem
     start: Overlaps

@@ -30,6 +30,23 @@ CONVENTIONS: Mapping[str, Convention] = {
 
 
 def convention(key: str) -> Convention:
+    """The convention of a paper by its key.
+
+    Parameters
+    ----------
+    key : str
+        "arnaboldi2023", "bocchi2026", "saraomannelli2020" or "worschech2024".
+
+    Returns
+    -------
+    Convention
+        Builds problems from the paper's symbols, and reads problems in them.
+
+    Examples
+    --------
+    >>> sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000).student.width
+    2
+    """
     if key not in CONVENTIONS:
         raise ValueError(f"convention: {key!r} given, must be one of {', '.join(CONVENTIONS)}")
     return CONVENTIONS[key]

@@ -14,7 +14,22 @@ QUADRATIC = Domain(units="quadratic", teachers="any", schedules=True)  # what th
 
 @dataclass(frozen=True)
 class Convention:
-    """How one paper writes a problem. Get it by `convention(key)`."""
+    """How one paper writes a problem: its symbols, its time and its risk; `convention(key)` returns it.
+
+    Parameters
+    ----------
+    key : str
+        The paper's key.
+    time_symbol : str
+        Its symbol for time, for axes.
+
+    Examples
+    --------
+    >>> paper = sv.problems.convention("bocchi2026")
+    >>> problem = paper.problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> paper.symbols(problem)["p_star"]
+    1
+    """
 
     key: str
     time_symbol: str
@@ -39,6 +54,7 @@ class Convention:
         return self._read(problem)
 
     def require(self, problem: Problem) -> None:
+        """Raise InvalidProblem, with the reasons, unless the paper can write the problem."""
         if not isinstance(problem, Problem):
             raise TypeError(f"{self.key}: must be given a Problem, not {type(problem).__name__}")
         misfits = self._misfits(problem)
