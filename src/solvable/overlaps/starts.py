@@ -147,8 +147,27 @@ def _state(problem: Problem, Q: np.ndarray, R: np.ndarray, fixed: np.ndarray, re
 
 
 def fitted(problem: Problem, state: Overlaps) -> Overlaps:
-    """The state as a run of `problem` begins with it: where the problem has anchors and the state has none they are its students;
-    anchors that the problem has no use for are left out."""
+    """The state as a run of a problem begins with it: with anchors where the problem has any, without where it has none.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is to be run.
+    state : Overlaps
+        Any state of its widths.
+
+    Returns
+    -------
+    Overlaps
+        Where anchors are needed and the state has none, they are its students.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=100)
+    >>> held = problem.replace(training__anchor=0.1)
+    >>> sv.overlaps.fitted(held, sv.start(problem, seed=0)).extras
+    ('anchor', 'anchor')
+    """
     if not isinstance(state, Overlaps) or bool(problem.training.anchor) == ("anchor" in state.extras):
         return state
     return state.anchored() if problem.training.anchor else state.without("anchor")
@@ -220,8 +239,28 @@ def _counted(extras: tuple[str, ...]) -> str:
 def fixed_overlaps(
     problem: Problem, random: np.random.Generator | None, teachers: np.ndarray | None = None
 ) -> np.ndarray:
-    """(blocks, p* + directions, p* + directions): how teachers, then directions overlap with each other. Teachers are given, or
-    have each block's share of the problem's overlap, or are drawn with Gaussian weights of unit variance."""
+    """How teachers and directions of a mixture overlap with each other.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose teachers and directions.
+    random : Generator or None
+        For teachers that are drawn with Gaussian weights of unit variance.
+    teachers : ndarray, optional
+        (blocks, p*, p*) overlaps of given teachers; left out, each block's share of the problem's overlap.
+
+    Returns
+    -------
+    ndarray
+        (blocks, p* + directions, p* + directions), teachers first.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=100)
+    >>> sv.overlaps.fixed_overlaps(problem, None)
+    array([[[1.]]])
+    """
     fractions, q, mixture = problem.inputs.fractions, problem.teacher.width, problem.mixture
     if mixture is None:
         return _teacher(problem, random) if teachers is None else teachers

@@ -227,14 +227,41 @@ class Overlaps:
         return np.concatenate([np.concatenate([units, columns], axis=2), self.block_extra_overlap], axis=1)
 
     def without(self, role: str) -> "Overlaps":
-        """The same without the extra rows of this role."""
+        """The same without the extra rows of one role.
+
+        Parameters
+        ----------
+        role : str
+            "direction" or "anchor".
+
+        Returns
+        -------
+        Overlaps
+            Of the rows that are left.
+
+        Examples
+        --------
+        >>> state.anchored().without("anchor") == state
+        True
+        """
         kept = [i for i, one in enumerate(self.extras) if one != role]
         n = self.block_student_overlap.shape[1] + self.block_teacher_overlap.shape[1]
         rows = self.block_extra_overlap[:, kept][:, :, [*range(n), *(n + i for i in kept)]]
         return self._extended(tuple(self.extras[i] for i in kept), rows)
 
     def anchored(self) -> "Overlaps":
-        """The same with its students as anchors, in the place of any before."""
+        """The same with its students as anchors, in the place of any before.
+
+        Returns
+        -------
+        Overlaps
+            With one extra row for each student.
+
+        Examples
+        --------
+        >>> state.anchored().extras
+        ('anchor',)
+        """
         bare = self.without("anchor")
         n, p = bare.stacked.shape[1], bare.block_student_overlap.shape[1]
         copied = [*range(n), *range(p)]

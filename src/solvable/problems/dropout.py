@@ -8,9 +8,23 @@ from solvable.problems.model import Model, Plain
 
 
 class Dropout(Model):
-    """Each sample keeps each student with probability `keep`, independently. Kept students count 1/keep times in training
-    (`scale` "train", tests use all of them as they are), or once, and the output of tests is multiplied by `test_factor` (`scale`
-    "test"; None: `keep`)."""
+    """Dropout: each sample keeps each student with a probability, independently.
+
+    Parameters
+    ----------
+    keep : float
+        The probability.
+    scale : str
+        "train": kept students count 1/keep times in training, and tests use all of them as they are. "test": kept students
+        count once, and the output of tests is multiplied by `test_factor`.
+    test_factor : float, optional
+        Left out, `keep`.
+
+    Examples
+    --------
+    >>> sv.problems.Dropout(keep=0.8).kept
+    1.25
+    """
 
     keep: Annotated[float, Plain, Field(gt=0, le=1)]
     scale: Literal["train", "test"] = "train"

@@ -11,7 +11,26 @@ FEATURES = (
 
 
 def features(problem: Problem) -> tuple[str, ...]:
-    """The fields by which a problem has classes, tasks, masks, noise that only students see, anchors or moving teachers."""
+    """Which fields give a problem classes, tasks, masks, noise that only students see, anchors or moving teachers.
+
+    Parameters
+    ----------
+    problem : Problem
+        Any problem.
+
+    Returns
+    -------
+    tuple of str
+        Their paths; empty for a plain problem.
+
+    Examples
+    --------
+    >>> plain = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1)
+    >>> sv.problems.features(plain)
+    ()
+    >>> sv.problems.features(plain.replace(training__label_flips=0.1))
+    ('training.label_flips',)
+    """
     teacher, training = problem.teacher, problem.training
     used = {
         "mixture": problem.mixture is not None,

@@ -14,18 +14,39 @@ Share = Annotated[float, Plain, Field(gt=0, le=1)] | Schedule
 
 
 class Mixture(Model):
-    """An input of class c is x = sum_j (means_cj + sqrt(spikes_cj) zeta_j) m_j / sqrt(dim) + noise, whose variance in block b is
-    variances_cb times the block's eigenvalue.
+    """Inputs in classes: Gaussians with means along a few directions, variances and labels of their own.
 
-    The directions m_j have entries of order one, |m_j|^2 of order dim, so that the mean of the input is of order 1/sqrt(dim) per
-    entry and means of fields are of order one. `gram` (direction, direction) has their overlaps m_i.m_j/dim (None: the identity),
-    shared among the blocks by their size, or is given per block (block, direction, direction); or `vectors` (direction, dim) has
-    the directions themselves, coordinates in the order of the blocks. `teacher_overlap` (direction, teacher) is how they overlap
-    with the teachers (None: not at all), shared among the blocks by their size.
+    An input of class c is x = sum_j (means_cj + sqrt(spikes_cj) zeta_j) m_j / sqrt(dim) + noise, whose variance in block b is
+    variances_cb times the block's eigenvalue. The directions m_j have entries of order one, so that the mean of the input is
+    of order 1/sqrt(dim) per entry and means of fields are of order one.
 
-    `probabilities` (class,) are numbers or Schedules and sum to one at all times; `means` (class, direction); `variances` (class,)
-    or (class, block) are factors on the eigenvalues (None: one); `spikes` (class, direction) are variances along the directions
-    (None: none). `labels` (class,) are added to the teacher's output, or are all there is where the problem has no teacher.
+    Parameters
+    ----------
+    probabilities : tuple of float or Schedule
+        (class,) they sum to one at all times.
+    means : matrix
+        (class, direction) coefficients of the directions.
+    gram : matrix, optional
+        (direction, direction) overlaps m_i.m_j/dim, shared among the blocks by their size, or (block, direction, direction);
+        left out, the identity.
+    variances : array, optional
+        (class,) or (class, block) factors on the eigenvalues; left out, one.
+    labels : array, optional
+        (class,) added to the teacher's output, or all there is where the problem has no teacher.
+    spikes : matrix, optional
+        (class, direction) further variances along the directions.
+    teacher_overlap : matrix, optional
+        (direction, teacher) overlaps of the directions with the teachers, shared among the blocks by their size; left out,
+        none.
+    vectors : matrix, optional
+        (direction, dim) the directions themselves in place of `gram`, coordinates in the order of the blocks.
+
+    Examples
+    --------
+    >>> sv.Mixture(probabilities=(0.3, 0.7), means=((1.0,), (-1.0,)), labels=(1.0, -1.0)).classes
+    2
+    >>> sv.Mixture.xor(distance=2.0).labels
+    (1.0, 1.0, -1.0, -1.0)
     """
 
     probabilities: Annotated[tuple[Share, ...], Plain, Field(min_length=1)]
@@ -60,10 +81,12 @@ class Mixture(Model):
 
     @property
     def classes(self) -> int:
+        """Number of classes."""
         return len(self.probabilities)
 
     @property
     def directions(self) -> int:
+        """Number of directions that means and spikes lie along."""
         return len(self.means[0])
 
     @model_validator(mode="after")

@@ -217,6 +217,7 @@ class Teacher(Network):
 
     @property
     def is_moving(self) -> bool:
+        """Whether teachers drift or turn."""
         return bool(self.drift or self.rotation)
 
     @property

@@ -14,9 +14,23 @@ Probability = Annotated[float, Plain, Field(ge=0, le=1)] | Schedule
 
 
 class Task(Model):
-    """Labels sum_l readout_l g(z_l) of the problem's teachers, with zeros for those that this task does not ask about. A sample
-    belongs to the task with `probability`, a number or a `Schedule`; those of all tasks sum to one at all times. `head` is the
-    number of the students' readout that answers (None: one for each task, in their order; equal numbers share it)."""
+    """One of several tasks: labels sum_l readout_l g(z_l) of the problem's teachers.
+
+    Parameters
+    ----------
+    readout : array
+        (teacher,) with zeros for the teachers that this task does not ask about.
+    probability : float or Schedule
+        That a sample belongs to the task; those of all tasks sum to one at all times.
+    head : int, optional
+        Number of the students' readout that answers; left out, one for each task in their order. Equal numbers share it.
+
+    Examples
+    --------
+    >>> first, second = sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], switches=[50.0], replay=0.1)
+    >>> first.probability.rates
+    (1.0, 0.1)
+    """
 
     readout: Annotated[Array, Field(min_length=1)]
     probability: Probability
