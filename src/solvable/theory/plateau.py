@@ -20,8 +20,8 @@ from solvable.theory import sphere
 from solvable.theory.clocks import alpha_of, rates_in, times_in
 from solvable.theory.prediction import NotApplicable, Prediction
 
-_SMALL = ("teacher orthonormal", "students orthogonal, of equal norm", "cross overlaps small")
-_START = (*_SMALL, "dim infinite")
+SMALL = ("teacher orthonormal", "students orthogonal, of equal norm", "cross overlaps small")
+START = (*SMALL, "dim infinite")
 
 
 class Plateau(NamedTuple):
@@ -51,7 +51,7 @@ class Plateau(NamedTuple):
     decay: float
 
 
-class _Constants(NamedTuple):
+class Constants(NamedTuple):
     p: int
     q: int
     h: float
@@ -59,17 +59,17 @@ class _Constants(NamedTuple):
     b: float
 
 
-def _on_sphere(problem: Problem) -> bool:
+def on_sphere(problem: Problem) -> bool:
     return isinstance(problem, Problem) and problem.student.norm == "sphere"
 
 
-def _constants(problem: Problem) -> _Constants:
+def constants_of(problem: Problem) -> Constants:
     require(problem, units="quadratic", isotropic=True)
     rate, (p, q) = problem.training.schedule.rates[0], (problem.student.width, problem.teacher.width)
-    return _Constants(p, q, problem.training.loss_factor * rate / p, 1 + 2 / q, (p + 4) / (p + 2))
+    return Constants(p, q, problem.training.loss_factor * rate / p, 1 + 2 / q, (p + 4) / (p + 2))
 
 
-def _roots(constants: _Constants) -> tuple[float, float]:
+def roots(constants: Constants) -> tuple[float, float]:
     """s_low and s_high: where students wait, and beyond which their norm diverges."""
     _, _, h, S, b = constants
     inner = (1 + 4 * h) ** 2 - 8 * h * b * (1 + 2 * h * S)
@@ -113,10 +113,10 @@ def norm_learning(
     >>> round(float(sv.theory.norm_learning(problem, 10.0).value), 4)
     0.7598
     """
-    p, _, h, _, _ = _constants(problem)
+    p, _, h, _, _ = constants_of(problem)
     alpha = alpha_of(problem, alpha, clock)
     left = (1 / norm - 1 - 2 / p) * np.exp(-8 * h * np.asarray(alpha, dtype=float))
-    return Prediction(1 / (1 + 2 / p + left), (*_START, "small rate"), "bocchi2026, (10)")
+    return Prediction(1 / (1 + 2 / p + left), (*START, "small rate"), "bocchi2026, (10)")
 
 
 def plateau(problem: Problem, *, clock: str = "alpha") -> Prediction:
@@ -146,18 +146,18 @@ def plateau(problem: Problem, *, clock: str = "alpha") -> Prediction:
     >>> round(sv.theory.plateau(problem).value.risk, 4)
     1.3341
     """
-    if _on_sphere(problem):
+    if on_sphere(problem):
         growth, decay, risk = sphere.growth(problem)
         shrinks = () if growth > 0 else ("cross overlaps do not grow: students without them stay so",)
-        found = Prediction(Plateau(1.0, risk, growth, decay), _SMALL, "arnaboldi2023, section 3", shrinks)
+        found = Prediction(Plateau(1.0, risk, growth, decay), SMALL, "arnaboldi2023, section 3", shrinks)
         return rates_in(found, problem, clock, "growth", "decay")
-    constants = _constants(problem)
+    constants = constants_of(problem)
     p, q, h, S, _ = constants
-    s = _roots(constants)[0]
+    s = roots(constants)[0]
     norm = s * p / (p + 2)
     risk = problem.training.loss_factor * ((1 - norm) ** 2 + 2 * (1 / q + norm**2 / p))
     waiting = Plateau(norm, risk, 4 * h * (S - s), 16 * h / (p + 2))
-    found = Prediction(waiting, _START, "fixed point of the norm at this rate")
+    found = Prediction(waiting, START, "fixed point of the norm at this rate")
     return rates_in(found, problem, clock, "growth", "decay")
 
 
@@ -171,10 +171,10 @@ class _Escape(NamedTuple):
 
 
 def _escape(problem: Problem, start: Overlaps) -> _Escape:
-    constants = _constants(problem)
+    constants = constants_of(problem)
     p, _, h, _, b = constants
     check_start(problem, start)
-    waiting, (low, high) = plateau(problem).value, _roots(constants)
+    waiting, (low, high) = plateau(problem).value, roots(constants)
     if waiting.growth <= 0:
         raise NotApplicable("training.learning_rate: so large that cross overlaps do not grow on the plateau")
     Q, size = start.student_overlap, float(np.sum(start.cross_overlap**2))
@@ -185,7 +185,7 @@ def _escape(problem: Problem, start: Overlaps) -> _Escape:
         raise NotApplicable("student_overlap: so large that norms diverge at this rate")
     factor = math.log(low / first * (high - first) / (high - low)) / (4 * h * b * high)
     response = problem.training.loss_factor * _response(constants, waiting.norm, waiting.growth)
-    return _Escape(waiting, size * math.exp(2 * factor), response, _unequal(Q))
+    return _Escape(waiting, size * math.exp(2 * factor), response, unequal(Q))
 
 
 def escape_risk(problem: Problem, start: Overlaps, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
@@ -223,7 +223,7 @@ def escape_risk(problem: Problem, start: Overlaps, alpha: float | np.ndarray, *,
     waiting, size, response, caveats = _escape(problem, start)
     alpha = alpha_of(problem, alpha, clock)
     risk = waiting.risk - response * size * np.exp(2 * waiting.growth * np.asarray(alpha, dtype=float))
-    return Prediction(risk, (*_START, "norms learned, little of the risk gone"), "linearised plateau", tuple(caveats))
+    return Prediction(risk, (*START, "norms learned, little of the risk gone"), "linearised plateau", tuple(caveats))
 
 
 def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5, *, clock: str = "alpha") -> Prediction:
@@ -266,7 +266,7 @@ def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5, *, clock: 
     """
     if not isinstance(drop, int | float) or not 0 < drop < 1:
         raise ValueError(f"drop: {drop!r} given, must be between 0 and 1")
-    if _on_sphere(problem):
+    if on_sphere(problem):
         return times_in(sphere.escape_time(problem, start, drop), problem, clock)
     waiting, size, response, caveats = _escape(problem, start)
     p, q = problem.student.width, problem.teacher.width
@@ -278,7 +278,7 @@ def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5, *, clock: 
     if size > 0.01 * reach:
         caveats.append("cross overlaps are not small against those at the escape")
     time = 0.5 * math.log(reach / size) / waiting.growth
-    assumptions = (*_START, "linear growth up to the escape")
+    assumptions = (*START, "linear growth up to the escape")
     return times_in(Prediction(time, assumptions, "linearised plateau, any rate", tuple(caveats)), problem, clock)
 
 
@@ -312,7 +312,7 @@ def stair_lengths(problem: Problem, start: Overlaps, *, clock: str = "alpha") ->
     >>> sv.theory.stair_lengths(problem, start).value.shape
     (1,)
     """
-    _, q, h, _, _ = _constants(problem)
+    _, q, h, _, _ = constants_of(problem)
     check_start(problem, start)
     values = np.linalg.svd(start.cross_overlap, compute_uv=False)
     if values[0] == 0:
@@ -322,11 +322,11 @@ def stair_lengths(problem: Problem, start: Overlaps, *, clock: str = "alpha") ->
     close = (
         ("singular values are not far apart: the falls run into each other",) if (lengths < 0.5 * q / h).any() else ()
     )
-    assumptions = (*_START, "singular values far apart", "small rate")
+    assumptions = (*START, "singular values far apart", "small rate")
     return times_in(Prediction(lengths, assumptions, "growth 8/(p p*) at every saddle", close), problem, clock)
 
 
-def _unequal(Q: np.ndarray) -> list[str]:
+def unequal(Q: np.ndarray) -> list[str]:
     if np.abs(Q - Q[0, 0] * np.eye(len(Q))).max() > 1e-9 * Q[0, 0]:
         return ["students are not orthogonal of equal norm: their mean norm is used"]
     return []
@@ -372,13 +372,13 @@ def plateau_noise(problem: Problem, norm: float = 1.0) -> Prediction:
     >>> round(float(sv.theory.plateau_noise(problem).value), 4)
     0.0812
     """
-    if _on_sphere(problem):
+    if on_sphere(problem):
         return sphere.noise(problem)
     from scipy.integrate import solve_ivp
 
-    constants = _constants(problem)
+    constants = constants_of(problem)
     p, q, h, S, b = constants
-    low, high = _roots(constants)
+    low, high = roots(constants)
     first, growth = norm * (p + 2) / p, 4 * h * (S - low)
     if growth <= 0:
         raise NotApplicable("training.learning_rate: so large that cross overlaps do not grow on the plateau")
@@ -400,7 +400,7 @@ def plateau_noise(problem: Problem, norm: float = 1.0) -> Prediction:
     v += source(low) * math.exp(-2 * log_growth) / (2 * growth)
     limit = p * q / (4 * (q + 2))
     caveats = ("beyond the rate at which zero error is unstable",) if p * h > limit else ()
-    return Prediction(v, (*_SMALL, "dim large"), "linear noise around the plateau", caveats)
+    return Prediction(v, (*SMALL, "dim large"), "linear noise around the plateau", caveats)
 
 
 def check_noisy_starts(problem: Problem) -> None:
@@ -459,8 +459,8 @@ def noisy_starts(problem: Problem, start: Overlaps, draws: int = 100, seed: Seed
         raise NotApplicable(
             f"inputs.dim: {dim} is too small: noise of variance {variance.value / dim:.3g} leads to overlaps that no weights have"
         ) from None
-    caveats = (*variance.caveats, *_unequal(start.student_overlap))
-    return Prediction(found, (*_SMALL, "dim large"), "linear noise around the plateau", caveats)
+    caveats = (*variance.caveats, *unequal(start.student_overlap))
+    return Prediction(found, (*SMALL, "dim large"), "linear noise around the plateau", caveats)
 
 
 def optimal_rate(problem: Problem) -> Prediction:
@@ -488,15 +488,15 @@ def optimal_rate(problem: Problem) -> Prediction:
     >>> round(float(sv.theory.optimal_rate(problem).value), 4)
     0.4325
     """
-    if _on_sphere(problem):
+    if on_sphere(problem):
         return sphere.optimal_rate(problem)
-    p, q, _, S, b = _constants(problem)
+    p, q, _, S, b = constants_of(problem)
     a = b * (S + 1) - 2
     s = (S * (b - 1) + math.sqrt(S**2 * (b - 1) ** 2 + a * S * (S - 1))) / a
     rate = p * (s - 1) / (2 * (S - 2 * s + b * s**2)) / problem.training.loss_factor
     limit = p * q / (4 * (q + 2)) / problem.training.loss_factor
     caveats = (f"beyond the rate {limit:.6g} at which zero error is unstable",) if rate > limit else ()
-    return Prediction(rate, (*_START, "cross overlaps vanishing at the start"), "extremum of the growth", caveats)
+    return Prediction(rate, (*START, "cross overlaps vanishing at the start"), "extremum of the growth", caveats)
 
 
 def plateau_limit(problem: Problem) -> Prediction:
@@ -524,16 +524,16 @@ def plateau_limit(problem: Problem) -> Prediction:
     >>> round(float(sv.theory.plateau_limit(problem).value), 4)
     0.6
     """
-    p, _, _, S, b = _constants(problem)
+    p, _, _, S, b = constants_of(problem)
     h = (S - 1) / (2 * S * (b * S - 1))
     source = "zero of the growth"
     if (1 + 4 * h) / (4 * h * b) < S:  # s = S is the upper root there: the plateau has merged with it at a smaller rate
         h = (math.sqrt((b - 1) ** 2 + b * S - 1) - (b - 1)) / (4 * (b * S - 1))
         source = "end of the plateau"
-    return Prediction(p * h / problem.training.loss_factor, _START, source)
+    return Prediction(p * h / problem.training.loss_factor, START, source)
 
 
-def _response(constants: _Constants, norm: float, growth: float) -> float:
+def _response(constants: Constants, norm: float, growth: float) -> float:
     """Fall of the mean squared error per |R|^2 early in the escape: 4/(p p*), and at finite rates also through the norms, which
     follow |R|^2 and on which the risk depends to first order there."""
     p, q, h, S, b = constants

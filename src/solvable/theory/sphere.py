@@ -18,7 +18,7 @@ from solvable.problems import Domain, Problem
 from solvable.theory.clocks import alpha_of, times_in
 from solvable.theory.prediction import NotApplicable, Prediction
 
-_SMALL = ("students orthogonal", "cross overlaps small")
+SMALL = ("students orthogonal", "cross overlaps small")
 _QUENCHED = "arnaboldi2023, (46)"
 # a sampled teacher has norm one up to the order of 1/sqrt(dim), and is taken too
 SPHERE = Domain(units="quadratic", norm="sphere", label_noise=True, teacher_width=1)
@@ -42,7 +42,7 @@ class Estimate(NamedTuple):
     standard_error: float
 
 
-class _Constants(NamedTuple):
+class Constants(NamedTuple):
     """Width, gamma, Delta, omega and b per unit of t, and t per unit of alpha."""
 
     p: int
@@ -53,7 +53,7 @@ class _Constants(NamedTuple):
     pace: float
 
 
-def _constants(problem: Problem, *, trained: bool = False) -> _Constants:
+def constants_of(problem: Problem, *, trained: bool = False) -> Constants:
     sampled = isinstance(problem, Problem) and problem.teacher.overlap == "sampled"
     replace(SPHERE, teachers="any" if sampled else "orthonormal", trained_readout=trained).require(problem)
     rate, p, noise = problem.training.schedule.rates[0], problem.student.width, float(problem.training.label_noise)
@@ -61,11 +61,11 @@ def _constants(problem: Problem, *, trained: bool = False) -> _Constants:
         raise NotApplicable("training.readout_rate: is another one; this closed form is for learning_rate / width^2")
     gamma = 2 * problem.training.loss_factor * rate
     omega = 4 * (1 - gamma / p * (1 + 1 / p + 4 / p**2 + noise / 2))
-    return _Constants(p, gamma, noise, omega, 4 * (1 - 6 * gamma), gamma / p)
+    return Constants(p, gamma, noise, omega, 4 * (1 - 6 * gamma), gamma / p)
 
 
-def _growing(problem: Problem) -> _Constants:
-    constants = _constants(problem)
+def growing_constants(problem: Problem) -> Constants:
+    constants = constants_of(problem)
     if constants.omega <= 0:
         raise NotApplicable("training.learning_rate: so large that cross overlaps do not grow")
     return constants
@@ -74,7 +74,7 @@ def _growing(problem: Problem) -> _Constants:
 def growth(problem: Problem) -> tuple[float, float, float]:
     """Per unit of alpha: growth of cross overlaps and decay of overlaps between students; and the risk of the plateau. With a
     trained readout students wait at p/(p + 2) times the first one."""
-    p, gamma, label, omega, _, pace = _constants(problem, trained=True)
+    p, gamma, label, omega, _, pace = constants_of(problem, trained=True)
     c, a = problem.training.loss_factor, 1.0
     if problem.training.train_readout:
         a = p / (p + 2)
@@ -86,10 +86,10 @@ def growth(problem: Problem) -> tuple[float, float, float]:
 
 def noise(problem: Problem) -> Prediction:
     """v = (2 gamma/(p omega)) (10 - 6/p + 8/p^2 + Delta): noise spreads cross overlaps by v/dim each, as if from the start."""
-    p, gamma, label, omega, _, _ = _growing(problem)
+    p, gamma, label, omega, _, _ = growing_constants(problem)
     return Prediction(
         2 * gamma / (p * omega) * (10 - 6 / p + 8 / p**2 + label),
-        (*_SMALL, "dim large"),
+        (*SMALL, "dim large"),
         "linear noise around the plateau",
     )
 
@@ -98,7 +98,7 @@ def rate_limit(problem: Problem) -> Prediction:
     """Largest rate at which students leave m = 0 and come near the teacher: p/6 over 2 c without label noise, by the stability of
     the solution; with it the smaller of that and the rate at which overlaps stop growing, at width one 2/(12 + Delta)
     (arnaboldi2023, after (7), has 1/6, which is necessary: docs/ERRATA.md A7)."""
-    p, _, label, _, _, _ = _constants(problem)
+    p, _, label, _, _, _ = constants_of(problem)
     limit = p * min(1 / 6, 1 / (1 + 1 / p + 4 / p**2 + label / 2))
     return Prediction(
         limit / (2 * problem.training.loss_factor), ("large dim",), "linear stability of plateau and solution"
@@ -107,13 +107,13 @@ def rate_limit(problem: Problem) -> Prediction:
 
 def optimal_rate(problem: Problem) -> Prediction:
     """Rate at which cross overlaps grow fastest, gamma = p^3/(8 + 2 p + (2 + Delta) p^2) (arnaboldi2023, section 3)."""
-    p, _, label, _, _, _ = _constants(problem)
+    p, _, label, _, _, _ = constants_of(problem)
     rate = p**3 / (8 + 2 * p + (2 + label) * p**2) / (2 * problem.training.loss_factor)
     limit = rate_limit(problem).value
     caveats = (
         (f"beyond the rate {limit:.6g} at which zero error is unstable: learning stalls",) if rate >= limit else ()
     )
-    return Prediction(rate, _SMALL, "extremum of the growth", caveats)
+    return Prediction(rate, SMALL, "extremum of the growth", caveats)
 
 
 def noise_floor(problem: Problem) -> Prediction:
@@ -121,7 +121,7 @@ def noise_floor(problem: Problem) -> Prediction:
     2 c gamma Delta/(1 - 6 gamma) (arnaboldi2023, (8)). Where they do not (`rate_limit`), u = m^2 falls to zero from any first value
     below one, and the risk is 4 c, that of the plateau (docs/ERRATA.md A7)."""
     check_one_student(problem)
-    _, gamma, label, omega, b, _ = _constants(problem)
+    _, gamma, label, omega, b, _ = constants_of(problem)
     if omega == b == 0:
         raise NotApplicable(
             "training.learning_rate: 1/6 (in arnaboldi2023's units), at which overlaps stay as they are"
@@ -134,7 +134,7 @@ def noise_floor(problem: Problem) -> Prediction:
 
 
 def check_one_student(problem: Problem) -> None:
-    if _constants(problem).p > 1:
+    if constants_of(problem).p > 1:
         raise NotApplicable(f"student.width: is {problem.student.width}, not 1")
 
 
@@ -170,7 +170,7 @@ def sphere_overlap(problem: Problem, start: Overlaps, alpha: float | np.ndarray,
     0.0041
     """
     check_one_student(problem)
-    _, _, _, a, b, pace = _constants(problem)
+    _, _, _, a, b, pace = constants_of(problem)
     check_start(problem, start)
     u, time = (
         float(start.cross_overlap[0, 0]) ** 2,
@@ -185,8 +185,8 @@ def sphere_overlap(problem: Problem, start: Overlaps, alpha: float | np.ndarray,
 def escape_time(problem: Problem, start: Overlaps, drop: float) -> Prediction:
     """Time alpha at which the risk (without that of label noise) has fallen by the fraction `drop` of its first value: exact at
     width one, else with cross overlaps that keep growing (arnaboldi2023, (45))."""
-    p = _growing(problem).p
-    _check_drop(drop)
+    p = growing_constants(problem).p
+    check_drop(drop)
     check_start(problem, start)
     m, Q = start.cross_overlap[:, 0], start.student_overlap
     size, between = float(np.sum(m**2)), float(np.sum(Q**2) - p)
@@ -198,7 +198,7 @@ def escape_time(problem: Problem, start: Overlaps, drop: float) -> Prediction:
     if not np.isfinite(time):
         raise NotApplicable("training.label_noise: holds the risk above so large a drop")
     if p > 1:
-        return Prediction(time, (*_SMALL, "dim infinite"), "arnaboldi2023, (45)", _early(drop))
+        return Prediction(time, (*SMALL, "dim infinite"), "arnaboldi2023, (45)", _early(drop))
     return Prediction(time, ("dim infinite",), "closed form of arnaboldi2023, (7)")
 
 
@@ -208,15 +208,15 @@ def _early(drop: float) -> tuple[str, ...]:
     return (late,) if drop > 0.02 else ()
 
 
-def _check_drop(drop: float) -> None:
+def check_drop(drop: float) -> None:
     if not isinstance(drop, int | float | np.number) or not 0 < drop < 1:
         raise ValueError(f"drop: {drop!r} given, must be between 0 and 1")
 
 
 def _times(problem: Problem, size: np.ndarray, between: np.ndarray, drop: float, linear: bool) -> np.ndarray:
     """Escape times alpha from sums of squares of m and of the overlaps between students; `linear`, or exact at width one."""
-    p, _, _, omega, b, pace = _constants(problem)
-    goal = _goal(p, size, between, drop)
+    p, _, _, omega, b, pace = constants_of(problem)
+    goal = goal_of(p, size, between, drop)
     if not linear:
         with np.errstate(invalid="ignore", divide="ignore"):
             t = np.log(goal * (omega - b * size) / (size * (omega - b * goal))) / (2 * omega)
@@ -224,7 +224,7 @@ def _times(problem: Problem, size: np.ndarray, between: np.ndarray, drop: float,
     return np.log(goal / size) / (2 * omega) / pace
 
 
-def _goal(p: int, size: np.ndarray, between: np.ndarray, drop: float) -> np.ndarray:
+def goal_of(p: int, size: np.ndarray, between: np.ndarray, drop: float) -> np.ndarray:
     """Sum of squares of m at the escape, by when the overlaps between students have decayed."""
     return drop * (p + 1) / 2 + (1 - drop) * (size - between / (2 * p))
 
@@ -256,11 +256,11 @@ def annealed_escape_time(problem: Problem, drop: float = 0.1, *, clock: str = "a
     >>> round(float(sv.theory.annealed_escape_time(problem).value), 4)
     16.479
     """
-    p, _, _, omega, _, pace = _growing(problem)
-    _check_drop(drop)
-    dim = _dim(problem)
+    p, _, _, omega, _, pace = growing_constants(problem)
+    check_drop(drop)
+    dim = finite_dim(problem)
     time = math.log((p + 1) * (drop * dim + 1 - drop) / (2 * p)) / (2 * omega) / pace
-    found = Prediction(time, (*_SMALL, "dim large"), "arnaboldi2023, (47)", _early(drop))
+    found = Prediction(time, (*SMALL, "dim large"), "arnaboldi2023, (47)", _early(drop))
     return times_in(found, problem, clock)
 
 
@@ -313,9 +313,9 @@ def quenched_escape_time(
 
 
 def _quenched_time(problem: Problem, drop: float, draws: int, seed: Seed, printed: bool) -> Prediction:
-    p = _growing(problem).p
-    _check_drop(drop)
-    dim = _dim(problem)
+    p = growing_constants(problem).p
+    check_drop(drop)
+    dim = finite_dim(problem)
     if not isinstance(draws, int | np.integer) or draws < 2:
         raise ValueError(f"draws: {draws!r} given, must be a whole number, at least 2")
     if p == 1:
@@ -331,7 +331,7 @@ def _quenched_time(problem: Problem, drop: float, draws: int, seed: Seed, printe
         if not np.isfinite(time):
             raise NotApplicable("training.label_noise: holds the risk above so large a drop")
         if printed:
-            return Prediction(Estimate(time, 0.0), (*_SMALL, "dim infinite in the dynamics"), _QUENCHED, _early(drop))
+            return Prediction(Estimate(time, 0.0), (*SMALL, "dim infinite in the dynamics"), _QUENCHED, _early(drop))
         source = "mean of the closed form of arnaboldi2023, (7)"
         return Prediction(Estimate(time, 0.0), ("dim infinite in the dynamics",), source)
     random = np.random.default_rng(seed)
@@ -342,7 +342,7 @@ def _quenched_time(problem: Problem, drop: float, draws: int, seed: Seed, printe
     size, between = np.sum(gram[:, 0, 1:] ** 2, axis=1), np.sum(gram[:, 1:, 1:] ** 2, axis=(1, 2)) - p
     times = _times(problem, size, between, drop, linear=True)
     found = Estimate(float(times.mean()), float(times.std(ddof=1) / math.sqrt(draws)))
-    return Prediction(found, (*_SMALL, "dim infinite in the dynamics"), _QUENCHED, _early(drop))
+    return Prediction(found, (*SMALL, "dim infinite in the dynamics"), _QUENCHED, _early(drop))
 
 
 def noisy_escape_time(
@@ -396,18 +396,18 @@ def noisy_escape_time(
     >>> round(sv.theory.noisy_escape_time(problem).value.mean, 2)
     20.11
     """
-    v, (p, _, _, omega, _, pace) = noise(problem).value, _growing(problem)
+    v, (p, _, _, omega, _, pace) = noise(problem).value, growing_constants(problem)
     if start is None:
         plain = quenched_escape_time(problem, drop, draws, seed)
         shifted = plain.value._replace(mean=plain.value.mean - math.log1p(v) / (2 * omega * pace))
-        found = Prediction(shifted, (*_SMALL, "dim large"), "noise added to the start", plain.caveats)
+        found = Prediction(shifted, (*SMALL, "dim large"), "noise added to the start", plain.caveats)
         return times_in(found, problem, clock)
-    dim, law = _dim(problem), escape_time(problem, start, drop)
+    dim, law = finite_dim(problem), escape_time(problem, start, drop)
     size, between = np.sum(start.cross_overlap**2), np.sum(start.student_overlap**2) - p
-    first, last = (float(dim * one / (2 * v)) for one in (size, _goal(p, size, between, drop)))
+    first, last = (float(dim * one / (2 * v)) for one in (size, goal_of(p, size, between, drop)))
     later = (_passage(p, first, last) - math.log(last / first)) / (2 * omega * pace)
     told, source = Estimate(law.value + later, 0.0), "linear noise around the plateau"
-    return times_in(Prediction(told, (*_SMALL, "dim large"), source, law.caveats), problem, clock)
+    return times_in(Prediction(told, (*SMALL, "dim large"), source, law.caveats), problem, clock)
 
 
 def _passage(p: int, first: float, last: float) -> float:
@@ -459,12 +459,12 @@ def zero_escape_time(problem: Problem, drop: float = 0.1, *, clock: str = "alpha
     23.9947
     """
     check_one_student(problem)
-    _, gamma, label, omega, _, pace = _growing(problem)
-    _check_drop(drop)
+    _, gamma, label, omega, _, pace = growing_constants(problem)
+    check_drop(drop)
     from scipy.integrate import quad
     from scipy.special import dawsn
 
-    sigma = math.sqrt(gamma * (48 + 4 * label) / _dim(problem))
+    sigma = math.sqrt(gamma * (48 + 4 * label) / finite_dim(problem))
     end = math.sqrt(omega * drop) / sigma
     body = quad(dawsn, 0, min(end, 30.0), limit=200, epsrel=1e-12)[0]
     if end > 30:  # Dawson's function is 1/(2x) + 1/(4x^3) + ... there
@@ -503,11 +503,14 @@ def fewest_steps(problem: Problem, drop: float = 0.1) -> Prediction:
     at_best = problem.replace(training__learning_rate=best.value)
     found = annealed_escape_time(at_best, drop)
     return Prediction(
-        found.value * _dim(problem), found.assumptions, "arnaboldi2023, section 3", (*best.caveats, *found.caveats)
+        found.value * finite_dim(problem),
+        found.assumptions,
+        "arnaboldi2023, section 3",
+        (*best.caveats, *found.caveats),
     )
 
 
-def _dim(problem: Problem) -> int:
+def finite_dim(problem: Problem) -> int:
     if problem.inputs.dim is None:
         raise NotApplicable("inputs.dim: is infinite, so first overlaps vanish")
     return problem.inputs.dim
