@@ -781,7 +781,7 @@ THEORY = (
     ),
     Mutation(
         "escape-without-norm-learning",
-        "theory/plateau.py",
+        "theory/escape.py",
         "size * math.exp(2 * factor)",
         "size * math.exp(0 * factor)",
         ("theory/test_plateau.py::test_the_escape_with_and_without_norm_learning",),
@@ -809,14 +809,14 @@ THEORY = (
     ),
     Mutation(
         "sphere-exit-goal",
-        "theory/sphere.py",
+        "theory/sphere_escape.py",
         "drop * (p + 1) / 2 + (1 - drop) * (size - between / (2 * p))",
         "drop * (p + 1) / 2 + (size - between / (2 * p))",
         ("theory/test_sphere.py::test_one_student_escapes_exactly_when_stated[0.05-0.0-0.1]",),
     ),
     Mutation(
         "sphere-noise-of-one-start",
-        "theory/sphere.py",
+        "theory/sphere_noise.py",
         "first, last = (float(dim * one / (2 * v))",
         "first, last = (float(dim * one / v)",
         ("theory/test_sphere.py::test_noise_from_one_start_in_closed_form",),
