@@ -4,7 +4,8 @@ from solvable.sweeps.executing import execute
 from solvable.sweeps.measures import FewestSamples, Run
 from solvable.sweeps.planning import Cost, Sweep, plan
 from solvable.sweeps.records import Damaged
-from solvable.sweeps.store import Status, Store
+from solvable.sweeps.status import Status
+from solvable.sweeps.store import Store
 from solvable.sweeps.sweep import sweep
 from solvable.sweeps.swept import Swept
 

@@ -12,10 +12,12 @@ from solvable.sweeps.drive import PULSE, Driver
 from solvable.sweeps.engines import choose
 from solvable.sweeps.functions import Functions
 from solvable.sweeps.makers import STALE, Stale, StoredResults, Tell, damage_or_stale
+from solvable.sweeps.memory import Memory
 from solvable.sweeps.planning import Sweep
 from solvable.sweeps.points import Points
+from solvable.sweeps.protocol import Records
 from solvable.sweeps.records import encode
-from solvable.sweeps.store import Damage, Memory, Records, Store
+from solvable.sweeps.store import Damage, Store
 from solvable.sweeps.swept import Swept
 
 

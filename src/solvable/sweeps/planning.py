@@ -15,9 +15,12 @@ from solvable.sweeps.functions import Functions
 from solvable.sweeps.grid import Grid, Rule
 from solvable.sweeps.makers import StoredResults
 from solvable.sweeps.measures import Measure
+from solvable.sweeps.memory import Memory
 from solvable.sweeps.points import Points
+from solvable.sweeps.protocol import Records
 from solvable.sweeps.records import KEY, Record
-from solvable.sweeps.store import Memory, Records, Status, Store, failure_key, status_of
+from solvable.sweeps.status import Status, failure_key, status_of
+from solvable.sweeps.store import Store
 
 PROBES = 5  # points that are timed for an estimate
 AHEAD = 10_000  # points that are made, and so checked, before anything runs

@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from solvable.problems.foreign import one_line, parse_json, read_text
 from solvable.results.files import UNLIKE, make_directory, move, remove_unfinished, write_bytes
 from solvable.sweeps import segments
 from solvable.sweeps.index import Index, Table
-from solvable.sweeps.records import Damaged, Record, check, decode, key_of
+from solvable.sweeps.records import Damaged, Record, check, decode
 from solvable.sweeps.segments import SUFFIX, Place
 
 FORMAT = 1
@@ -41,90 +41,11 @@ class Damage(NamedTuple):
         return f"{self.segment}: damaged; records lost: {self.lost}, kept: {self.kept}"
 
 
-class Status(NamedTuple):
-    """How far a sweep is.
-
-    Parameters
-    ----------
-    points, done, failed : int
-        Numbers of points: in all, with a result, and that could not be computed.
-
-    Examples
-    --------
-    >>> sv.sweeps.Status(points=10, done=6, failed=1).missing
-    3
-    """
-
-    points: int
-    done: int
-    failed: int
-
-    @property
-    def missing(self) -> int:
-        """How many points are still to be computed."""
-        return self.points - self.done - self.failed
-
-
-class Records(Protocol):
-    """What sweeps ask of a store: `Store` and `Memory` have it."""
-
-    def refresh(self) -> None: ...
-    def add(self, records: Iterable[bytes]) -> None: ...
-    def has(self, key: bytes) -> bool: ...
-    def keys(self) -> Iterator[bytes]: ...
-    def encoded(self, key: bytes) -> bytes: ...
-    def read(self, key: bytes) -> Record: ...
-
-
-def failure_key(key: bytes) -> bytes:
-    """Under which a point that could not be computed is kept, so that a later success does not meet it."""
-    return key_of(["failure", key.hex()])
-
-
-def status_of(store: Records, keys: Iterable[bytes]) -> Status:
-    points = done = failed = 0
-    for key in keys:
-        points += 1
-        if store.has(key):
-            done += 1
-        else:
-            failed += store.has(failure_key(key))
-    return Status(points, done, failed)
-
-
 def _checked(records: Iterable[bytes]) -> Iterator[bytes]:
     """What is damaged must not be sealed into a sound segment."""
     for record in records:
         check(record)
         yield record
-
-
-class Memory:
-    """A store in memory, for this process alone."""
-
-    def __init__(self) -> None:
-        self._records: dict[bytes, bytes] = {}
-
-    def refresh(self) -> None:
-        """Nobody else writes here."""
-
-    def add(self, records: Iterable[bytes]) -> None:
-        self._records |= {check(record): record for record in records}
-
-    def has(self, key: bytes) -> bool:
-        return key in self._records
-
-    def keys(self) -> Iterator[bytes]:
-        return iter(list(self._records))
-
-    def encoded(self, key: bytes) -> bytes:
-        return self._records[key]
-
-    def read(self, key: bytes) -> Record:
-        return decode(self._records[key])
-
-    def __deepcopy__(self, memo: Any) -> "Memory":  # records never change: a copied dataset reads the same
-        return self
 
 
 class Store:

@@ -14,7 +14,7 @@ from solvable.sweeps.executing import execute
 from solvable.sweeps.grid import Rule
 from solvable.sweeps.measures import Drawn, Measure, Run
 from solvable.sweeps.planning import plan
-from solvable.sweeps.store import Records
+from solvable.sweeps.protocol import Records
 from solvable.sweeps.swept import Swept
 
 STORE = "solvable.store"

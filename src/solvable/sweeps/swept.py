@@ -5,7 +5,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from solvable.sweeps.planning import Sweep
-from solvable.sweeps.store import Records, Status
+from solvable.sweeps.protocol import Records
+from solvable.sweeps.status import Status
 
 if TYPE_CHECKING:
     import xarray
