@@ -17,8 +17,9 @@ from solvable.sweeps.planning import Sweep
 from solvable.sweeps.points import Points
 from solvable.sweeps.protocol import Records
 from solvable.sweeps.records import encode
-from solvable.sweeps.store import Damage, Store
+from solvable.sweeps.store import Store
 from solvable.sweeps.swept import Swept
+from solvable.sweeps.upkeep import Damage
 
 
 def execute(

@@ -12,7 +12,8 @@ from solvable.sweeps.points import Points
 from solvable.sweeps.protocol import Records
 from solvable.sweeps.records import HEAD, LENGTH, Damaged, check
 from solvable.sweeps.status import failure_key
-from solvable.sweeps.store import Damage, Store
+from solvable.sweeps.store import Store
+from solvable.sweeps.upkeep import Damage
 
 STALE = ("keep", "recompute")
 Tell = Callable[[Any], None]  # hears of Damage and of Stale
