@@ -1,8 +1,9 @@
 """Sweeps: grids of problems, levels and seeds whose results are kept, on one machine or a cluster."""
 
+from solvable.sweeps.costs import Cost
 from solvable.sweeps.executing import execute
 from solvable.sweeps.measures import FewestSamples, Run
-from solvable.sweeps.planning import Cost, Sweep, plan
+from solvable.sweeps.planning import Sweep, plan
 from solvable.sweeps.records import Damaged
 from solvable.sweeps.status import Status
 from solvable.sweeps.store import Store

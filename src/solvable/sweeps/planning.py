@@ -1,16 +1,16 @@
-"""Planned sweeps: a grid and its points, what is still to do of them, and what that will cost."""
+"""Planned sweeps: a grid and its points, and what is still to do of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from solvable.numerics.threads import cores
 from solvable.problems import Problem
-from solvable.sweeps.engines import Task, work
+from solvable.sweeps.costs import Cost, cost_of
+from solvable.sweeps.engines import Task
 from solvable.sweeps.functions import Functions
 from solvable.sweeps.grid import Grid, Rule
 from solvable.sweeps.makers import StoredResults
@@ -18,40 +18,11 @@ from solvable.sweeps.measures import Measure
 from solvable.sweeps.memory import Memory
 from solvable.sweeps.points import Points
 from solvable.sweeps.protocol import Records
-from solvable.sweeps.records import KEY, Record
-from solvable.sweeps.status import Status, failure_key, status_of
+from solvable.sweeps.records import Record
+from solvable.sweeps.status import Status, status_of
 from solvable.sweeps.store import Store
 
-PROBES = 5  # points that are timed for an estimate
 AHEAD = 10_000  # points that are made, and so checked, before anything runs
-
-
-class Cost(NamedTuple):
-    """What a sweep will cost, estimated from a few timed points.
-
-    Parameters
-    ----------
-    points, missing : int
-        How many points the sweep has, and how many are still to be computed.
-    seconds : float
-        For the missing ones, on `workers` cores.
-    workers : int
-        How many processes are assumed.
-    disk, memory : int
-        Bytes in the store, and bytes of memory that this process takes now.
-
-    Examples
-    --------
-    >>> sv.sweeps.Cost(points=100, missing=40, seconds=20.0, workers=2, disk=80_000, memory=0).missing
-    40
-    """
-
-    points: int
-    missing: int
-    seconds: float
-    workers: int
-    disk: int
-    memory: int
 
 
 @dataclass(frozen=True)
@@ -171,32 +142,7 @@ class Sweep:
         >>> planned.estimate(workers=1).missing
         3
         """
-        there = Memory() if store is None else store
-        one, of = shard
-        numbers = np.fromiter(islice(self.points.numbers(), one - 1, None, of), dtype=np.int64)
-        names = self.points.keys[numbers].view(f"V{KEY}").ravel()
-        numbers = numbers[np.sort(np.unique(names, return_index=True)[1])]  # a result is computed once
-        done = (_is_done(there, self.points.keys[number].tobytes()) for number in numbers)
-        missing = numbers[~np.fromiter(done, dtype=bool, count=numbers.size)]
-        workers = cores() if workers is None else max(1, workers)
-        if not missing.size:
-            return Cost(len(self.points), 0, 0.0, workers, 0, 0)
-        chosen = missing[np.unique(np.linspace(0, missing.size - 1, PROBES).round().astype(int))]
-        points = [self.points.at(int(number)) for number in chosen]
-        tasks = [Task(point.key, point.problem, point.measure) for point in points]
-        work((tasks[0],))  # compiles
-        timed = [work((task,)) for task in tasks]
-        each = float(np.mean([seconds for _, seconds in timed]))
-        size = float(np.mean([len(records[0]) for records, _ in timed]))
-        seconds = each * missing.size / min(workers, missing.size)
-        return Cost(len(self.points), missing.size, seconds, workers, int(size * missing.size), _resident())
-
-
-def _is_done(store: Records, key: bytes) -> bool:
-    """Or would fail again."""
-    if store.has(key):
-        return True
-    return store.has(failure_key(key)) and bool(store.read(failure_key(key)).about.get("final", True))
+        return cost_of(self.points, Memory() if store is None else store, workers, shard)
 
 
 def plan(
@@ -255,14 +201,3 @@ def _check_starts(grid: Grid) -> None:
                     f"start.seed: with starts = {many} every point takes {many} seeds in a row, so that seeds closer than that "
                     f"repeat each other; must be as {values[0]}, {values[0] + many}, {values[0] + 2 * many}, ..."
                 )
-
-
-def _resident() -> int:
-    """Bytes of memory of this process."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            import resource
-
-            return int(file.read().split()[1]) * resource.getpagesize()
-    except OSError:
-        return 0
