@@ -21,31 +21,16 @@ STORE = "solvable.store"
 
 
 def sweep(
-    problem: Problem,
-    vary: Mapping[str, Any] | None = None,
-    level: Level | None = None,
-    until: float | None = None,
-    *,
-    seeds: Iterable[int] | None = None,
-    starts: int = 1,
+    problem: Problem, vary: Mapping[str, Any] | None = None, level: Level | None = None, until: float | None = None, *,
+    seeds: Iterable[int] | None = None, starts: int = 1,
     start: Mapping[str, Any] | Overlaps | Callable[[Problem, int], Overlaps] | None = None,
-    times: Any = None,
-    clock: str | None = None,
-    stop: Threshold | None = None,
-    keep: Sequence[str] = ("risk",),
+    times: Any = None, clock: str | None = None, stop: Threshold | None = None, keep: Sequence[str] = ("risk",),
     measure: Measure | None = None,
-    together: Sequence[Sequence[str]] = (),
-    derive: Mapping[str, Rule] | None = None,
-    where: Rule | None = None,
-    store: str | Path | Records | None = STORE,
-    workers: int | None = None,
-    cluster: str | None = None,
-    shard: tuple[int, int] = (1, 1),
-    retry: bool = False,
-    stale: str = "keep",
-    progress: bool | None = None,
-    title: str | None = None,
-) -> Swept:
+    together: Sequence[Sequence[str]] = (), derive: Mapping[str, Rule] | None = None, where: Rule | None = None,
+    store: str | Path | Records | None = STORE, workers: int | None = None, cluster: str | None = None,
+    shard: tuple[int, int] = (1, 1), retry: bool = False, stale: str = "keep",
+    progress: bool | None = None, title: str | None = None,
+) -> Swept:  # fmt: skip
     """Run a problem at every point of a grid and keep every result; the same call continues where the last one ended.
 
     Parameters
@@ -53,8 +38,7 @@ def sweep(
     problem : Problem
         What varies.
     vary : dict
-        Lists of values by dotted names, {"student.width": [3, 6], "training.learning_rate": np.geomspace(0.01, 1, 20)}.
-        All combinations are points. Words without a dot are variables for `derive` and `where`.
+        Lists of values by names of fields, {"student.width": [3, 6]}, or of variables; all combinations are points.
     level, until, times, clock, stop
         As in `run`; left out, the level is `Macro()`.
     seeds : list of int, optional
@@ -62,10 +46,9 @@ def sweep(
     starts : int
         This many starts, of seeds in a row, make one point and run as a batch.
     start : dict, Overlaps or callable, optional
-        Arguments of `start`, or a function of problem and seed, which is called in this process for every point.
+        Arguments of `start`, or a function of problem and seed, which is called in this process.
     keep : list of str
-        Which arrays of the trajectory are kept at the outputs. First and last risk, exit time and ending are always
-        kept.
+        Which arrays of the trajectory are kept at the outputs.
     measure : Measure, optional
         Something else to compute, in place of a level: `FewestSamples(...)`.
     together : list of lists of str
@@ -85,7 +68,7 @@ def sweep(
     retry : bool
         Whether points that failed are tried again.
     stale : str
-        What to do with stored results of other versions of the library's code: "keep" (with a warning) or "recompute".
+        What to do with stored results of other code: "keep" (with a warning) or "recompute".
     progress : bool, optional
         Whether to show a bar; left out: on terminals.
     title : str, optional
@@ -99,21 +82,15 @@ def sweep(
     Examples
     --------
     >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
-    >>> vary = {"student.width": [2, 3], "training.learning_rate": [0.1, 0.2]}
-    >>> swept = sv.sweep(problem, vary, until=5, seeds=range(2), store="results", workers=0)
+    >>> swept = sv.sweep(problem, {"student.width": [2, 3]}, until=5, seeds=range(4), store="results", workers=0)
     >>> dict(swept.data["end_risk"].sizes)
-    {'width': 2, 'learning_rate': 2, 'seed': 2, 'run': 1}
+    {'width': 2, 'seed': 4, 'run': 1}
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"sweep: the first argument must be a Problem, not {type(problem).__name__}")
-    if seeds is not None and not hasattr(seeds, "__iter__"):
-        raise ValueError(f"seeds: {seeds!r} given, must be a list of whole numbers, as range(10)")
     if measure is None:
         measure = run_measure(level, start, starts, until, times, clock, stop, keep)
-        if seeds is not None:
-            vary = {**(vary or {}), "start.seed": [int(seed) for seed in seeds]}
-        elif isinstance(measure.start, Drawn) and "start.seed" not in (vary or {}):
-            raise ValueError("seeds: are missing; a start by a function needs them")
+        vary = _with_seeds(vary or {}, seeds, measure)
     elif any(given is not None for given in (level, until, seeds, start, times, clock, stop)):
         raise ValueError("measure: given together with level, until, seeds, start, times, clock or stop; must be alone")
     if not vary:
@@ -122,6 +99,17 @@ def sweep(
     return execute(
         planned, store, workers=workers, cluster=cluster, shard=shard, retry=retry, stale=stale, progress=progress
     )
+
+
+def _with_seeds(vary: Mapping[str, Any], seeds: Iterable[int] | None, measure: Run) -> Mapping[str, Any]:
+    """Seeds are an axis; starts that a function draws need them."""
+    if seeds is None:
+        if isinstance(measure.start, Drawn) and "start.seed" not in vary:
+            raise ValueError("seeds: are missing; a start by a function needs them")
+        return vary
+    if not hasattr(seeds, "__iter__"):
+        raise ValueError(f"seeds: {seeds!r} given, must be a list of whole numbers, as range(10)")
+    return {**vary, "start.seed": [int(seed) for seed in seeds]}
 
 
 def run_measure(
