@@ -61,9 +61,9 @@ def escape_risk(problem: Problem, start: Overlaps, alpha: float | np.ndarray, *,
 
     Notes
     -----
-    Risk on the plateau and early in the escape, after norms have been learned: the plateau's less what |R|^2, growing,
-    takes away. At small rates c (2/p* + 2/(p + 2)) - 4 c/(p p*) |R_0|^2 q/q_0 exp(16 c rate alpha/(p p*)) (bocchi2026,
-    (13), corrected: docs/ERRATA.md B3, B4). At any rate, as `escape_time`, its inverse.
+    After norms have been learned it is the plateau's less what |R|^2, growing, takes away. At small rates
+    c (2/p* + 2/(p + 2)) - 4 c/(p p*) |R_0|^2 q/q_0 exp(16 c rate alpha/(p p*)) (bocchi2026, (13), corrected:
+    docs/ERRATA.md B3, B4). At any rate, as `escape_time`, its inverse.
 
     Examples
     --------
@@ -99,8 +99,8 @@ def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5, *, clock: 
 
     Notes
     -----
-    Time alpha at which the risk has fallen by the fraction `drop` of its plateau, if cross overlaps kept growing as
-    they do while they are small: |R|^2 = |R_0|^2 exp(2 growth alpha + 2 Lambda). Norm learning enters by
+    The risk has fallen by `drop` times the plateau's, if cross overlaps kept growing as they do while they are small:
+    |R|^2 = |R_0|^2 exp(2 growth alpha + 2 Lambda). Norm learning enters by
 
         Lambda = log[ (s_low / s_0) (s_high - s_0)/(s_high - s_low) ] / (4 h b s_high)
 
@@ -153,9 +153,9 @@ def stair_lengths(problem: Problem, start: Overlaps, *, clock: str = "alpha") ->
 
     Notes
     -----
-    (k - 1,) times alpha between one fall of the risk and the next, where the singular values s_1 > s_2 > ... of the
-    first cross overlap are far apart: p p*/(8 c rate) log(s_i/s_(i+1)), because what is left of it grows alike at all
-    the saddles on the way. Infinite where a singular value vanishes: learning ends at a saddle (`landscape.visits`).
+    Where the singular values s_1 > s_2 > ... of the first cross overlap are far apart, the times are
+    p p*/(8 c rate) log(s_i/s_(i+1)), because what is left of it grows alike at all the saddles on the way.
+    Infinite where a singular value vanishes: learning ends at a saddle (`landscape.visits`).
 
     Examples
     --------

@@ -29,12 +29,11 @@ def plateau_noise(problem: Problem, norm: float = 1.0) -> Prediction:
 
     Notes
     -----
-    Variance v, times dim, by which the noise of SGD at finite dim spreads every cross overlap, as if it had been there
-    at the start: it is added early and then grows like the overlaps themselves. For students that begin with this
-    `norm`,
+    As if it had been there at the start: noise is added early and then grows like the overlaps themselves. For students
+    that begin with this `norm`,
 
-        v = integral of 16 h^2 q k(q) / G^2 over alpha,     G = exp(integral of the growth), also while norms are
-        learned k(q) = <e^2 z^2 u^2>/q = (p* + 2)(p* + 4)/p*^2 - 2 q (p* + 2)(p + 2)/(p* p) + q^2 (p + 2)(p + 4)/p^2
+        v = integral of 16 h^2 q k(q) / G^2 over alpha,     G = exp(integral of the growth), also while norms are learned
+        k(q) = <e^2 z^2 u^2>/q = (p* + 2)(p* + 4)/p*^2 - 2 q (p* + 2)(p + 2)/(p* p) + q^2 (p + 2)(p + 4)/p^2
 
     the second moment of error e, student field z and teacher field u on the plateau. Overlaps of a random start have
     the variance 1/dim, so v compares noise and start, at any dim. On the sphere, with one teacher, where norms do not
@@ -104,9 +103,8 @@ def noisy_starts(problem: Problem, start: Overlaps, draws: int = 100, seed: Seed
 
     Notes
     -----
-    Starts from which the deterministic limit learns as single runs of SGD at this dim do from `start`: with Gaussian
-    numbers of variance `plateau_noise`/dim added to the cross overlaps. They carry what noise leaves behind at large
-    dim: when a run escapes, and which solution it ends at.
+    Gaussian numbers of variance `plateau_noise`/dim are added to the cross overlaps of `start`. These starts carry
+    what noise leaves behind at large dim: when a run escapes, and which solution it ends at.
 
     Examples
     --------

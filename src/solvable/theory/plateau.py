@@ -102,8 +102,8 @@ def norm_learning(
 
     Notes
     -----
-    Norm q of every student at small rates, from `norm` on: 1/q = (1 + 2/p) + (1/q0 - 1 - 2/p) exp(-8 t/p), t = c rate
-    alpha (bocchi2026, (10)); it relaxes to p/(p + 2).
+    At small rates 1/q = (1 + 2/p) + (1/q0 - 1 - 2/p) exp(-8 t/p), t = c rate alpha (bocchi2026, (10)); the norm q
+    relaxes to p/(p + 2).
 
     Examples
     --------
@@ -134,9 +134,9 @@ def plateau(problem: Problem, *, clock: str = "alpha") -> Prediction:
 
     Notes
     -----
-    Where students wait before they know the teachers, at any rate; to first order norm p/(p + 2), risk c (2/p* + 2/(p +
-    2)), growth 8 c rate/(p p*), decay 16 c rate/(p (p + 2)) (bocchi2026, 4.1; (11) has the sign of the decay wrong). On
-    the sphere, with one teacher: `theory/sphere.py`.
+    At any rate; to first order norm p/(p + 2), risk c (2/p* + 2/(p + 2)), growth 8 c rate/(p p*) and decay
+    16 c rate/(p (p + 2)) (bocchi2026, 4.1; (11) has the sign of the decay wrong). On the sphere, with one teacher:
+    `theory/sphere.py`.
 
     Examples
     --------
@@ -174,9 +174,8 @@ def optimal_rate(problem: Problem) -> Prediction:
 
     Notes
     -----
-    Learning rate at which cross overlaps grow fastest on the plateau: the limit of vanishing first overlaps of the rate
-    that escapes soonest (bocchi2026, 4.1, finds it numerically: docs/ERRATA.md B15). On the sphere: arnaboldi2023,
-    section 3.
+    Where cross overlaps grow fastest: the limit of vanishing first overlaps of the rate that escapes soonest
+    (bocchi2026, 4.1, finds it numerically: docs/ERRATA.md B15). On the sphere: arnaboldi2023, section 3.
 
     Examples
     --------
@@ -210,9 +209,8 @@ def plateau_limit(problem: Problem) -> Prediction:
 
     Notes
     -----
-    Learning rate beyond which the plateau is not escaped: cross overlaps stop growing at p p* (p + 2)/(2 c (p* + 2) (p
-    + p* + 4)), unless the plateau has ceased to exist before (a double root of the norm's fixed points), where norms
-    diverge.
+    Cross overlaps stop growing at p p* (p + 2)/(2 c (p* + 2) (p + p* + 4)), unless the plateau has ceased to exist
+    before (a double root of the norm's fixed points), where norms diverge.
 
     Examples
     --------

@@ -129,8 +129,7 @@ def sphere_overlap(problem: Problem, start: Overlaps, alpha: float | np.ndarray,
 
     Notes
     -----
-    Square of the cross overlap of a single student at time alpha, in closed form:
-    u = a u_0 e^(2 a t) / (a + b u_0 (e^(2 a t) - 1)).
+    In closed form u = a u_0 e^(2 a t) / (a + b u_0 (e^(2 a t) - 1)).
 
     Examples
     --------

@@ -83,7 +83,7 @@ def goal_of(p: int, size: np.ndarray, between: np.ndarray, drop: float) -> np.nd
 
 
 def annealed_escape_time(problem: Problem, drop: float = 0.1, *, clock: str = "alpha") -> Prediction:
-    """Escape time of one student on the sphere from the mean random start.
+    """Escape time on the sphere from the mean random start.
 
     Parameters
     ----------
@@ -150,8 +150,7 @@ def quenched_escape_time(
 
     Notes
     -----
-    Mean `escape_time` over random starts on the sphere: by quadrature at width one, else over `draws` starts, whose
-    overlaps follow from a triangle of p + 1 rows (Bartlett).
+    By quadrature at width one, else over `draws` starts, whose overlaps follow from a triangle of p + 1 rows (Bartlett).
 
     arnaboldi2023, (46), averages the linear law (45) at every width. Here width one has the exact law, which is later;
     `printed` gives the print's, the one to set beside `annealed_escape_time`, which is linear at every width.
@@ -215,8 +214,8 @@ def fewest_steps(problem: Problem, drop: float = 0.1) -> Prediction:
 
     Notes
     -----
-    Steps of SGD to the annealed escape at the optimal rate, dim (8 + 2 p + (2 + Delta) p^2)/(4 p^2) log[...]
-    (arnaboldi2023, section 3). At two students or more that rate is unstable: see `optimal_rate`.
+    To the annealed escape: dim (8 + 2 p + (2 + Delta) p^2)/(4 p^2) log[...] (arnaboldi2023, section 3). At two
+    students or more the optimal rate is unstable: see `optimal_rate`.
 
     Examples
     --------

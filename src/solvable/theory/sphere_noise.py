@@ -67,12 +67,10 @@ def noisy_escape_time(
 
     Notes
     -----
-    Mean escape time alpha of SGD at this dim, with the noise of the plateau (`plateau_noise`).
-
     From random starts it is `quenched_escape_time` less log(1 + v)/(2 growth), because noise adds v/dim to the square
-    of every first overlap. From one `start` it is `escape_time` with the first passage of a process whose overlaps grow
-    and scatter linearly in the place of the logarithm of the linear law: with a = p/2 and y = dim sum m^2/(2 v), first
-    and last,
+    of every first overlap (`plateau_noise`). From one `start` it is `escape_time` with the first passage of a process
+    whose overlaps grow and scatter linearly in the place of the logarithm of the linear law: with a = p/2 and
+    y = dim sum m^2/(2 v), first and last,
 
         log(y_1/y_0)   becomes   integral over s from 0 to 1 of (1 - s)^(a - 1) (e^(-y_0 s) - e^(-y_1 s))/s
 
@@ -137,9 +135,9 @@ def zero_escape_time(problem: Problem, drop: float = 0.1, *, clock: str = "alpha
 
     Notes
     -----
-    Mean time alpha in which one student without any overlap, m = 0, is carried to m^2 = drop by noise alone, while dm
-    grows linearly: (2/omega) times the integral of Dawson's function up to sqrt(omega drop)/sigma, sigma^2 = gamma (48
-    + 4 Delta)/dim, for large dim [log(4 omega drop/sigma^2) + 0.5772]/(2 omega) (arnaboldi2023, (52)).
+    From m = 0 to m^2 = drop, while dm grows linearly: (2/omega) times the integral of Dawson's function up to
+    sqrt(omega drop)/sigma, sigma^2 = gamma (48 + 4 Delta)/dim, for large dim [log(4 omega drop/sigma^2) + 0.5772]/(2 omega)
+    (arnaboldi2023, (52)).
 
     Examples
     --------
