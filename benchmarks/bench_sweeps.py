@@ -15,11 +15,11 @@ import numpy as np
 from common import interleaved, report
 
 import solvable as sv
-from solvable.sweeps import Store, plan
+from solvable.sweeps import Store, execute, plan
 from solvable.sweeps.engines import Task, work
 from solvable.sweeps.measures import Run
 from solvable.sweeps.records import Labelled
-from solvable.sweeps.sweep import execute, run_measure
+from solvable.sweeps.sweep import run_measure
 
 POINTS = 300
 LARGE = 30_000

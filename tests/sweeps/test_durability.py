@@ -200,7 +200,8 @@ def dead() -> int:
 def test_what_killed_writers_leave_goes_by_age(shift: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock of this machine does not matter, nor does the age of a file whose writer lives."""
     store, here, gone = tmp_path / "store", socket.gethostname(), dead()
-    (Store(store)._aside).mkdir()
+    Store(store)
+    (store / "damaged").mkdir()
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + shift)
     for directory in (store, store / "segments", store / "damaged"):

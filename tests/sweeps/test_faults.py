@@ -20,7 +20,7 @@ from light import PROBLEM, Light, rates
 import solvable.sweeps.drive
 import solvable.sweeps.engines
 from solvable.cli.main import main
-from solvable.sweeps import Damaged, Store, Sweep, execute, plan, segments
+from solvable.sweeps import Damaged, Store, Sweep, execute, plan, segments, upkeep
 from solvable.sweeps.engines import Task
 from solvable.sweeps.records import Labelled, Record, encode, key_of
 
@@ -118,8 +118,8 @@ def test_a_thousand_flipped_bytes_are_a_thousand_found(tmp_path: Path) -> None:
     store, dice = Store(tmp_path / "store"), random.Random(0)
     for group in range(10):
         store.add([encode(record(number)) for number in range(100 * group, 100 * group + 100)])
-    for place in list(store._index.values()):
-        flip(store._segments / place.segment, place.offset + dice.randrange(place.length))
+    for place in list(store._held.index.values()):
+        flip(store._held.segments / place.segment, place.offset + dice.randrange(place.length))
     found = store.verify()
     assert sum(damage.lost for damage in found) == 1000
     assert sum(damage.kept for damage in found) == 0
@@ -134,7 +134,7 @@ def test_any_byte_of_a_file_may_flip(tmp_path: Path) -> None:
     """Also in the index, the lengths and the first words: it is found, and no other record is lost."""
     store = Store(tmp_path / "store")
     store.add([encode(record(number, 2)) for number in range(3)])
-    (path,) = store._segments.iterdir()
+    (path,) = store._held.segments.iterdir()
     sound = path.read_bytes()
     for at in range(len(sound)):
         flip(path, at)
@@ -157,8 +157,8 @@ def test_damaged_points_are_computed_again(tmp_path: Path, capsys: pytest.Captur
     assert main(words) == 0
     before = contents(store)
     opened = Store(store)
-    place = max(opened._index.values())
-    flip(opened._segments / place.segment, place.offset + place.length // 2)
+    place = max(opened._held.index.values())
+    flip(opened._held.segments / place.segment, place.offset + place.length // 2)
     assert main(["store", "verify", "--store", str(store)]) == 1
     assert "records lost: 1" in capsys.readouterr().out
     assert main(words) == 0
@@ -263,13 +263,13 @@ def test_compaction_beside_a_reader(tmp_path: Path) -> None:
     for number in range(50):
         writer.add([encode(record(number))])
     reader = Store(tmp_path / "store")
-    assert len(list(writer._segments.iterdir())) == 50
+    assert len(list(writer._held.segments.iterdir())) == 50
     assert writer.compact() == 50
-    assert len(list(writer._segments.iterdir())) == 1
+    assert len(list(writer._held.segments.iterdir())) == 1
     assert [reader.read(key_of(number)).about["number"] for number in range(50)] == list(range(50))
     for number in range(50, 300):  # by itself, when there are many
         writer.add([encode(record(number))])
-    assert len(list(writer._segments.iterdir())) < 70
+    assert len(list(writer._held.segments.iterdir())) < 70
     assert len(Store(tmp_path / "store")) == 300
 
 
@@ -280,9 +280,9 @@ def test_two_compactors_with_different_views(tmp_path: Path) -> None:
     first.add([encode(record(number)) for number in (1, 2)])
     first.add([encode(record(3))])
     second = Store(tmp_path / "store")
-    names = sorted(first._known)
-    assert first._join(names[:2]) == 2
-    assert second._join(names[1:]) in (0, 2)
+    names = sorted(first._held.known)
+    assert upkeep.join(first._held, names[:2]) == 2
+    assert upkeep.join(second._held, names[1:]) in (0, 2)
     for store in (first, second, Store(tmp_path / "store")):
         store.refresh()
         assert [store.read(key_of(number)).about["number"] for number in range(4)] == [0, 1, 2, 3]
@@ -294,9 +294,9 @@ def test_compaction_keeps_the_sound_copy(which: int, tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     store.add([encode(record(number)) for number in (0, 1)])
     store.add([encode(record(number)) for number in (1, 2)])
-    place = segments.read_index(store._segments / sorted(store._known)[which])[key_of(1)]
+    place = segments.read_index(store._held.segments / sorted(store._held.known)[which])[key_of(1)]
     store.add([encode(record(3))])
-    flip(store._segments / place.segment, place.offset + place.length // 2)
+    flip(store._held.segments / place.segment, place.offset + place.length // 2)
     assert store.compact() == 2
     store.verify(repair=True)
     assert sorted(store.read(key).about["number"] for key in store.keys()) == [0, 1, 2, 3]  # noqa: SIM118
@@ -392,8 +392,8 @@ class Unsendable(str):
 def test_a_manifest_is_mended(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     execute(light(3), store, workers=0)
-    place = store._index[light(3).manifest.key]
-    flip(store._segments / place.segment, place.offset + place.length // 2)
+    place = store._held.index[light(3).manifest.key]
+    flip(store._held.segments / place.segment, place.offset + place.length // 2)
     with pytest.warns(UserWarning, match="damaged"):
         swept = execute(light(3), tmp_path / "store", workers=0)
     assert swept.status == (3, 3, 0)
@@ -402,7 +402,7 @@ def test_a_manifest_is_mended(tmp_path: Path) -> None:
 
 def test_a_dataset_leaves_out_what_is_damaged(tmp_path: Path) -> None:
     swept = execute(light(3), tmp_path / "store", workers=0)
-    place = swept.store._index[swept.sweep.points[1].key]  # type: ignore[attr-defined]
+    place = swept.store._held.index[swept.sweep.points[1].key]  # type: ignore[attr-defined]
     flip(tmp_path / "store" / "segments" / place.segment, place.offset + place.length - 40)
     with pytest.warns(UserWarning, match="left out"):
         values = swept.data["curve"].values

@@ -141,7 +141,7 @@ def test_a_result_under_another_key_is_left_out(tmp_path: Path) -> None:
     swept = execute(plan(PROBLEM, Light(), {"light.number": range(2)}), tmp_path / "store", workers=0)
     store: Any = swept.store
     one, two = (point.key for point in swept.sweep.points)
-    store._index = {**store._index, one: store._index[two]}
+    store._held.index = {**store._held.index, one: store._held.index[two]}
     with pytest.warns(UserWarning, match="another key"):
         values = swept.data["curve"].values
     assert np.isnan(values[0]).all()

@@ -209,7 +209,7 @@ def test_what_reads_back_otherwise_replaces_nothing(
     store = Store(tmp_path / "store")
     for one in RECORDS:
         store.add([one])
-    before = {path.name: path.read_bytes() for path in store._segments.iterdir()}
+    before = {path.name: path.read_bytes() for path in store._held.segments.iterdir()}
     with monkeypatch.context() as patch:
         patch.setattr(os, name, spoil(getattr(os, name)))
         with pytest.raises(OSError, match="Reads back otherwise") as caught:
@@ -217,7 +217,7 @@ def test_what_reads_back_otherwise_replaces_nothing(
         assert caught.value.errno == errno.EIO
         assert main(["store", "compact", "--store", str(tmp_path / "store")]) == 2
         assert "Reads back otherwise" in capsys.readouterr().err
-    after = {path.name: path.read_bytes() for path in store._segments.iterdir()}
+    after = {path.name: path.read_bytes() for path in store._held.segments.iterdir()}
     assert before.items() <= after.items()
     assert name == "replace" or before == after  # bytes that are wrong at once do not get a name
     assert contents(store) == dict(zip(KEYS, RECORDS, strict=True))
@@ -263,7 +263,7 @@ def test_an_index_may_not_point_elsewhere(tmp_path: Path) -> None:
         body = built.content[: -(3 * segments.ENTRY + segments.FOOT)]
         index = row + len(body).to_bytes(8, "little")
         content = body + index + segments.hashlib.sha256(index).digest()
-        path = store._segments / (segments.hashlib.sha256(content).hexdigest()[:32] + ".seg")
+        path = store._held.segments / (segments.hashlib.sha256(content).hexdigest()[:32] + ".seg")
         path.write_bytes(content)
         opened = Store(tmp_path / "store")
         if match is None:

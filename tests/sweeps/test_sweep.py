@@ -31,7 +31,6 @@ from solvable.sweeps.gather import export, sweeps_in
 from solvable.sweeps.makers import STALE
 from solvable.sweeps.records import MANIFEST, Labelled, Record, decode, encode, key_of
 
-SWEEP = sys.modules["solvable.sweeps.sweep"]
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "sweeps").glob("*.toml"))
 
 
@@ -822,7 +821,7 @@ def test_the_digest_is_of_what_computes() -> None:
 
 def test_the_first_results_come_before_the_last_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Points are made as they are needed: those ahead are checked, and none is kept in memory."""
-    monkeypatch.setattr(SWEEP, "AHEAD", 10)
+    monkeypatch.setattr("solvable.sweeps.planning.AHEAD", 10)
     made: list[int] = []
     real = Light.vary
 
@@ -831,7 +830,7 @@ def test_the_first_results_come_before_the_last_points(tmp_path: Path, monkeypat
         return real(self, changes)
 
     monkeypatch.setattr(Light, "vary", counted)
-    monkeypatch.setattr(SWEEP, "PULSE", 0.0)
+    monkeypatch.setattr("solvable.sweeps.executing.PULSE", 0.0)
     monkeypatch.setattr("solvable.sweeps.drive.FLUSH_SECONDS", 0.0)
     planned = plan(PROBLEM, Light(), {"light.number": range(2000)})
     assert len(made) == 10
@@ -885,8 +884,8 @@ def test_names_of_results_travel(small: sv.Problem, tmp_path: Path) -> None:
 def test_a_bad_point_far_away_ends_a_sweep_that_keeps_what_it_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SWEEP, "AHEAD", 10)
-    monkeypatch.setattr(SWEEP, "PULSE", 0.0)
+    monkeypatch.setattr("solvable.sweeps.planning.AHEAD", 10)
+    monkeypatch.setattr("solvable.sweeps.executing.PULSE", 0.0)
     vary = {"light.number": range(30), "student.width": [*range(1, 20), 0]}
     planned = plan(PROBLEM, Light(), vary)
     with pytest.raises(sv.InvalidProblem, match=r"student.width: 0 given.*\(at light.number = 0, student.width = 0\)"):
@@ -901,7 +900,7 @@ def test_points_under_a_condition(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     options: dict[str, Any] = {"where": "light.number % 7 == 3"}
     vary = {"light.number": range(300), "student.width": [1, 2]}
     early = plan(PROBLEM, Light(), vary, **options)
-    monkeypatch.setattr(SWEEP, "AHEAD", 4)
+    monkeypatch.setattr("solvable.sweeps.planning.AHEAD", 4)
     late = plan(PROBLEM, Light(), vary, **options)
     assert not late.points.is_whole
     assert late.points.expected > len(early.points) == 86

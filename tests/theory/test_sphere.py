@@ -195,7 +195,7 @@ def test_noise_from_one_start_in_closed_form() -> None:
     to be seen; and over random starts log(1 + v)/(2 growth) is left."""
     from scipy.special import dawsn
 
-    from solvable.theory.sphere import _passage
+    from solvable.theory.sphere_noise import _passage
 
     problem, drop, tiny = problem_of(1, 0.1, 3000), 0.01, 1e-7
     stated = sv.theory.noisy_escape_time(problem, drop, start=start_of(problem, tiny)).value.mean

@@ -153,7 +153,7 @@ def store(options: Namespace) -> int:
 def _status(opened: Any, options: Namespace) -> int:
     from solvable.sweeps.gather import keys_in, sweeps_in
     from solvable.sweeps.makers import makers_of, stale_of
-    from solvable.sweeps.store import status_of
+    from solvable.sweeps.status import status_of
 
     if not options.json:
         print(f"{options.store}: {len(opened)} records")

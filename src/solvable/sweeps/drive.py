@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 from solvable.sweeps.engines import CHUNK_SECONDS, Chunk, Engine, Outcome, Task, failure
-from solvable.sweeps.store import Records
+from solvable.sweeps.protocol import Records
 
 LONGEST_CHUNK = 256
 MOST_WAITING = 20_000

@@ -22,7 +22,7 @@ from solvable.problems import Problem
 from solvable.sweeps.makers import making
 from solvable.sweeps.measures import Measure
 from solvable.sweeps.records import Record, encode
-from solvable.sweeps.store import failure_key
+from solvable.sweeps.status import failure_key
 
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB")}
 NO_COMPILER = 10.0  # seconds after which a worker that has not begun to compile will not

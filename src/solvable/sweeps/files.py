@@ -15,7 +15,7 @@ from solvable.runfiles import read_content
 from solvable.sweeps.expressions import Expression
 from solvable.sweeps.grid import WHOLE, axis_values
 from solvable.sweeps.measures import FewestSamples, Measure, Run
-from solvable.sweeps.sweep import Sweep, plan
+from solvable.sweeps.planning import Sweep, plan
 
 
 class SweepTable(Model):

@@ -17,8 +17,9 @@ from xarray.core import indexing
 
 from solvable.results.files import write_whole
 from solvable.sweeps.makers import Maker, maker_of
+from solvable.sweeps.protocol import Records
 from solvable.sweeps.records import KEY, MANIFEST, Damaged, Record, check, fields
-from solvable.sweeps.store import Records, failure_key
+from solvable.sweeps.status import failure_key
 
 ENDINGS = (".nc", ".parquet", ".csv")
 SLAB = 1 << 18  # numbers that are in memory at once where files are written

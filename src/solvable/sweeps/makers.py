@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 from solvable.numerics.sources import CHANGED, computing_code
 from solvable.results.storage import versions
 from solvable.sweeps.points import Points
+from solvable.sweeps.protocol import Records
 from solvable.sweeps.records import HEAD, LENGTH, Damaged, check
-from solvable.sweeps.store import Damage, Records, Store, failure_key
+from solvable.sweeps.status import failure_key
+from solvable.sweeps.store import Store
+from solvable.sweeps.upkeep import Damage
 
 STALE = ("keep", "recompute")
 Tell = Callable[[Any], None]  # hears of Damage and of Stale

@@ -4,23 +4,14 @@ from solvable.theory.approach import erf_late_risk, first_order_risk
 from solvable.theory.available import Available, available
 from solvable.theory.committee import SymmetricPlateau, erf_plateau, plateau_drop
 from solvable.theory.counting import degrees_of_freedom, solution_dimension
+from solvable.theory.escape import escape_risk, escape_time, stair_lengths
 from solvable.theory.features import feature_risk, hidden_feature_mean, hidden_feature_rests, hidden_feature_risk
 from solvable.theory.floors import noise_floor
 from solvable.theory.flow import flow_approximation, flow_bound, flow_integral, flow_jump, flow_rate, flow_tail
 from solvable.theory.forecast import forecast
 from solvable.theory.linear import Modes, linear_mean_risk, linear_modes, linear_risk
-from solvable.theory.plateau import (
-    Plateau,
-    escape_risk,
-    escape_time,
-    noisy_starts,
-    norm_learning,
-    optimal_rate,
-    plateau,
-    plateau_limit,
-    plateau_noise,
-    stair_lengths,
-)
+from solvable.theory.noise import noisy_starts, plateau_noise
+from solvable.theory.plateau import Plateau, norm_learning, optimal_rate, plateau, plateau_limit
 from solvable.theory.power_law import (
     power_law_ends,
     power_law_feature_risk,
@@ -46,15 +37,9 @@ from solvable.theory.solutions import (
     optimal_late_rate,
     rate_limit,
 )
-from solvable.theory.sphere import (
-    Estimate,
-    annealed_escape_time,
-    fewest_steps,
-    noisy_escape_time,
-    quenched_escape_time,
-    sphere_overlap,
-    zero_escape_time,
-)
+from solvable.theory.sphere import sphere_overlap
+from solvable.theory.sphere_escape import Estimate, annealed_escape_time, fewest_steps, quenched_escape_time
+from solvable.theory.sphere_noise import noisy_escape_time, zero_escape_time
 from solvable.theory.uniform import (
     Heights,
     overlap_escape_time,

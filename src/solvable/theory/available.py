@@ -4,7 +4,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from solvable.problems import Problem
-from solvable.theory import committee, counting, floors, flow, linear, plateau, power_law, recovery, solutions, sphere
+from solvable.theory import (
+    committee,
+    counting,
+    floors,
+    flow,
+    linear,
+    noise,
+    plateau,
+    power_law,
+    recovery,
+    solutions,
+    sphere,
+    sphere_escape,
+    sphere_noise,
+)
 
 
 @dataclass(frozen=True)
@@ -46,8 +60,8 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "norm_learning": ("norm_learning(problem, alpha)", lambda problem: plateau.norm_learning(problem, 1.0)),
     "plateau": ("plateau(problem)", plateau.plateau),
     "escape_time": ("escape_time(problem, start)", plateau.plateau),
-    "plateau_noise": ("plateau_noise(problem)", plateau.plateau_noise),
-    "noisy_starts": ("noisy_starts(problem, start)", plateau.check_noisy_starts),
+    "plateau_noise": ("plateau_noise(problem)", noise.plateau_noise),
+    "noisy_starts": ("noisy_starts(problem, start)", noise.check_noisy_starts),
     "escape_risk": ("escape_risk(problem, start, alpha)", plateau.plateau),
     "stair_lengths": ("stair_lengths(problem, start)", plateau.plateau),
     "optimal_rate": ("optimal_rate(problem)", plateau.optimal_rate),
@@ -55,11 +69,11 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "rate_limit": ("rate_limit(problem)", solutions.rate_limit),
     "late_risk": ("late_risk(problem, alpha)", lambda problem: solutions.late_risk(problem, 1.0)),
     "sphere_overlap": ("sphere_overlap(problem, start, alpha)", sphere.check_one_student),
-    "annealed_escape_time": ("annealed_escape_time(problem)", sphere.annealed_escape_time),
-    "quenched_escape_time": ("quenched_escape_time(problem)", sphere.annealed_escape_time),
-    "noisy_escape_time": ("noisy_escape_time(problem)", sphere.annealed_escape_time),
-    "zero_escape_time": ("zero_escape_time(problem)", sphere.zero_escape_time),
-    "fewest_steps": ("fewest_steps(problem)", sphere.fewest_steps),
+    "annealed_escape_time": ("annealed_escape_time(problem)", sphere_escape.annealed_escape_time),
+    "quenched_escape_time": ("quenched_escape_time(problem)", sphere_escape.annealed_escape_time),
+    "noisy_escape_time": ("noisy_escape_time(problem)", sphere_escape.annealed_escape_time),
+    "zero_escape_time": ("zero_escape_time(problem)", sphere_noise.zero_escape_time),
+    "fewest_steps": ("fewest_steps(problem)", sphere_escape.fewest_steps),
     "noise_floor": ("noise_floor(problem)", floors.noise_floor),
     "optimal_late_rate": ("optimal_late_rate(problem)", solutions.optimal_late_rate),
     "late_rate": ("late_rate(problem)", solutions.late_rate),
