@@ -579,16 +579,16 @@ SIMULATIONS = (
     ),
     Mutation(
         "start-norms-of-equal-freedom",
-        "overlaps/starts.py",
+        "overlaps/fixed_rows.py",
         "random.chisquare(freedom - np.arange(width))",
         "random.chisquare(freedom, width)",
         ("overlaps/test_start.py::test_sampled_starts_have_the_law_of_measured_weights[orthonormal]",),
     ),
     Mutation(
         "start-within-the-teachers-twice",
-        "overlaps/starts.py",
-        "_wishart_factor(random, count, int(size) - rank)",
-        "_wishart_factor(random, count, int(size))",
+        "overlaps/fixed_rows.py",
+        "wishart_factor(random, count, int(size) - rank)",
+        "wishart_factor(random, count, int(size))",
         ("overlaps/test_start.py::test_sampled_starts_have_the_law_of_measured_weights[orthonormal]",),
     ),
     Mutation(

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from solvable.overlaps.fixed_rows import beside, factor, fixed_overlaps, need_dim
 from solvable.overlaps.measuring import as_array
 from solvable.overlaps.sizes import check_overlaps, hearing
 from solvable.overlaps.state import InvalidStart, Overlaps
@@ -236,77 +237,11 @@ def _counted(extras: tuple[str, ...]) -> str:
     return " and ".join(f"{extras.count(role)} {role}(s)" for role in roles) or "neither directions nor anchors"
 
 
-def fixed_overlaps(
-    problem: Problem, random: np.random.Generator | None, teachers: np.ndarray | None = None
-) -> np.ndarray:
-    """How teachers and directions of a mixture overlap with each other.
-
-    Parameters
-    ----------
-    problem : Problem
-        Whose teachers and directions.
-    random : Generator or None
-        For teachers that are drawn with Gaussian weights of unit variance.
-    teachers : ndarray, optional
-        (blocks, p*, p*) overlaps of given teachers; left out, each block's share of the problem's overlap.
-
-    Returns
-    -------
-    ndarray
-        (blocks, p* + directions, p* + directions), teachers first.
-
-    Examples
-    --------
-    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=100)
-    >>> sv.overlaps.fixed_overlaps(problem, None)
-    array([[[1.]]])
-    """
-    fractions, q, mixture = problem.inputs.fractions, problem.teacher.width, problem.mixture
-    if mixture is None:
-        return _teacher(problem, random) if teachers is None else teachers
-    gram = mixture.block_gram(fractions)
-    if teachers is None and problem.teacher.overlap == "sampled":
-        T, cross = _sampled_teachers(problem, random, gram)
-    else:
-        T = _teacher(problem, random) if teachers is None else teachers
-        cross = mixture.block_teacher_overlap(fractions, q)
-    return np.block([[T, cross.transpose(0, 2, 1)], [cross, gram]])
-
-
-def _sampled_teachers(
-    problem: Problem, random: np.random.Generator | None, gram: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Overlaps of Gaussian teachers with each other, and of directions with them."""
-    _need_draws(problem, random)
-    assert random is not None
-    T, cross = _beside(problem, random, problem.teacher.width, 1.0, gram)
-    return T, cross.transpose(0, 2, 1)
-
-
-def _need_draws(problem: Problem, random: np.random.Generator | None) -> None:
-    if random is None:
-        raise InvalidStart("teacher_overlap: is missing; the teacher is sampled, so give its overlaps or a seed")
-    _need_dim(problem, "a sampled teacher")
-
-
-def _teacher(problem: Problem, random: np.random.Generator | None) -> np.ndarray:
-    """(blocks, p*, p*): each block's share of the given overlap, or a draw of Gaussian weights of unit variance."""
-    teacher, fractions = problem.teacher, problem.inputs.fractions
-    if teacher.overlap == "sampled":
-        _need_draws(problem, random)
-        assert random is not None
-        sizes = problem.inputs.block_sizes
-        rows = [_wishart_factor(random, teacher.width, int(size)) for size in sizes]
-        return np.array([row @ row.T for row in rows]) / sizes.sum()
-    total = np.eye(teacher.width) if teacher.overlap == "orthonormal" else np.array(teacher.overlap)
-    return fractions[:, None, None] * total
-
-
 def _orthogonal(
     problem: Problem, random: np.random.Generator, scale: float, cross: float | None, T: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     if cross is None:
-        _need_dim(problem, 'students="orthogonal" without the size `cross` of the cross overlaps')
+        need_dim(problem, 'students="orthogonal" without the size `cross` of the cross overlaps')
         cross = scale / float(np.sqrt(problem.inputs.dim or 1))
     shape = (problem.inputs.blocks, problem.student.width, T.shape[1])
     drawn = cross * random.standard_normal(shape)
@@ -331,7 +266,7 @@ def _spanning(problem: Problem, scale: float, T: np.ndarray) -> tuple[np.ndarray
             f"students: 'spanning' needs as many students as inputs, of one eigenvalue and with free norms; there are {width} "
             f"students, and inputs.dim is {dim} in {problem.inputs.blocks} block(s)"
         )
-    span = _factor(T[0])
+    span = factor(T[0])
     if span.shape[1] > dim:
         raise InvalidStart(
             f'inputs.dim: {dim} dimensions cannot hold {span.shape[1]} independent teachers; say overlap="sampled"'
@@ -345,50 +280,12 @@ def _gaussian(
     problem: Problem, random: np.random.Generator, scale: float, T: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Overlaps of Gaussian students given the teachers (and directions)."""
-    _need_dim(problem, "a sampled start")
-    student, crossing = _beside(problem, random, problem.student.width, scale, T)
+    need_dim(problem, "a sampled start")
+    student, crossing = beside(problem, random, problem.student.width, scale, T)
     if problem.student.norm == "sphere":
         norms = np.sqrt(np.einsum("bkk->k", student))
         student, crossing = student / np.outer(norms, norms), crossing / norms[:, None]
     return student, crossing
-
-
-def _beside(
-    problem: Problem, random: np.random.Generator, count: int, scale: float, fixed: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The law of overlaps of Gaussian weights given vectors with Gram matrices `fixed` (blocks, n, n): coordinates on their span
-    are normal, what is left is a Wishart matrix with so many fewer degrees of freedom."""
-    dim, sizes = problem.inputs.dim, problem.inputs.block_sizes
-    assert dim is not None
-    Q, R = [], []
-    for size, gram in zip(sizes, fixed, strict=True):
-        span = _factor(gram)
-        rank = span.shape[1]
-        if size < rank:
-            raise InvalidStart(
-                f"inputs.dim: a block of {size} dimensions cannot hold {rank} independent teachers; "
-                f'raise dim or say overlap="sampled"'
-            )
-        inside = random.standard_normal((count, rank)) * scale / np.sqrt(dim)
-        outside = _wishart_factor(random, count, int(size) - rank) * scale / np.sqrt(dim)
-        Q.append(inside @ inside.T + outside @ outside.T)
-        R.append(inside @ span.T)
-    return np.array(Q), np.array(R)
-
-
-def _wishart_factor(random: np.random.Generator, width: int, freedom: int) -> np.ndarray:
-    """F with F F^T distributed as G G^T, G (width, freedom) standard normal (Bartlett's triangle when it is smaller)."""
-    if freedom <= width:
-        return random.standard_normal((width, freedom))
-    triangle = np.tril(random.standard_normal((width, width)), -1)
-    return triangle + np.diag(np.sqrt(random.chisquare(freedom - np.arange(width))))
-
-
-def _factor(gram: np.ndarray) -> np.ndarray:
-    """F (q, rank) with F F^T = gram."""
-    values, vectors = np.linalg.eigh(gram)
-    keep = values > 1e-12 * max(values.max(initial=0.0), 1e-300)
-    return vectors[:, keep] * np.sqrt(values[keep])
 
 
 def _spread(
@@ -415,11 +312,6 @@ def _checked_seed(seed: Any) -> Seed:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InvalidStart(f"seed: {seed!r} given, must be a whole number, not negative, or a SeedSequence")
     return int(seed)
-
-
-def _need_dim(problem: Problem, what: str) -> None:
-    if problem.inputs.dim is None:
-        raise InvalidStart(f"inputs.dim: infinite, but {what} needs a finite one")
 
 
 def _check_scale(problem: Problem, scale: float, cross: float | None) -> None:
