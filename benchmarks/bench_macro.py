@@ -4,13 +4,23 @@ from functools import partial
 
 import numpy as np
 from common import interleaved, report
+from numba import float64, int64, void
 from scipy.integrate import solve_ivp
 
 import solvable as sv
+from solvable.dynamics.kernel_data import DATA, SYSTEM_FUNCTION, pack
+from solvable.dynamics.system import system
 from solvable.gaussian.pairs import ERF
 from solvable.gaussian.squares import slopes_times_square
+from solvable.numerics.compiled import compiled
 
-P, Q, RATE = 6, 3, 0.01
+P, Q, RATE, SIDES = 6, 3, 0.01, 5000
+
+
+@compiled(void(int64, SYSTEM_FUNCTION, float64[::1], float64[::1], *DATA))
+def repeat(count, rhs, y, dy, problems, blocks, cases, numbers, work):
+    for _ in range(count):
+        rhs(0, 0.0, y, dy, problems, blocks, cases, numbers, work)
 
 
 def numpy_rhs(p: int, q: int, rate: float):
@@ -149,7 +159,40 @@ def committees() -> None:
     report("32 erf students and teachers", times, "to alpha = 20")
 
 
+def cases() -> None:
+    """Right-hand sides of four classes and two tasks beside that of a plain problem: four students, two teachers."""
+    random = np.random.default_rng(0)
+    W, V, directions = (random.standard_normal((count, 200)) for count in (4, 2, 2))
+    tasks = tuple(sv.Task(readout=row, probability=0.5) for row in ((1.0, 0.5), (0.5, 1.0)))
+    for unit in ("linear", "quadratic", "erf"):
+        plain = sv.Problem(
+            teacher=sv.Teacher(width=2, activation=unit, overlap="sampled"),
+            student=sv.Student(width=4, activation=unit),
+            inputs=sv.Inputs(dim=200),
+            training=sv.Training(learning_rate=0.1),
+        )
+        classes = plain.replace(mixture=sv.Mixture.xor(1.0))
+        contestants = {
+            "plain": partial(sides, plain, sv.measure(plain, W, V, plain.readout_values)),
+            "four classes": partial(
+                sides, classes, sv.measure(classes, W, V, classes.readout_values, directions=directions)
+            ),
+        }
+        for name, base in (("two tasks", plain), ("four classes, two tasks", classes)):
+            one = base.replace(tasks=tasks)
+            more = {"directions": directions} if one.mixture else {}
+            contestants[name] = partial(sides, one, sv.measure(one, W, V, one.readout_values, **more))
+        report(f"{SIDES} right-hand sides, {unit}", interleaved(contestants), "plain")
+
+
+def sides(problem, start) -> None:
+    one = system(problem, pack(problem, start), 2**13)
+    state, data = one.packed.state, one.data()
+    repeat(SIDES, one.rhs, state, np.empty_like(state), *data)
+
+
 if __name__ == "__main__":
     one_trajectory()
     batch()
     committees()
+    cases()

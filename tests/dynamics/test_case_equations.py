@@ -8,7 +8,10 @@ import solvable as sv
 from seeds import seed
 from solvable.dynamics.cases import case_table
 from solvable.dynamics.kernel_data import RISK, SEEN, pack
+from solvable.dynamics.mean_moments import moments_with_means
 from solvable.dynamics.system import system
+from solvable.gaussian.means import mean_scratch
+from solvable.gaussian.pairs import KINDS
 from solvable.overlaps import measure
 
 DIM = 24
@@ -218,3 +221,31 @@ def test_the_first_order_is_the_gradient_of_the_risk(unit) -> None:
         assert rows[b] == pytest.approx(expected, rel=1e-6, abs=1e-7)
     changed = (risk(W + 1e-4 * moved) - risk(W - 1e-4 * moved)) / 2e-4
     assert changed == pytest.approx(-problem.training.learning_rate * DIM * (gradient**2).sum(), rel=1e-5)
+
+
+@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
+def test_the_noise_raises_the_risk_as_the_balance_says(unit) -> None:
+    """The second order of dR/dalpha is -1/2 sum_b tr(sum_c pi_c lambda_bc D^c N^b) over students: against the risk of overlaps that
+    the noise N^b has moved."""
+    changes = {"training__input_noise": 0.0, "training__label_flips": 0.0, "mixture__spikes": None}
+    problem, start, (_, _, _, heads, _) = random_problem(np.random.default_rng(6), unit, **changes)
+    noise = equations(problem, start)[0] - equations(problem, start, noise=False)[0]
+    table, Omega, expected = case_table(problem), start.stacked, 0.0
+    along, c = Omega.sum(axis=0)[:5, 5:], problem.training.loss_factor
+    for case in range(table.size):
+        eigenvalues, a = table.factors[case] * problem.inputs.eigenvalues, heads[table.head[case]]
+        C = np.tensordot(eigenvalues, Omega[:, :5, :5], axes=1)
+        out, scratch = (np.zeros((5, 5)), np.zeros((5, 5)), np.zeros(5), np.zeros(5)), np.zeros(mean_scratch(5))
+        error = float(table.label[case]), np.concatenate([-a, table.teacher_readout[case]])
+        rule, prefactors = (c, 0.0, False, False), np.concatenate([a, np.zeros(3)])
+        moments_with_means(KINDS[unit], 2, rule, prefactors, (along @ table.means[case], C), error, out, scratch)
+        for value, spread in zip(eigenvalues, noise, strict=True):
+            expected -= 0.5 * table.probability[0, case] * value * np.trace(out[0][:2, :2] @ spread[:, :2])
+    risks = []
+    for sign in (1.0, -1.0):
+        moved = Omega.copy()
+        moved[:, :2, :2] += sign * 1e-4 * noise[:, :, :2]
+        parts = moved[:, :2, :2], moved[:, :2, 2:5], moved[:, 2:5, 2:5], start.readout, start.extras, moved[:, 5:]
+        risks.append(equations(problem, sv.Overlaps(*parts))[2])
+    assert (risks[0] - risks[1]) / 2e-4 == pytest.approx(expected, rel=1e-6)
+    assert expected > 0

@@ -1298,4 +1298,95 @@ FRONTS = (
     ),
 )
 
-MUTATIONS = (*GAUSSIAN, *DYNAMICS, *NUMERICS, *SIMULATIONS, *CASES, *DESCRIPTIONS, *THEORY, *STORES, *FRONTS)
+EQUATIONS_OF_CASES = (
+    Mutation(
+        "means-do-not-learn",
+        "dynamics/case_equations.py",
+        "            total = mean * phi[k]\n",
+        "            total = 0.0\n",
+        ("dynamics/test_case_equations.py::test_the_first_order_is_the_gradient_of_the_risk[erf]",),
+    ),
+    Mutation(
+        "labels-see-the-noise-on-inputs",
+        "dynamics/case_equations.py",
+        "C[i, j] += (among if i < students else lam)",
+        "C[i, j] += (among if i <= students else lam)",
+        ("dynamics/test_case_equations.py::test_equations_are_averages_of_a_step",),
+    ),
+    Mutation(
+        "spikes-are-not-in-the-drift",
+        "dynamics/case_equations.py",
+        "total += spike * D[k, i] * along[j, int(who[i])]",
+        "total += 0.0 * D[k, i] * along[j, int(who[i])]",
+        ("dynamics/test_case_equations.py::test_the_first_order_is_the_gradient_of_the_risk[quadratic]",),
+    ),
+    Mutation(
+        "every-head-is-moved",
+        "dynamics/case_equations.py",
+        "dy[base + row] += weight * numbers[case.mask + row] * pull[k]",
+        "dy[base + row] += numbers[case.mask + row] * pull[k]",
+        ("dynamics/test_case_equations.py::test_equations_are_averages_of_a_step",),
+    ),
+    Mutation(
+        "drift-without-noise",
+        "dynamics/case_equations.py",
+        "dy[row + first + j] += 2.0 * problem.drift",
+        "dy[row + first + j] += problem.drift",
+        ("macro/test_case_curves.py::test_drifting_teachers_forget_and_keep_their_overlaps",),
+    ),
+    Mutation(
+        "turning-the-other-way",
+        "dynamics/case_equations.py",
+        "G[first, j] += turn * Omega[first + 1, j]",
+        "G[first, j] -= turn * Omega[first + 1, j]",
+        ("macro/test_case_curves.py::test_turning_teachers",),
+    ),
+    Mutation(
+        "quadratic-noise-with-means",
+        "gaussian/means.py",
+        "found += 4.0 * (h[k] * y[m] + y[k] * h[m])",
+        "found += 2.0 * (h[k] * y[m] + y[k] * h[m])",
+        ("gaussian/test_means.py::test_averages_with_means_equal_tensor_rules[quadratic]",),
+    ),
+    Mutation(
+        "erf-bend-without-its-mean",
+        "gaussian/erf_means.py",
+        "D[k, k] -= weight * (h[k] * part * mean + bend)",
+        "D[k, k] -= weight * bend",
+        ("gaussian/test_means.py::test_averages_with_means_equal_tensor_rules[erf]",),
+    ),
+    Mutation(
+        "relu-without-its-kink",
+        "gaussian/relu_means.py",
+        "D[k, k], phi[k], pull[k] = s[k] * step + bend, mean, total",
+        "D[k, k], phi[k], pull[k] = s[k] * step, mean, total",
+        ("gaussian/test_means.py::test_relu_without_means_has_the_arc_cosine_kernels",),
+    ),
+    Mutation(
+        "a-turned-path-without-its-pole",
+        "gaussian/quadratic_chances.py",
+        "0.5 - (theta + total) / math.pi",
+        "0.5 - total / math.pi",
+        ("gaussian/test_chances.py::test_quadratic_chances_that_are_known",),
+    ),
+    Mutation(
+        "risks-of-tasks-by-the-present-mix",
+        "dynamics/system.py",
+        'tests[name] = np.where(tests["task"] == task, tests[share], 0.0)',
+        'tests[name] = np.where(tests["task"] == task, tests[name], 0.0)',
+        ("macro/test_case_curves.py::test_the_risk_is_that_of_the_present_mix_of_tasks",),
+    ),
+)
+
+MUTATIONS = (
+    *GAUSSIAN,
+    *DYNAMICS,
+    *NUMERICS,
+    *SIMULATIONS,
+    *CASES,
+    *EQUATIONS_OF_CASES,
+    *DESCRIPTIONS,
+    *THEORY,
+    *STORES,
+    *FRONTS,
+)

@@ -5,7 +5,7 @@ Q = constant + sum_r (lambda_r x_r^2 + l_r x_r) with independent standard normal
     <exp(i t Q)> = exp(i t constant) prod_r (1 - 2 i lambda_r t)^(-1/2) exp( -l_r^2 t^2 / (2 (1 - 2 i lambda_r t)) )
     P(Q < 0) = 1/2 - (1/pi) int_0^inf Im <exp(i t Q)> dt/t
 
-(imhof1961 has it for l_r = 2 lambda_r d_r). Far out the integrand oscillates as exp(i t edge), with the edge at
+(Imhof 1961 has it for l_r = 2 lambda_r d_r). Far out the integrand oscillates as exp(i t edge), with the edge at
 constant - sum_r l_r^2/(4 lambda_r). All singularities lie on the imaginary axis, so that the path may be turned, t = tau
 exp(i theta), towards the side where the oscillation decays; the pole at zero adds theta. In log tau the integrand is smooth and
 dies out at both ends: the trapezoidal rule converges exponentially.
