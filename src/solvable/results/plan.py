@@ -12,7 +12,7 @@ from solvable.problems import Problem
 from solvable.results.progress import Report, silent
 
 WATCHABLE = ("risk", "cross_overlap", "student_overlap", "norm", "readout", "training_loss")
-INDICES = {"cross_overlap": 2, "student_overlap": 2, "norm": 1, "readout": 1}  # of an entry
+INDICES = {"cross_overlap": (2,), "student_overlap": (2,), "norm": (1,), "readout": (1, 2)}  # how many an entry has
 FUNCTION = "function"  # the quantity that a function of the user's own gives
 
 
@@ -52,11 +52,12 @@ def when(
     """A threshold for `run(..., stop=when("risk", below=0.5, relative=True))`; relative: as a multiple of the first value.
 
     Quantities: "risk"; "cross_overlap", "student_overlap" (of different students), "norm" (a student's overlap with itself) and
-    "readout" for their largest absolute entry, or for one `entry` as it is, `when("cross_overlap", entry=(0, 1), above=0.5)`,
-    `when("norm", entry=0, below=0.1)`; and "training_loss" where there is a data set. For Macro also any function of the overlaps
-    that returns a number, `when(lambda o: o.readout.sum(), above=0.9)`. It is asked at every step, and a few times more to find the
-    threshold, with overlaps that are possible up to the tolerance; the steps themselves are then plain Python, so that a curve
-    takes tenths of seconds in place of a millisecond.
+    "readout" (of all heads) for their largest absolute entry, or for one `entry` as it is, `when("cross_overlap", entry=(0, 1),
+    above=0.5)`, `when("norm", entry=0, below=0.1)`, with several heads `when("readout", entry=(head, student), above=0.5)`;
+    and "training_loss" where there is a data set. For Macro also any function of the overlaps that returns a number,
+    `when(lambda o: o.readout.sum(), above=0.9)`. It is asked at every step, and a few times more to find the threshold, with
+    overlaps that are possible up to the tolerance; the steps themselves are then plain Python, so that a curve takes tenths of
+    seconds in place of a millisecond.
     """
     function = quantity if callable(quantity) else None
     if function is None and quantity not in WATCHABLE:
@@ -68,10 +69,11 @@ def when(
         place = None if entry is None else tuple(index(i) for i in np.atleast_1d(np.asarray(entry)).tolist())
     except TypeError:
         raise ValueError(f"when: entry {entry!r} given, must be whole numbers from 0 on") from None
-    if place is not None and (len(place) != INDICES.get(str(quantity), 0) or min(place) < 0):
-        count = INDICES.get(str(quantity), 0)
+    if place is not None and (len(place) not in INDICES.get(str(quantity), ()) or min(place) < 0):
+        counts = INDICES.get(str(quantity), ())
+        takes = " or ".join(map(str, counts)) or "no"
         raise ValueError(
-            f"when: entry {entry!r} given, {quantity!r} takes {count or 'no'} number{'s' * (count > 1)} from 0 on"
+            f"when: entry {entry!r} given, {quantity!r} takes {takes} number{'s' * (max(counts, default=0) > 1)} from 0 on"
         )
     if not np.isfinite(level) or (level < 0 and function is None and place is None):
         raise ValueError(f"when: level {level} given, must be a finite number, not negative")

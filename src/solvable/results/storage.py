@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from solvable.results import netcdf
+from solvable.results import forgetting, netcdf
 from solvable.results.files import write_whole
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "extra_overlap": ("run", "time", *_EXTRA),
     "moving_teacher_overlap": ("run", "time", *_TEACHER),
     "task_risk": ("run", "time", "task"),
+    "forgetting": ("run", "time", "task"),
+    "transfer": ("run", "time", "task"),
     "direction_overlap": ("run", "time", "student", "direction"),
     "end_block_teacher_overlap": ("run", "block", *_TEACHER),
     "end_block_extra_overlap": ("run", "block", *_EXTRA),
@@ -64,7 +66,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
 }
 OPTIONAL = {
     "block_student_overlap", "block_cross_overlap", "population_loss", "direction_overlap", "end_block_teacher_overlap",
-    "end_block_extra_overlap", "moving_block_teacher_overlap", "block_extra_overlap", *SOME_ARRAYS,
+    "end_block_extra_overlap", "moving_block_teacher_overlap", "block_extra_overlap", *forgetting.NAMES, *SOME_ARRAYS,
 }  # fmt: skip
 LONG_NAMES = {
     "risk": "risk",
@@ -79,6 +81,8 @@ LONG_NAMES = {
     "direction_overlap": "student-direction overlap",
     "moving_teacher_overlap": "teacher overlap",
     "task_risk": "risk of a task",
+    "forgetting": "forgetting of a task",
+    "transfer": "transfer to a task",
 }
 
 
@@ -125,6 +129,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         arrays["population_loss"] = t.population_loss
     if t.direction_overlap is not None:
         arrays["direction_overlap"] = t.direction_overlap
+    arrays |= forgetting.known(t)
     variables = {name: (dimensions(name, t.problem.heads), values) for name, values in arrays.items()}
     coordinates: dict[str, Any] = {
         "time": ("time", t.time, {"long_name": t.clock.label, "unit": t.unit}),

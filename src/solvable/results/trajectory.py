@@ -10,7 +10,7 @@ import numpy as np
 from solvable.numerics.statistics import standard_error
 from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
-from solvable.results import loading, logs, observables, storage, summary
+from solvable.results import forgetting, loading, logs, observables, storage, summary
 from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
@@ -152,6 +152,18 @@ class Trajectory:
         return observables.oracle_error(self)
 
     @property
+    def forgetting(self) -> np.ndarray:
+        """(run, time, task) the risk of a task less that at the end of its own stretch, in which it was more probable than every
+        other (the latest that has ended); NaN before. It needs outputs at these ends."""
+        return forgetting.forgetting(self)
+
+    @property
+    def transfer(self) -> np.ndarray:
+        """(run, time, task) by how much the risk of a task has fallen since the start of the run, until the first sample of this
+        task comes: what learning other tasks does for it. NaN after that. It needs an output at time zero."""
+        return forgetting.transfer(self)
+
+    @property
     def end_risk(self) -> np.ndarray:
         """(run,) the risk in the last state, also where no output was then; NaN for runs that diverged."""
         return observables.end_risk(self)
@@ -249,8 +261,9 @@ class Trajectory:
         """Average of an array over the runs that did not diverge (nor were interrupted, if some were not), at the times that
         all of them reached (else NaN: the runs still going when others have stopped are no fair sample). Runs at several
         rates are not averaged."""
-        if name not in AVERAGED or getattr(self, name) is None:
+        if name not in (*AVERAGED, *forgetting.NAMES) or getattr(self, name) is None:
             have = [one for one in AVERAGED if getattr(self, one) is not None]
+            have += forgetting.NAMES if self.problem.tasks else ()
             raise ValueError(f"mean: {name!r} given, must be one of {', '.join(have)}")
         self._check_alike("mean")
         kept = self.endings != Ending.DIVERGED
