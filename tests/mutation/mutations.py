@@ -1419,6 +1419,27 @@ FRONTS = (
 
 EQUATIONS_OF_CASES = (
     Mutation(
+        "readouts-of-the-first-head-watched",
+        "dynamics/equations.py",
+        "for k in range(problem.heads * p):\n            largest",
+        "for k in range(p):\n            largest",
+        ("results/test_forgetting.py::test_thresholds_watch_the_readouts_of_all_heads[macro]",),
+    ),
+    Mutation(
+        "forgetting-since-the-first-stretch",
+        "results/forgetting.py",
+        "for _, end in spans:",
+        "for _, end in spans[:1]:",
+        ("results/test_forgetting.py::test_risks_made_by_hand",),
+    ),
+    Mutation(
+        "transfer-goes-on-in-the-own-stretch",
+        "results/forgetting.py",
+        "before = t.alpha <= first_sample(one) * (1 + 1e-9)",
+        "before = t.alpha <= t.alpha[-1]",
+        ("results/test_forgetting.py::test_risks_made_by_hand",),
+    ),
+    Mutation(
         "means-do-not-learn",
         "dynamics/case_equations.py",
         "            total = mean * phi[k]\n",

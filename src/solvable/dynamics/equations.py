@@ -104,10 +104,12 @@ def watched_value(problem, Omega, readout):
     if row >= 0:
         return readout[row] if kind == READOUT else Omega[row, row if kind == NORM else first + problem.watched_column]
     largest = 0.0
-    for k in range(p):
-        if kind == READOUT:
+    if kind == READOUT:
+        for k in range(problem.heads * p):
             largest = max(largest, abs(readout[k]))
-        elif kind == NORM:
+        return largest
+    for k in range(p):
+        if kind == NORM:
             largest = max(largest, abs(Omega[k, k]))
         else:
             for j in range(first, p + problem.teachers if kind == CROSS_OVERLAP else k):

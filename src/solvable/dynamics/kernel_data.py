@@ -127,7 +127,10 @@ class Packed(NamedTuple):
         """The same, with this quantity for a threshold: one entry of it, or the largest absolute one."""
         problems = self.problems.copy()
         problems["watched"] = NUMBERS[quantity]
-        problems["watched_row"], problems["watched_column"] = (-1, -1) if entry is None else entry
+        row, column = (-1, -1) if entry is None else entry
+        if quantity == "readout" and problems["heads"][0] > 1 and entry is not None:
+            row = row * int(problems["students"][0]) + column  # of a head; all their readouts are in one row
+        problems["watched_row"], problems["watched_column"] = row, column
         return self._replace(problems=problems)
 
 

@@ -181,12 +181,7 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
             f"stop: a function given, but {type(level).__name__} watches named quantities only; Macro does"
         )
     if stop is not None and stop.entry is not None:
-        p = problem.student.width
-        most = (p, problem.teacher.width if stop.quantity == "cross_overlap" else p)
-        if any(i >= size for i, size in zip(stop.entry, most, strict=False)):
-            raise ValueError(
-                f"stop: entry {stop.entry} of {stop.quantity!r} given, but there are {most[: len(stop.entry)]}"
-            )
+        _check_entry(problem, stop)
     for start in starts:
         if not isinstance(start, Overlaps | Weights):
             raise TypeError(f"run: a start must be Overlaps, as from start(...), or Weights, not {_kind(start)}")
@@ -232,6 +227,20 @@ def output_times(clock: Clock, until: float | None, times: Any) -> np.ndarray:
     if until is not None and times[-1] < until:
         times = np.append(times, until)
     return clock.to_alpha(times)
+
+
+def _check_entry(problem: Problem, stop: Threshold) -> None:
+    entry, p, heads = stop.entry or (), problem.student.width, problem.heads
+    sizes: tuple[int, ...] = (p, problem.teacher.width if stop.quantity == "cross_overlap" else p)
+    if stop.quantity == "readout":
+        sizes = (heads, p) if heads > 1 else (p,)
+        if len(entry) != len(sizes):
+            wanted = "(head, student)" if heads > 1 else "student"
+            raise ValueError(
+                f"stop: entry {entry} of 'readout' given, must be {wanted} with {heads} head{'s' * (heads > 1)}"
+            )
+    if any(i >= size for i, size in zip(entry, sizes, strict=False)):
+        raise ValueError(f"stop: entry {entry} of {stop.quantity!r} given, but there are {sizes[: len(entry)]}")
 
 
 def _check_until(until: Any) -> None:

@@ -57,11 +57,10 @@ def when(
         place = None if entry is None else tuple(index(i) for i in np.atleast_1d(np.asarray(entry)).tolist())
     except TypeError:
         raise ValueError(f"when: entry {entry!r} given, must be whole numbers from 0 on") from None
-    count = QUANTITIES.get(str(quantity), 0)
-    if place is not None and (len(place) != count or min(place, default=-1) < 0):
-        raise ValueError(
-            f"when: entry {entry!r} given, {quantity!r} takes {count or 'no'} number{'s' * (count > 1)} from 0 on"
-        )
+    counts = QUANTITIES.get(str(quantity), ())
+    if place is not None and (len(place) not in counts or min(place, default=-1) < 0):
+        takes, several = " or ".join(map(str, counts)) or "no", max(counts, default=0) > 1
+        raise ValueError(f"when: entry {entry!r} given, {quantity!r} takes {takes} number{'s' * several} from 0 on")
     if not np.isfinite(level) or (level < 0 and function is None and place is None):
         raise ValueError(f"when: level {level} given, must be a finite number, not negative")
     return Threshold(FUNCTION if callable(quantity) else quantity, level, below is not None, relative, function, place)

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 UNSAID = "not stated"
+UNREAD = "not read"  # where we know a paper by its abstract and what others quote of it
 
 
 @dataclass(frozen=True)
 class Parameter:
     """One parameter of a figure: the paper's value beside ours.
 
-    `paper` is UNSAID where the text gives no value; `quick` is the full value if left out. `why` says why the full
-    value is not the paper's, or why this value where the paper gives none.
+    `paper` is UNSAID where the text gives no value, UNREAD where we have not read it; `quick` is the full value if left
+    out. `why` says why the full value is not the paper's, or why this value where the paper gives none.
     """
 
     name: str
@@ -39,7 +40,7 @@ class Parameter:
     @property
     def stated(self) -> bool:
         """Whether the paper gives a value."""
-        return not (isinstance(self.paper, str) and self.paper == UNSAID)
+        return not (isinstance(self.paper, str) and self.paper in (UNSAID, UNREAD))
 
     @property
     def title(self) -> str:

@@ -25,6 +25,11 @@ REFERENCES = {
         "Escape dynamics and implicit bias of one-pass SGD in overparameterized quadratic networks",
         "arXiv:2604.03068 (2026)",
     ),
+    "lee2021": Reference(
+        "S. Lee, S. Goldt, A. Saxe",
+        "Continual learning in the teacher-student setup: impact of task similarity",
+        "arXiv:2107.04384 (2021)",
+    ),
     "saraomannelli2020": Reference(
         "S. Sarao Mannelli, E. Vanden-Eijnden, L. Zdeborová",
         "Optimization and generalization of shallow neural networks with quadratic activation functions",

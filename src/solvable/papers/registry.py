@@ -25,6 +25,8 @@ _MODULES = {
     "bocchi2026/atlas": "solvable.papers.bocchi2026.atlas",
     "bocchi2026/noise": "solvable.papers.bocchi2026.noise",
     "bocchi2026/escape": "solvable.papers.bocchi2026.escape",
+    "lee2021/features": "solvable.papers.lee2021.features",
+    "lee2021/readouts": "solvable.papers.lee2021.readouts",
     "saraomannelli2020/1": "solvable.papers.saraomannelli2020.phases",
     "saraomannelli2020/2": "solvable.papers.saraomannelli2020.rates",
     "saraomannelli2020/3": "solvable.papers.saraomannelli2020.losses",

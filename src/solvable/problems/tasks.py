@@ -1,7 +1,7 @@
 """Several tasks of one teacher: which of them samples belong to, and when."""
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Annotated, Any
 
 import numpy as np
@@ -82,3 +82,38 @@ class Task(Model):
             )
             for i, (row, share) in enumerate(zip(rows, shares.tolist(), strict=True))
         )
+
+
+def stretches(tasks: Sequence[Task]) -> list[list[tuple[float, float]]]:
+    """Of each task the spans of time (steps/dim) in which it is more probable than every other; the last may end at infinity."""
+
+    def probabilities(time: float) -> np.ndarray:
+        return np.array([value_at(task.probability, time) for task in tasks], dtype=float)
+
+    schedules = [task.probability for task in tasks if isinstance(task.probability, Schedule)]
+    knots = sorted({0.0, *(time for one in schedules for time in one.times)})
+    edges = set(knots)
+    for begin, end in pairwise([*knots, knots[-1] + 1.0]):  # straight lines: two points tell where they meet
+        first, second = (probabilities(begin + share * (end - begin)) for share in (0.25, 0.5))
+        for i, j in combinations(range(len(tasks)), 2):
+            apart, later = first[i] - first[j], second[i] - second[j]
+            share = 0.25 + 0.25 * apart / (apart - later) if apart != later else 0.0
+            if 0 < share < 1:
+                edges.add(begin + share * (end - begin))
+    found: list[list[tuple[float, float]]] = [[] for _ in tasks]
+    for begin, end in pairwise([*sorted(edges), np.inf]):
+        now = probabilities(0.5 * (begin + end) if np.isfinite(end) else begin + 1.0)
+        leading = np.flatnonzero(now > now.max() - 1e-12)
+        if len(leading) == 1:
+            spans = found[leading[0]]
+            if spans and spans[-1][1] == begin:
+                begin = spans.pop()[0]
+            spans.append((begin, end))
+    return found
+
+
+def first_sample(task: Task) -> float:
+    """From when on (steps/dim) samples belong to the task; infinity if none ever does."""
+    if not isinstance(task.probability, Schedule):
+        return 0.0 if task.probability > 0 else np.inf
+    return next((begin for begin, rate, slope in task.probability.segments.tolist() if rate > 0 or slope > 0), np.inf)

@@ -193,4 +193,4 @@ def _threshold(attributes: dict[str, Any]) -> Threshold | None:
 
 def _is_entry(entry: Any, quantity: str) -> bool:
     whole = isinstance(entry, list) and all(type(i) is int and i >= 0 for i in entry)
-    return whole and len(entry) == QUANTITIES.get(quantity, 0) > 0
+    return whole and len(entry) in QUANTITIES.get(quantity, ())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from solvable.overlaps import Overlaps
 from solvable.overlaps.watching import WATCHABLE
 
-QUANTITIES = WATCHABLE | {"training_loss": 0}  # how many numbers say which entry
+QUANTITIES: dict[str, tuple[int, ...]] = WATCHABLE | {"training_loss": ()}  # how many numbers say which entry
 FUNCTION = "function"  # the quantity that a function of the user's own gives
 
 

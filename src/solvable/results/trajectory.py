@@ -10,7 +10,7 @@ import numpy as np
 
 from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
-from solvable.results import loading, logs, observables, other_risk, storage, summary
+from solvable.results import forgetting, loading, logs, observables, other_risk, storage, summary
 from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
@@ -189,6 +189,18 @@ class Trajectory:
     def oracle_error(self) -> float:
         """The classification error of who knows the classes, for two opposite ones and for +-m_1 against +-m_2."""
         return observables.oracle_error(self)
+
+    @property
+    def forgetting(self) -> np.ndarray:
+        """(run, time, task) the risk of a task less that at the end of its own stretch, in which it was more probable than every
+        other (the latest that has ended); NaN before. It needs outputs at these ends."""
+        return forgetting.forgetting(self)
+
+    @property
+    def transfer(self) -> np.ndarray:
+        """(run, time, task) by how much the risk of a task has fallen since the start of the run, until the first sample of this
+        task comes: what learning other tasks does for it. NaN after that. It needs an output at time zero."""
+        return forgetting.transfer(self)
 
     @property
     def end_risk(self) -> np.ndarray:
@@ -420,7 +432,8 @@ class Trajectory:
         Parameters
         ----------
         name : str
-            "risk", "student_overlap", "cross_overlap", "readout", "training_loss" or "population_loss".
+            "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap",
+            "task_risk", "forgetting" or "transfer".
 
         Returns
         -------
@@ -438,8 +451,9 @@ class Trajectory:
         >>> sgd.mean().mean.shape, sgd.mean().runs
         ((201,), 8)
         """
-        if name not in AVERAGED or getattr(self, name) is None:
+        if name not in (*AVERAGED, *forgetting.NAMES) or getattr(self, name) is None:
             have = [one for one in AVERAGED if getattr(self, one) is not None]
+            have += forgetting.NAMES if self.problem.tasks else ()
             raise ValueError(f"mean: {name!r} given, must be one of {', '.join(have)}")
         self._check_alike("mean")
         return observables.mean(getattr(self, name), self.risk, self.endings)

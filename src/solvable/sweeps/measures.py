@@ -16,11 +16,12 @@ from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model
 from solvable.results import Ending, Trajectory
+from solvable.results.forgetting import NAMES as OF_TASKS
 from solvable.results.trajectory import AVERAGED
 from solvable.runfiles import RunTable, StartTable, read_level
 from solvable.sweeps.records import Labelled
 
-KEPT = (*AVERAGED, "risk_error", "overlap_error")
+KEPT = (*AVERAGED, *OF_TASKS, "risk_error", "overlap_error")
 
 
 class Measure(Protocol):
@@ -194,7 +195,7 @@ def _arrays(found: Trajectory, keep: tuple[str, ...]) -> dict[str, Labelled]:
             "cross_overlap": ("student", "teacher"),
             "readout": ("student",) if found.problem.heads == 1 else ("head", "student"),
             "direction_overlap": ("student", "direction"),
-            "task_risk": ("task",),
+            **dict.fromkeys(("task_risk", "forgetting", "transfer"), ("task",)),
         }
         arrays[name] = Labelled(("run", "time", *inner.get(name, ())), values)
     if keep:

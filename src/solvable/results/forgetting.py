@@ -1,0 +1,63 @@
+"""What becomes of a task while others are trained: how much of it is forgotten, and what it gains before its own turn."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from solvable.problems.tasks import first_sample, stretches
+
+if TYPE_CHECKING:
+    from solvable.results.trajectory import Trajectory
+
+NAMES = ("forgetting", "transfer")
+
+
+def forgetting(trajectory: Trajectory) -> np.ndarray:
+    """(run, time, task) see `Trajectory.forgetting`."""
+    t, risks = trajectory, _risks("forgetting", trajectory)
+    found = np.full(risks.shape, np.nan)
+    for task, spans in enumerate(stretches(t.problem.tasks)):
+        for _, end in spans:
+            if end <= t.alpha[-1]:
+                i = _output(t, task, end)
+                found[:, i:, task] = risks[:, i:, task] - risks[:, i, None, task]
+    return found
+
+
+def transfer(trajectory: Trajectory) -> np.ndarray:
+    """(run, time, task) see `Trajectory.transfer`."""
+    t, risks = trajectory, _risks("transfer", trajectory)
+    if t.alpha[0] != 0:
+        raise ValueError(f"transfer: the first output is at {t.time[0]:.6g}, must be at 0; ask for it by `times`")
+    found = np.full(risks.shape, np.nan)
+    for task, one in enumerate(t.problem.tasks):
+        before = t.alpha <= first_sample(one) * (1 + 1e-9)
+        found[:, before, task] = risks[:, :1, task] - risks[:, before, task]
+    return found
+
+
+def known(trajectory: Trajectory) -> dict[str, np.ndarray]:
+    """Those of the two that the outputs tell."""
+    found = {}
+    for name, function in zip(NAMES, (forgetting, transfer), strict=True):
+        with suppress(ValueError):
+            found[name] = function(trajectory)
+    return found
+
+
+def _risks(who: str, trajectory: Trajectory) -> np.ndarray:
+    if trajectory.task_risk is None:
+        raise ValueError(f"{who}: the problem has no tasks; describe them with `tasks`, as `Task.sequence` makes them")
+    return trajectory.task_risk
+
+
+def _output(trajectory: Trajectory, task: int, alpha: float) -> int:
+    """The number of the output at this time."""
+    i = int(np.argmin(np.abs(trajectory.alpha - alpha)))
+    if not abs(trajectory.alpha[i] - alpha) <= 1e-9 * max(1.0, alpha):
+        then = trajectory.clock.from_alpha(alpha)
+        raise ValueError(f"forgetting: task {task} ends at {then:.6g}, which is no output time; ask for it by `times`")
+    return i
