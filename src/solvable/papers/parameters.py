@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 UNSAID = "not stated"
+UNREAD = "not read"  # of a paper of which we know less than its text
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One row. `paper` is UNSAID where the text gives no value; `quick` is the full value if it is left out. `why` says why the
-    full value is not the paper's, or why this value where the paper gives none."""
+    """One row. `paper` is UNSAID where the text gives no value, and UNREAD where we have not read it; `quick` is the full value if
+    it is left out. `why` says why the full value is not the paper's, or why this value where the paper gives none."""
 
     name: str
     paper: Any
@@ -35,8 +36,13 @@ class Parameter:
 
     @property
     def stated(self) -> bool:
-        """Whether the paper gives a value."""
-        return not (isinstance(self.paper, str) and self.paper == UNSAID)
+        """Whether the paper is known to give a value."""
+        return not (isinstance(self.paper, str) and self.paper in (UNSAID, UNREAD))
+
+    @property
+    def unread(self) -> bool:
+        """Whether it is not known what the paper gives."""
+        return isinstance(self.paper, str) and self.paper == UNREAD
 
     @property
     def title(self) -> str:

@@ -23,6 +23,11 @@ REFERENCES = {
         "Escape dynamics and implicit bias of one-pass SGD in overparameterized quadratic networks",
         "arXiv:2604.03068 (2026)",
     ),
+    "refinetti2021": Reference(
+        "M. Refinetti, S. Goldt, F. Krzakala, L. Zdeborová",
+        "Classifying high-dimensional Gaussian mixtures: where kernel methods fail and neural networks succeed",
+        "arXiv:2102.11742 (2021)",
+    ),
     "saraomannelli2020": Reference(
         "S. Sarao Mannelli, E. Vanden-Eijnden, L. Zdeborová",
         "Optimization and generalization of shallow neural networks with quadratic activation functions",

@@ -23,6 +23,8 @@ _MODULES = {
     "bocchi2026/atlas": "solvable.papers.bocchi2026.atlas",
     "bocchi2026/noise": "solvable.papers.bocchi2026.noise",
     "bocchi2026/escape": "solvable.papers.bocchi2026.escape",
+    "refinetti2021/xor": "solvable.papers.refinetti2021.xor",
+    "refinetti2021/widths": "solvable.papers.refinetti2021.widths",
     "saraomannelli2020/1": "solvable.papers.saraomannelli2020.phases",
     "saraomannelli2020/2": "solvable.papers.saraomannelli2020.rates",
     "saraomannelli2020/3": "solvable.papers.saraomannelli2020.losses",

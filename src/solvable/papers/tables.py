@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from solvable.papers.claims import MEANINGS, Verdict
-from solvable.papers.parameters import UNSAID, shown
+from solvable.papers.parameters import UNREAD, UNSAID, shown
 from solvable.papers.statements import Statement
 
 DIFFERS = "*"  # marks a value that is not the paper's
@@ -65,7 +65,7 @@ def parameters(rows: Sequence[Mapping[str, Any]]) -> Words:
 
 
 def _mark(row: Mapping[str, Any], form: str) -> str:
-    return DIFFERS if row["paper"] not in (UNSAID, row[form]) else ""
+    return DIFFERS if row["paper"] not in (UNSAID, UNREAD, row[form]) else ""
 
 
 def statements(found: Iterable[Statement]) -> Words:
