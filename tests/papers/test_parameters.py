@@ -13,7 +13,7 @@ import solvable
 from solvable.papers import tables
 from solvable.papers.claims import holds
 from solvable.papers.figure import PaperFigure, remark, render
-from solvable.papers.parameters import UNSAID, Parameter, shown, table
+from solvable.papers.parameters import UNREAD, UNSAID, Parameter, shown, table
 from solvable.papers.provenance import commit
 
 TABLE = table(
@@ -55,6 +55,19 @@ def test_what_differs_is_said() -> None:
     assert remark(table(), quick=False) == ""
     many = table(*(Parameter(f"n{i}", 1, 2, why="time") for i in range(6)))
     assert remark(many, quick=False).endswith("n3 2 for 1, and 2 more")
+
+
+def test_what_was_not_read_is_told_and_no_difference() -> None:
+    unread = table(Parameter("rate", UNREAD, 0.1, why="ours"), Parameter("dim", UNSAID, 10, why="ours"))
+    assert unread.deviations == []
+    assert [row.unread for row in unread] == [True, False]
+    assert remark(unread, quick=False) == "the paper's own parameters were not read"
+    assert remark(unread, quick=True) == "quick form; the paper's own parameters were not read"
+    row = tables.parameters(unread.as_dicts()).rows[0]
+    assert UNREAD in row
+    assert not any(cell.endswith(tables.DIFFERS) for cell in row)
+    with pytest.raises(ValueError, match="needs a why"):
+        Parameter("rate", UNREAD, 0.1)
 
 
 def test_the_table_as_words() -> None:

@@ -109,10 +109,11 @@ def _written(path: Path, picture: "Figure", data: "xarray.Dataset", record: dict
 
 
 def remark(parameters: Parameters, quick: bool, most: int = 4) -> str:
-    """What stands under a picture: that it is the quick form, and where it differs from the paper."""
+    """What stands under a picture: that it is the quick form, whether the paper's values are known, and where it differs."""
     rows = parameters.differences(quick)
     words = [f"{row.title} {shown(row.value(quick), 5)} for {shown(row.paper, 5)}" for row in rows[:most]]
     if len(rows) > most:
         words.append(f"and {len(rows) - most} more")
     said = ["quick form"] if quick else []
+    said += ["the paper's own parameters were not read"] if any(row.unread for row in parameters) else []
     return "; ".join([*said, f"differs from the paper: {', '.join(words)}"] if words else said)

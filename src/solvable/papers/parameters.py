@@ -39,8 +39,13 @@ class Parameter:
 
     @property
     def stated(self) -> bool:
-        """Whether the paper gives a value."""
+        """Whether the paper is known to give a value."""
         return not (isinstance(self.paper, str) and self.paper in (UNSAID, UNREAD))
+
+    @property
+    def unread(self) -> bool:
+        """Whether it is not known what the paper gives."""
+        return isinstance(self.paper, str) and self.paper == UNREAD
 
     @property
     def title(self) -> str:

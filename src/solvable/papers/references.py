@@ -30,6 +30,11 @@ REFERENCES = {
         "Continual learning in the teacher-student setup: impact of task similarity",
         "arXiv:2107.04384 (2021)",
     ),
+    "refinetti2021": Reference(
+        "M. Refinetti, S. Goldt, F. Krzakala, L. Zdeborová",
+        "Classifying high-dimensional Gaussian mixtures: where kernel methods fail and neural networks succeed",
+        "arXiv:2102.11742 (2021)",
+    ),
     "saraomannelli2020": Reference(
         "S. Sarao Mannelli, E. Vanden-Eijnden, L. Zdeborová",
         "Optimization and generalization of shallow neural networks with quadratic activation functions",

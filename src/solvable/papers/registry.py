@@ -27,6 +27,8 @@ _MODULES = {
     "bocchi2026/escape": "solvable.papers.bocchi2026.escape",
     "lee2021/features": "solvable.papers.lee2021.features",
     "lee2021/readouts": "solvable.papers.lee2021.readouts",
+    "refinetti2021/xor": "solvable.papers.refinetti2021.xor",
+    "refinetti2021/widths": "solvable.papers.refinetti2021.widths",
     "saraomannelli2020/1": "solvable.papers.saraomannelli2020.phases",
     "saraomannelli2020/2": "solvable.papers.saraomannelli2020.rates",
     "saraomannelli2020/3": "solvable.papers.saraomannelli2020.losses",

@@ -1,0 +1,172 @@
+"""More hidden units: from random weights wider networks find the four classes sooner, and in the end are wrong as often.
+
+SGD at finite dimension from many starts. A start is slow, or never learns, where no unit leans to one of the means. Its speed is
+one over the time at which it has made most of the way from the first risk to the least that any run of these units has, and zero if
+it never does. Final errors are those of starts that learned: more than half of the narrowest ReLU networks had not. All of this is
+from small first weights; from a spread of 1, the default of the authors' code, sixteen units were no faster than eight."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from solvable.dynamics.classification import classification_error, oracle_error
+from solvable.levels import run_batch
+from solvable.macro import Macro
+from solvable.micro import Micro
+from solvable.papers.claims import Claim, beyond, holds
+from solvable.papers.figure import PaperFigure, whole
+from solvable.papers.parameters import UNREAD, Parameter, table
+from solvable.papers.refinetti2021.settings import ANY, CODE, DECAY, KEY, problem, random_start
+from solvable.papers.refinetti2021.xor import NAMES
+from solvable.plot.style import figure, letter, stroke
+from solvable.results import Trajectory
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+PARAMETERS = table(
+    Parameter("units", UNREAD, ("relu", "quadratic"), why="the authors' code has ReLU; quadratic units are closed", label="g"),
+    Parameter("widths", UNREAD, (4, 6, 8, 12, 16), (4, 8, 12), why="4 and 8 stand in the authors' examples", label="K"),
+    Parameter("variance", UNREAD, 0.2, why="an oracle that is wrong one time in ten", label="σ²"),
+    Parameter("rate", UNREAD, 0.1, why=CODE, label="learning rate"),
+    Parameter("decay", UNREAD, 0.0, why=DECAY, label="weight decay"),
+    Parameter("size", UNREAD, 0.1, why=CODE + "; its default is 1, where K = 16 is no faster than 8",
+              label="spread of first weights and readouts"),
+    Parameter("dim", UNREAD, 1000, 400, why=CODE, label="N"),
+    Parameter("starts", UNREAD, 48, 16, why="speeds to about five per cent", label="starts"),
+    Parameter("until", UNREAD, 800.0, 600.0, why="almost all wide networks have learned", label="last α"),
+    Parameter("way", UNREAD, 0.9, why="near the end, yet above the noise of single runs", label="share of the way to go"),
+    Parameter("looks", UNREAD, 17, 11, why="smooth curves", label="times of panel a"),
+    Parameter("seed", UNREAD, 1, why=ANY),
+)  # fmt: skip
+FINE = 20  # steps of the risk's times between two looks
+BESIDE = 0.5  # points that would cover each other are drawn so far apart
+
+
+def compute(quick: bool) -> "xarray.Dataset":
+    import xarray
+
+    values = PARAMETERS.values(quick)
+    units, widths = values["units"], values["widths"]
+    looks = np.linspace(0, values["until"], values["looks"])
+    times = np.linspace(0, values["until"], FINE * (len(looks) - 1) + 1)
+    sgd = Micro(runs=1, seed=values["seed"])
+    shape = (len(units), len(widths), values["starts"])
+    risk, error, last = np.empty((*shape, len(times))), np.empty((*shape[1:], len(looks))), np.empty(shape)
+    equations = np.empty((*shape[1:], len(times)))
+    for i, j in np.ndindex(shape[:2]):
+        here = problem(units[i], widths[j], values["variance"], values["rate"], values["dim"], values["decay"])
+        starts = [random_start(here, values["size"], 1000 * values["seed"] + k) for k in range(values["starts"])]
+        found = whole(run_batch(here, starts, sgd, times=times, progress=False))
+        risk[i, j], last[i, j] = found.risk, _errors(found, times[-1])
+        if i == 0:
+            error[j] = np.transpose([_errors(found, look) for look in times[::FINE]])
+        else:
+            equations[j] = run_batch(here, starts, Macro(rtol=1e-6), times=times).risk
+    return xarray.Dataset(
+        {
+            "risk": (("unit", "width", "start", "time"), risk),
+            "equations": (("width", "start", "time"), equations),
+            "error": (("width", "start", "look"), error),
+            "last": (("unit", "width", "start"), last),
+        },
+        {"unit": list(units), "width": list(widths), "time": times, "look": looks},
+        {"oracle": oracle_error(here), **{name: values[name] for name in ("dim", "way", "variance")}},
+    )
+
+
+def _errors(runs: Trajectory, time: float) -> list[float]:
+    """How often each run is wrong at this time."""
+    return [classification_error(runs.problem, state) for state in runs.states(float(time))]
+
+
+def _speeds(risk: np.ndarray, least: float, data: "xarray.Dataset") -> np.ndarray:
+    """(width, start) one over the first time at which the wanted share of the way to the least risk is made."""
+    times, first = data["time"].values, risk[..., :1]
+    there = risk <= first - data.attrs["way"] * (first - least)
+    return np.where(there.any(axis=-1), 1 / times[np.maximum(np.argmax(there, axis=-1), 1)], 0.0)
+
+
+def _of_units(data: "xarray.Dataset") -> list[np.ndarray]:
+    """Speeds of SGD for each kind of unit."""
+    return [_speeds(risk, np.nanmin(risk), data) for risk in data["risk"].values]
+
+
+def _mean(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over the last axis, and its standard error."""
+    return values.mean(axis=-1), values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
+
+
+def _ends(last: np.ndarray, speed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(width,) mean error in the end of runs that have learned, and its standard error."""
+    parts = [_mean(one[fast > 0]) for one, fast in zip(last, speed, strict=True)]
+    return np.array([part[0] for part in parts]), np.array([part[1] for part in parts])
+
+
+def draw(data: "xarray.Dataset") -> "Figure":
+    picture, (left, middle, right) = figure(1, 3, height=2.6, width=7.4)
+    widths, found = data["width"].values, _of_units(data)
+    for j, width in enumerate(widths):
+        left.plot(data["look"], np.median(data["error"].values[j], axis=0), label=f"$K = {width}$", **stroke(j))
+    left.axhline(data.attrs["oracle"], color="black", linewidth=0.8, label="oracle")
+    for i, unit in enumerate(data["unit"].values):
+        options: Any = {"fmt": "os"[i], "color": f"C{i}", "markersize": 4, "label": f"{NAMES[unit]}, SGD"}
+        middle.errorbar(widths, *_mean(found[i]), **options)
+        right.errorbar(widths + BESIDE * (i - 0.5), *_ends(data["last"].values[i], found[i]), **options)
+    expected = _speeds(data["equations"].values, np.nanmin(data["risk"].values[1]), data)
+    middle.plot(widths, _mean(expected)[0], label="quadratic, equations", **stroke(1))
+    right.axhline(data.attrs["oracle"], color="black", linewidth=0.8, label="oracle")
+    left.set(xlabel="$\\alpha$ = steps/$N$", ylabel="classification error, median", ylim=(0, 0.53), xlim=(0, None))
+    middle.set(xlabel="$K$", ylabel="mean of 1/(time to learn)", ylim=(0, 1.75 * found[0].mean(axis=-1).max()))
+    right.set(xlabel="$K$", ylabel="error of those that learned", ylim=(0, 2.2 * data.attrs["oracle"]))
+    for ax, name in zip((left, middle, right), "abc", strict=True):
+        letter(ax, name)
+        ax.legend(loc="upper right")
+    middle.set_xticks(widths)
+    right.set_xticks(widths)
+    title = f"{NAMES[str(data['unit'].values[0])]}, $\\sigma^2 = {data.attrs['variance']}$, $N = {data.attrs['dim']}$"
+    left.set_title(title, fontsize=8, loc="right")
+    return picture
+
+
+def claims(data: "xarray.Dataset") -> list[Claim]:
+    widths, found, last = data["width"].values, _of_units(data), data["last"].values
+    starts, made = last.shape[-1], []
+    for i, unit in enumerate(data["unit"].values):
+        (speed, error), (end, spread) = _mean(found[i]), _ends(last[i], found[i])
+        order = np.corrcoef(np.log(widths), speed)[0, 1]
+        share = (found[i] > 0).mean(axis=-1)
+        words = ", ".join(
+            f"{width}: {one:.2g} ± {by:.1g} ({part:.0%} learn)"
+            for width, one, by, part in zip(widths, speed, error, share, strict=True)
+        )
+        made += [
+            holds(
+                FIGURE.key, f"over-parametrised {NAMES[unit]} networks converge faster (correlation of log K and mean speed)",
+                source="abstract: faster", printed=1.0, found=order, tolerance=0.15, evidence=f"{starts} starts; {words}",
+            ),
+            holds(
+                FIGURE.key, f"over-parametrising does not improve the final error of {NAMES[unit]} networks (widest less "
+                "narrowest, starts that learned)", source="abstract: final performance", printed=0.0, found=end[-1] - end[0],
+                error=np.hypot(spread[-1], spread[0]), tolerance=0.005,
+                evidence=f"runs that learned; errors {end[0]:.4f} and {end[-1]:.4f}, oracle {data.attrs['oracle']:.4f}",
+            ),
+        ]  # fmt: skip
+    return [*made, _second_route(data, found[1])]
+
+
+def _second_route(data: "xarray.Dataset", speed: np.ndarray) -> Claim:
+    """How much faster wide networks are, by SGD and by the equations from the same starts."""
+    expected = _speeds(data["equations"].values, np.nanmin(data["risk"].values[1]), data)
+    ratio = speed[-1].mean() / speed[0].mean()
+    apart = [_mean(one - other)[1] / other.mean() for one, other in zip(speed, expected, strict=True)]
+    error = ratio * float(np.hypot(apart[0], apart[-1]))
+    return beyond(
+        FIGURE.key, f"{data['width'].values[-1]} quadratic units are so many times as fast as {data['width'].values[0]}",
+        expected=expected[-1].mean() / expected[0].mean(), found=ratio, error=error, tolerance=max(4 * error, 0.05 * ratio),
+        evidence="SGD at finite N against the equations, from the same starts",
+    )  # fmt: skip
+
+
+FIGURE = PaperFigure(f"{KEY}/widths", "More units are faster, not better", compute, draw, claims, PARAMETERS)
