@@ -88,4 +88,4 @@ lock:
 	uv pip compile pyproject.toml --extra dev --extra docs --universal --python-version 3.11 --generate-hashes --no-header --quiet -c requirements.txt -o requirements-docs.txt
 
 clean:
-	rm -rf $(VENV) figures docs/_build docs/_figures docs/site/_pictures docs/site/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) figures docs/_build docs/_figures docs/site/_pictures docs/site/api docs/site/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis
