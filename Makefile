@@ -72,6 +72,7 @@ docs/_figures/.drawn: | setup
 docs: setup docs/_figures/.drawn
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.txt
 	$(BIN)/sphinx-build -b html -E -a -W --keep-going docs/site docs/_build/html
+	$(BIN)/python docs/site/links.py docs/_build/html
 
 bench: setup
 	@for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done

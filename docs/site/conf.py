@@ -40,8 +40,8 @@ nb_execution_timeout = 300
 autodoc_typehints = "none"  # the sections of parameters say what they are
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_param = False  # names that share a description share a line
 napoleon_custom_sections = [("Attributes", "params_style")]  # as parameters look, and without links guessed from names
-autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 suppress_warnings = ["myst.xref_missing", "myst.header"]  # links of pages that are read in the repository too
 
@@ -60,10 +60,10 @@ def _docstring(app, what, name, obj, options, lines):  # noqa: ARG001
 
 def _signature(app, what, name, obj, options, signature, returns):  # noqa: ARG001
     """How to make an object is told only of classes that users make: not of results, protocols, or what the library builds."""
-    is_made = what != "class" or not (
-        "Attributes\n" in (obj.__doc__ or "") or re.search(r"\b_\w|\*args", signature or "")
-    )
-    return None if is_made else ("", returns)
+    if not signature:
+        return None
+    is_made = what != "class" or not ("Attributes\n" in (obj.__doc__ or "") or re.search(r"\b_\w|\*args", signature))
+    return re.sub(r"<(?:function|factory) ?(\w*)[^>]*>", r"\1", signature) if is_made else "", returns
 
 
 PAGES = {"CLUSTERS.md": "clusters.md", "docs/ERRATA.md": "errata.md", "ERRATA.md": "errata.md", "THEORY.md": "theory.md",

@@ -9,7 +9,8 @@ from formulas import DESCRIBED, described
 
 import solvable
 
-FIELDS = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
+TYPED = ("Parameters", "Attributes", "Returns")
+FIELDS = (*TYPED, "Yields", "Raises")
 QUOTED = re.compile(r"`+([^`]+)`+")
 ESCAPED = re.compile(r"[\\*|]|_(?=[ ,])")
 CLASS = re.compile(r"\b[A-Z]\w+\b")
@@ -34,7 +35,7 @@ def marked_up(lines: list[str], own: set[str], room: str) -> list[str]:
         is_example = bool(line.strip()) and (is_example or line.lstrip().startswith(">>> "))
         if is_example or is_formula:
             done.append(line)
-        elif section in ("Returns", "Attributes") and line[:1].strip() and line != section:
+        elif section in TYPED and line[:1].strip() and line != section:
             name, colon, kinds = line.rpartition(" : ")
             kinds = CLASS.sub(lambda found: _reference(found[0], set(), room, found[0]), kinds)
             done.append(_escaped(name, own, room) + colon + kinds)

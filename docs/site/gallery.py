@@ -87,7 +87,12 @@ def _linked(table: tables.Words, claims: list[dict]) -> tables.Words:
 
 
 def _plain(text: str) -> str:
-    """No markup in the words of a claim."""
+    """No markup in the words of a claim, but for `names`."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if i % 2 else _escaped(part) for i, part in enumerate(parts))
+
+
+def _escaped(text: str) -> str:
     for mark in "*$_[":
         text = text.replace(mark, f"\\{mark}")
     return text.replace("<", "&lt;")

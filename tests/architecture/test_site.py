@@ -56,6 +56,21 @@ def test_docstrings_keep_formulas_and_escape_the_rest() -> None:
     assert text.endswith(">>> 2 * 3\n6")
 
 
+def test_a_link_without_a_file_or_a_place_is_found(tmp_path) -> None:
+    from links import broken
+
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "one.html").write_text(
+        '<h1 id="top">1</h1><a href="deep/two.html#end">2</a> <a href="https://x.org">3</a>'
+    )
+    two = '<p id="end"><a title="a"><code class="xref py">run</code></a> <a href="../one.html#top">1</a>'
+    (tmp_path / "deep/two.html").write_text(two)
+    assert broken(tmp_path) == []
+    wrong = '<a href="../three.html"></a> <a href="#begin"></a> <code class="xref py"><b>lost</b></code>'
+    (tmp_path / "deep/two.html").write_text(two + wrong)
+    assert broken(tmp_path) == [f"deep/two.html: {link}" for link in ("../three.html", "#begin", "lost")]
+
+
 def test_names_link_to_nothing_that_is_not_described() -> None:
     from formulas import described, linked_guide
 
