@@ -48,7 +48,8 @@ def _is_elsewhere(room: str, name: str, value: Any) -> bool:
 
 def _order(module: Any, name: str) -> tuple[bool, bool]:
     """First what most scripts need, then functions, then other classes."""
-    return name not in solvable.__all__, isinstance(getattr(module, name), type)
+    value = getattr(module, name)
+    return name not in solvable.__all__ or getattr(solvable, name) is not value, isinstance(value, type)
 
 
 def _entry(room: str, name: str, value: Any) -> list[str]:
