@@ -72,6 +72,7 @@ docs/_figures/.drawn: | setup
 docs: setup docs/_figures/.drawn
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.txt
 	$(BIN)/sphinx-build -b html -E -a -W --keep-going docs/site docs/_build/html
+	$(BIN)/python docs/site/links.py docs/_build/html
 
 bench: setup
 	@for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
@@ -88,4 +89,4 @@ lock:
 	uv pip compile pyproject.toml --extra dev --extra docs --universal --python-version 3.11 --generate-hashes --no-header --quiet -c requirements.txt -o requirements-docs.txt
 
 clean:
-	rm -rf $(VENV) figures docs/_build docs/_figures docs/site/_pictures docs/site/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) figures docs/_build docs/_figures docs/site/_pictures docs/site/api docs/site/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from formulas import linked
+from docstrings import marked_up, own_names
+from formulas import linked, linked_guide
 from gallery import write_gallery
+from library import write_library
 
 import solvable
 
@@ -22,9 +24,10 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
     "logo": {"text": "solvable"},
+    "show_toc_level": 2,
     "secondary_sidebar_items": {"**": ["page-toc"], "errata": [], "notation": []},
 }
-html_sidebars = {"errata": [], "notation": []}  # their tables are wide
+html_sidebars = {"errata": [], "notation": [], "gallery/*": []}  # their tables are wide
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
@@ -37,8 +40,8 @@ nb_execution_timeout = 300
 autodoc_typehints = "none"  # the sections of parameters say what they are
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True
-autodoc_default_options = {"exclude-members": "model_config"}
+napoleon_use_param = False  # names that share a description share a line
+napoleon_custom_sections = [("Attributes", "params_style")]  # as parameters look, and without links guessed from names
 autodoc_member_order = "bysource"
 suppress_warnings = ["myst.xref_missing", "myst.header"]  # links of pages that are read in the repository too
 
@@ -46,23 +49,21 @@ ROOT = Path(__file__).parents[2]
 FIGURES = ROOT / "docs" / "_figures"
 if FIGURES.is_dir():
     write_gallery(FIGURES, Path(__file__).parent)
+write_library(solvable._ROOMS, Path(__file__).parent)
 
 
-def _plain(app, what, name, obj, options, lines):  # noqa: ARG001
-    """Text of docstrings is plain: nothing in it but `names` is markup. Napoleon reads the sections after this."""
-    is_example = False
-    for i, line in enumerate(lines):
-        is_example = bool(line.strip()) and (is_example or line.lstrip().startswith(">>> "))
-        if is_example:
-            continue
-        text = (
-            line.replace("\\", "\\\\")
-            .replace("*", "\\*")
-            .replace("|", "\\|")
-            .replace("_ ", "\\_ ")
-            .replace("_,", "\\_,")
-        )
-        lines[i] = text.replace("``", "`").replace("`", "``")
+def _docstring(app, what, name, obj, options, lines):  # noqa: ARG001
+    lines[:] = marked_up(lines, own_names(obj, name), room=name.split(".")[1])
+    if what in ("property", "attribute", "data"):
+        lines[:0] = ["..", ""]  # a comment, or napoleon takes the words before a colon in the first line for a type
+
+
+def _signature(app, what, name, obj, options, signature, returns):  # noqa: ARG001
+    """How to make an object is told only of classes that users make: not of results, protocols, or what the library builds."""
+    if not signature:
+        return None
+    is_made = what != "class" or not ("Attributes\n" in (obj.__doc__ or "") or re.search(r"\b_\w|\*args", signature))
+    return re.sub(r"<(?:function|factory) ?(\w*)[^>]*>", r"\1", signature) if is_made else "", returns
 
 
 PAGES = {"CLUSTERS.md": "clusters.md", "docs/ERRATA.md": "errata.md", "ERRATA.md": "errata.md", "THEORY.md": "theory.md",
@@ -85,8 +86,13 @@ def _links(app, path, name, source):  # noqa: ARG001
     source[0] = re.sub(r"\[([^\]]+)\]\(([^)#]+)\)", here, source[0])
     if path.name == "THEORY.md":
         source[0] = linked(source[0])
+    if path.name == "GUIDE.md":
+        source[0] = linked_guide(source[0])
+    if path.name == "ERRATA.md":
+        source[0] = re.sub(r"^\| ([A-Z]\d+) \|", r'| <span id="\1">\1</span> |', source[0], flags=re.M)
 
 
 def setup(app):
-    app.connect("autodoc-process-docstring", _plain, priority=400)  # before napoleon
+    app.connect("autodoc-process-docstring", _docstring, priority=400)  # before napoleon
+    app.connect("autodoc-process-signature", _signature)
     app.connect("include-read", _links)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 NAME = re.compile(r"`([A-Za-z_][\w.]*)`")
 DESCRIBED = (
     "problems",
+    "gaussian",
     "overlaps",
     "dynamics",
     "results",
@@ -57,14 +58,27 @@ def look_up(path: str) -> Any:
 
 
 def described(path: str) -> str | None:
-    """Under which name the library's page describes it, if it does."""
+    """Under which name the library's pages describe it, if they do: public names of rooms, and what their classes have."""
     thing, words = look_up(path), path.split(".")
     for room in DESCRIBED:
+        public = import_module(f"solvable.{room}").__all__
         for tail in (words[-1:], words[-2:]):
             name = ".".join(["solvable", room, *tail])
-            if thing is not None and look_up(name) is thing:
+            if thing is not None and tail[0] in public and look_up(name) is thing:
                 return name
     return None
+
+
+def linked_guide(text: str) -> str:
+    """Text with names such as `sv.run` made links."""
+    return re.sub(
+        r"(?<!`)`sv\.([A-Za-z][\w.]*)`(?!`)", lambda found: _link(found[0][1:-1], f"solvable.{found[1]}"), text
+    )
+
+
+def _link(word: str, path: str) -> str:
+    target = described(path)
+    return f"{{py:obj}}`{word} <{target}>`" if target else f"`{word}`"
 
 
 def linked(text: str) -> str:
@@ -74,7 +88,5 @@ def linked(text: str) -> str:
 
 def _linked_row(row: str) -> str:
     for one in reversed(list(named(row))):
-        target = described(one.path) if one.path else None
-        if target is not None:
-            row = f"{row[: one.start]}{{py:obj}}`{one.word} <{target}>`{row[one.end :]}"
+        row = row[: one.start] + _link(one.word, one.path or "") + row[one.end :]
     return row

@@ -26,7 +26,10 @@ def write_gallery(figures: Path, site: Path) -> None:
             "tolerances to match. A claim is compared within its tolerance; the error bar of a number with noise is its standard "
             "error (s.e.). Rows such as W37 are in the [errata](../errata.md). The verdicts:",
             "",
-            *(f"- {line}" for line in tables.meanings(tables.MEANINGS)),
+            *(
+                f"- {line}".replace("docs/ERRATA.md", "the [errata](../errata.md)")
+                for line in tables.meanings(tables.MEANINGS)
+            ),
             "",
             f"Under each picture stands what the paper used beside what we use; {tables.DIFFERS} marks a value that is not the "
             "paper's.",
@@ -78,13 +81,18 @@ def _linked(table: tables.Words, claims: list[dict]) -> tables.Words:
     for cells, claim in zip(table.rows, claims, strict=True):
         row = re.search(r"ERRATA\.md (\w+)", claim["evidence"])
         cells = [*cells[:-1], _plain(cells[-1])]
-        cells[at] += f" ([{row[1]}](../errata.md))" if row else ""
+        cells[at] += f" ([{row[1]}](../errata.md#{row[1]}))" if row else ""
         rows.append(cells[:first] + cells[first + 1 :])
     return tables.Words(table.names[:first] + table.names[first + 1 :], rows)
 
 
 def _plain(text: str) -> str:
-    """No markup in the words of a claim."""
+    """No markup in the words of a claim, but for `names`."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if i % 2 else _escaped(part) for i, part in enumerate(parts))
+
+
+def _escaped(text: str) -> str:
     for mark in "*$_[":
         text = text.replace(mark, f"\\{mark}")
     return text.replace("<", "&lt;")

@@ -314,7 +314,7 @@ def test_the_gallery_shows_parameters_and_verdicts(tmp_path, monkeypatch, capsys
     assert "| $p^*$ < | 100 | 20\\* | 5\\* | 100 take an hour |".replace(" <", " &lt;") in text
     assert "| verdict | where | printed | expected | found | tolerance | claim |" in text
     assert (
-        "| corrected ([B1](../errata.md)) | (1) | 1 | 2 | 2 | 0.1 | a \\* b &lt; \\|c\\| \\[found is 1 from the print"
+        "| corrected ([B1](../errata.md#B1)) | (1) | 1 | 2 | 2 | 0.1 | a \\* b &lt; \\|c\\| \\[found is 1 from the print"
         in text
     )
     assert "Not drawn in this build." in text

@@ -1,4 +1,4 @@
-"""Lists which predictions apply to a problem, and why the others do not."""
+"""Which predictions apply to a problem, and why the others do not."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
