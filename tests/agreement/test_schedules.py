@@ -166,6 +166,16 @@ def test_segments_of_numbers() -> None:
     assert segments_of(sv.Schedule(times=(0, 2), values=(1, 3), shape="linear")).tolist() == [[0, 1, 1], [2, 3, 0]]
 
 
+def test_the_batch_of_one_time_is_that_of_its_segment() -> None:
+    """Also at halves, where rounding to even would differ: at 3.75 on the way up, at 15 on the way down."""
+    training = sv.Training(learning_rate=0.1, batch=sv.Schedule(times=(0, 10, 20), values=(1, 5, 2), shape="linear"))
+    begins, batches, _ = training.segments["batch"].T
+    assert {3.75, 15.0} <= set(begins)
+    for begin, batch, end in zip(begins, batches, [*begins[1:], 30.0], strict=True):
+        for time in (begin, 0.5 * (begin + end), np.nextafter(end, 0)):
+            assert training.at(float(time)).batch == batch
+
+
 def test_a_batch_that_begins_between_two_numbers_is_the_one_it_goes_to() -> None:
     for ends, expected in (((2.5, 4.0), [3, 4]), ((2.5, 1.0), [2, 1]), ((3.5, 4.0), [4]), ((2.5, 2.5), [2, 2])):
         rows = whole(segments_of(sv.Schedule(times=(0, 1), values=ends, shape="linear")))

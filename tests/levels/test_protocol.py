@@ -242,3 +242,22 @@ def test_a_run_of_one_level_leaves_the_others_alone() -> None:
     for level in (sv.Meso(), sv.Micro(), sv.Macro(small_rate=True)):
         sv.run(problem, start, level, until=1, progress=False)
         assert (sv.run(problem, start, sv.Macro(), until=10).risk == before.risk).all(), level
+
+
+@pytest.mark.parametrize(
+    ("level", "settings"),
+    [
+        *((sv.Macro, {"small_rate": value}) for value in ("no", 1, None)),
+        *((sv.Macro, {"seconds": value}) for value in (-1, 0, "5", True, float("nan"))),
+        *((sv.Meso, {"leap": value}) for value in (0.0, "1", True)),
+    ],
+)
+def test_settings_of_the_wrong_kind_are_refused(level, settings) -> None:
+    (name,) = settings
+    with pytest.raises(ValueError, match=f"{name}: .* given, must be"):
+        level(**settings)
+
+
+def test_settings_may_be_numbers_of_numpy() -> None:
+    level = sv.Macro(small_rate=np.bool_(True), seconds=np.float32(2.5))
+    assert level.small_rate is True

@@ -1,5 +1,7 @@
 """Full weights on inputs that come as rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -205,3 +207,28 @@ def test_photographs_train_as_their_spectrum_says():
     assert macro.risk[0, -1] < 0.4 * macro.start_risk[0]
     found = micro.mean("risk")
     assert (np.abs(found.mean / macro.risk[0] - 1) < 0.08 + 6 * found.standard_error / macro.risk[0]).all()
+
+
+def test_a_run_on_rows_ends_below_its_threshold_on_rows(tmp_path):
+    """Between outputs too, where averages over Gaussian inputs are another risk: most entries of these rows vanish."""
+    random = np.random.default_rng(4)
+    data = sv.Data(
+        random.standard_normal((2000, DIM)) * np.where(random.random((2000, 1)) < 0.2, 5.0, 0.1), order="drawn"
+    )
+    problem = problem_for(data)
+    stop = sv.when("risk", below=0.5, relative=True)
+    run = sv.run(
+        problem,
+        sv.start(problem, seed=0),
+        sv.Micro(runs=3, seed=1, data=data),
+        times=[0, 1000],
+        stop=stop,
+        progress=False,
+    )
+    assert [ending.name for ending in run.ending] == ["STOPPED"] * 3
+    assert (run.end_risk <= 0.5 * run.start_risk).all()
+    assert np.array_equal(run[1].end_risk, run.end_risk[1:2])
+    run.save(tmp_path / "run.nc")
+    assert np.array_equal(sv.Trajectory.load(tmp_path / "run.nc").end_risk, run.end_risk)
+    gaussian = replace(run, measured_end_risk=None).end_risk
+    assert (np.abs(gaussian / run.end_risk - 1) > 0.1).all()

@@ -12,11 +12,20 @@ from solvable.dynamics.python_kernels import in_python
 from solvable.gaussian.units import TABULATED
 from solvable.micro.reach import of_overlaps, of_risk, steepness
 
+
+def _bump(z):
+    return 0.5 * np.exp(-((z - 0.55) ** 2) / 0.0018)
+
+
 WIGGLE = sv.Activation("wiggle", lambda z: z + 0.5 * np.sin(2 * z), lambda z: 1 + np.cos(2 * z))
 UNITS = {
     "linear": "linear", "quadratic": "quadratic", "erf": "erf", "relu": "relu", "tanh": "tanh",
     "hermite": sv.problems.Hermite(coefficients=(0.1, 1.0, 0.5, 0.3)), "own": WIGGLE,
 }  # fmt: skip
+ROUGH = {  # between the nodes of a rule
+    "steep": sv.Activation("steep", lambda z: np.tanh(30 * z), lambda z: 30 / np.cosh(30 * z) ** 2),
+    "bump": sv.Activation("bump", lambda z: z + _bump(z), lambda z: 1 - (z - 0.55) / 0.0009 * _bump(z)),
+}
 
 
 def problem_of(unit, p=3, q=2, **fields):
@@ -32,28 +41,28 @@ def problem_of(unit, p=3, q=2, **fields):
 @pytest.mark.parametrize(
     ("unit", "quantity", "blocks"),
     [
-        *((unit, "risk", 1) for unit in UNITS),
+        *((unit, "risk", 1) for unit in (*UNITS, *ROUGH)),
         ("erf", "risk", 2), ("erf", "cross_overlap", 1), ("erf", "norm", 2), ("erf", "student_overlap", 1),
     ],
 )  # fmt: skip
 def test_runs_stop_at_the_first_look_past_the_level(unit, quantity, blocks):
     """As a run without a threshold says that has an output at every look, from the same stream."""
     spectrum = {} if blocks == 1 else {"spectrum": sv.Spectrum(eigenvalues=(0.2, 1.8), weights=(0.5, 0.5))}
-    problem = problem_of(UNITS[unit], **spectrum)
-    start, level = sv.start(problem, seed=seed(0)), sv.Micro(runs=6, seed=seed(1))
-    whole = sv.run(problem, start, level, times=np.arange(0, 320 * 6 + 1, 16), clock="steps")
+    problem, (runs, last) = problem_of((UNITS | ROUGH)[unit], **spectrum), (2, 640) if unit in ROUGH else (6, 1920)
+    start, level = sv.start(problem, seed=seed(0)), sv.Micro(runs=runs, seed=seed(1))
+    whole = sv.run(problem, start, level, times=np.arange(0, last + 1, 16), clock="steps")
     values = {
         "risk": whole.risk,
         "cross_overlap": np.abs(whole.cross_overlap).max(axis=(2, 3)),
         "norm": np.diagonal(whole.student_overlap, axis1=2, axis2=3).max(axis=2),
         "student_overlap": np.abs(np.tril(whole.student_overlap, -1)).max(axis=(2, 3)),
     }[quantity]
-    first, last = values[:, 0].mean(), values[:, -1].mean()
-    limit = 0.5 * (first + last)
-    falls = {"below": limit} if last < first else {"above": limit}
-    stopped = sv.run(problem, start, level, times=[320 * 6], clock="steps", stop=sv.when(quantity, **falls))
-    for run in range(6):
-        past = values[run] <= limit if last < first else values[run] >= limit
+    begin, end = values[:, 0].mean(), values[:, -1].mean()
+    limit = 0.5 * (begin + end)
+    falls = {"below": limit} if end < begin else {"above": limit}
+    stopped = sv.run(problem, start, level, times=[last], clock="steps", stop=sv.when(quantity, **falls))
+    for run in range(runs):
+        past = values[run] <= limit if end < begin else values[run] >= limit
         assert past.any() == (stopped.ending[run] is sv.results.Ending.STOPPED)
         if past.any():
             assert stopped.end_time[run] == 16 * np.argmax(past)

@@ -288,6 +288,13 @@ NUMERICS = (
         ("numerics/test_driving.py::test_thresholds_are_found_within_a_step",),
     ),
     Mutation(
+        "blas-threads-return-with-the-first",
+        "numerics/threads.py",
+        "if self.inside == 0 and self.keeper is not None:",
+        "if self.keeper is not None:",
+        ("numerics/test_threads.py::test_one_blas_thread_lasts_until_the_last_has_left",),
+    ),
+    Mutation(
         "schedules-not-shifted",
         "problems/training.py",
         "(at - time, rate)",
@@ -536,6 +543,13 @@ SIMULATIONS = (
         ("micro/test_micro.py::test_a_threshold_ends_each_run_at_its_first_passage",),
     ),
     Mutation(
+        "end-risk-of-rows-computed-anew",
+        "results/observables.py",
+        "measured = np.nan if t.measured_end_risk is None else t.measured_end_risk",
+        "measured = np.nan",
+        ("micro/test_data_runs.py::test_a_run_on_rows_ends_below_its_threshold_on_rows",),
+    ),
+    Mutation(
         "outputs-at-the-step-before",
         "levels/records.py",
         "np.rint(plan.times * dim)",
@@ -722,6 +736,13 @@ CASES = (
             "overlaps/test_extras.py::test_measured_anchors_and_directions",
             "overlaps/test_extras.py::test_drawn_starts_have_the_law_of_measured_weights[none]",
         ),
+    ),
+    Mutation(
+        "batch-of-one-time-rounded-to-even",
+        "problems/training.py",
+        "int(batch[0])",
+        'round(found["batch"])',
+        ("agreement/test_schedules.py::test_the_batch_of_one_time_is_that_of_its_segment",),
     ),
     Mutation(
         "mixed-schedules-pass-as-shares",

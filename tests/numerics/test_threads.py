@@ -1,5 +1,6 @@
 """Ctrl-C is heard at once, whatever computes, and nothing holds up the end of the interpreter."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -158,3 +159,47 @@ def test_jobs_that_do_not_stop_are_left(monkeypatch: pytest.MonkeyPatch) -> None
         run_jobs([deaf] * 3, [1.0] * 3, 2, press)
     assert time.monotonic() - began < 10
     release.set()
+
+
+OVERLAPPING = """
+import threading
+import numpy
+from threadpoolctl import threadpool_info
+from solvable.numerics.threads import one_blas_thread
+
+def counts():
+    return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+def first():
+    with one_blas_thread():
+        entered.set()
+        assert both.wait(10)
+    left.set()
+    assert done.wait(10)  # alive until the end, as threads of a pool are
+
+before = counts()
+entered, both, left, done = (threading.Event() for _ in range(4))
+thread = threading.Thread(target=first)
+thread.start()
+assert entered.wait(10)
+with one_blas_thread():
+    both.set()
+    assert left.wait(10)
+    print(set(counts()) == {1})
+print(counts() == before)
+with one_blas_thread():
+    print(set(counts()) == {1})
+print(counts() == before, max(before))
+done.set()
+"""
+
+
+def test_one_blas_thread_lasts_until_the_last_has_left() -> None:
+    """Of two threads whose stays overlap, the first to enter is the first to leave; in a process that has two to begin with."""
+    found = subprocess.run(
+        [sys.executable, "-c", OVERLAPPING], env=os.environ | {"OPENBLAS_NUM_THREADS": "2"}, capture_output=True, text=True,
+        check=True, timeout=60,
+    ).stdout.split()  # fmt: skip
+    if found[-1] == "1":
+        pytest.skip("there is one BLAS thread only")
+    assert found[:-1] == ["True"] * 4

@@ -19,13 +19,10 @@ from solvable.dynamics.kernel_data import (
     WATCHED,
 )
 from solvable.dynamics.node_averages import moments_on_nodes, noise_on_nodes, risk_on_nodes
-from solvable.gaussian.coarse import coarse_square
 from solvable.gaussian.pair_planes import fill_pairs
 from solvable.gaussian.polynomial_squares import polynomial_squares
 from solvable.numerics.compiled import compiled
 from solvable.numerics.small_matrices import symmetric_roots
-
-LOWEST, HIGHEST = 0, 1  # what `bound_risk` sees
 
 
 @compiled()
@@ -136,17 +133,3 @@ def observe_on_nodes(segment, t, y, seen, problems, blocks, cases, numbers, work
     symmetric_roots(work[FIELDS], planes[2], planes[3], planes[0], planes[1])
     seen[RISK] = risk_on_nodes(problem, work[SIGNS, 0], planes[0], numbers, scratch)
     seen[WATCHED] = watch(problem, y, seen[RISK], work)
-
-
-@compiled(SYSTEM)
-def bound_risk(segment, t, y, seen, problems, blocks, cases, numbers, work):
-    """Between which numbers the risk is, for smooth units and a teacher that adds them up: a cheap look before an exact one."""
-    problem, rest = problems[segment], work[PLANES:]
-    fields(segment, t, y, problems, blocks, numbers, work)
-    student = problem.unit, problem.unit_at, problem.unit_terms
-    teacher = problem.teacher_unit, problem.teacher_at, problem.teacher_terms
-    square, error = coarse_square(
-        student, teacher, problem.students, work[FIELDS], work[SIGNS, 0], numbers, rest.reshape(rest.size)
-    )
-    seen[LOWEST] = problem.loss_factor * (square - error)
-    seen[HIGHEST] = problem.loss_factor * (square + error)

@@ -7,7 +7,6 @@ import numpy as np
 
 from solvable.dynamics.kernel_data import Packed
 from solvable.dynamics.node_averages import node_scratch
-from solvable.gaussian.coarse import coarse_scratch
 from solvable.gaussian.curves import describe
 from solvable.gaussian.losses import LOSSES, SQUARED
 from solvable.gaussian.pair_planes import pair_scratch
@@ -94,6 +93,4 @@ def is_polynomial(problem: Problem) -> bool:
 
 def scratch_size(fields: int) -> int:
     """Numbers of scratch that averages need behind the planes: four matrices, then whatever is averaged."""
-    return 4 * fields**2 + max(
-        pair_scratch(fields), node_scratch(fields), square_scratch(fields), coarse_scratch(fields)
-    )
+    return 4 * fields**2 + max(pair_scratch(fields), node_scratch(fields), square_scratch(fields))

@@ -14,7 +14,6 @@ from solvable.dynamics.functions import is_additive, is_polynomial, scratch_size
 from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, RISK, SEEN, WATCHED, Packed, pack, state_of, workspace
 from solvable.dynamics.python_moments import general_moments, risk_on_nodes
 from solvable.gaussian.rules import Rule
-from solvable.gaussian.units import RELU, TABULATED
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem, features
 
@@ -101,15 +100,6 @@ def observers(problem: Problem, start: Overlaps, nodes: int) -> list[System]:
     again = with_functions(packed, plain, rule_for(plain, nodes, 1))
     assert again is not None
     return [first, first._replace(packed=again)]
-
-
-def is_coarse(one: System) -> bool:
-    """Whether `averages.bound_risk` is worth a look before the observer's: for units that are tables without kinks."""
-    problem, numbers = one.packed.problems[0], one.packed.numbers
-    units = (problem.unit, problem.unit_at), (problem.teacher_unit, problem.teacher_at)
-    tables = [place for kind, place in units if kind == TABULATED]
-    even = all(numbers[place] == 2 for place in tables)  # pieces: no cut but at zero
-    return one.observe is averages.observe_pairs and bool(tables) and even and RELU not in (units[0][0], units[1][0])
 
 
 def risks(problem: Problem, states: list[Overlaps], times: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:

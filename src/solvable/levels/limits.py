@@ -1,4 +1,4 @@
-"""Checks before a run: numbers that must be whole, and results that must fit into memory."""
+"""Checks before a run: settings of levels, and results that must fit into memory."""
 
 from typing import Any
 
@@ -25,6 +25,20 @@ def check_whole(level: Any, **least: int) -> None:
         if "seed" not in name and name != "runs" and value > MOST:
             raise ValueError(f"{name}: {counted(int(value))} given, must be at most 10^18")
         object.__setattr__(level, name, int(value))
+
+
+def check_settings(level: Any, *switches: str, **positive: str) -> None:
+    """Raise unless `switches` are true or false, and those of `positive`, which says what they are, None or positive and finite."""
+    for name in switches:
+        value = getattr(level, name)
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name}: {value!r} given, must be True or False")
+        object.__setattr__(level, name, bool(value))
+    for name, what in positive.items():
+        value = getattr(level, name)
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if value is not None and not (number and 0 < value < np.inf):
+            raise ValueError(f"{name}: {value!r} given, must be {what}")
 
 
 def check_outputs(lanes: list[Lane], plan: Plan, runs: int = 1, *, beside: int = 0, copies: int = 1) -> None:

@@ -48,7 +48,7 @@ class Records:
         self.ends = np.repeat([observer.packed.state for observer in observers], each, axis=0)
         self.start_risk = np.repeat([observer.see(observer.packed.state)[0][RISK] for observer in observers], each)
         self.endings = np.full(runs, Ending.INTERRUPTED)
-        self.end_steps = np.zeros(runs)
+        self.end_steps, self.end_risk = np.zeros(runs), np.full(runs, np.nan)
         self.overlap_error = 0.0  # infinite, which is unknown, where averages over nodes move the states
         self.evaluations: np.ndarray | None = None  # of each run; None: one for each sample
 
@@ -63,9 +63,9 @@ class Records:
         if self.states is not None:
             self.states[run, output] = y
 
-    def end(self, run: int, ending: Ending, step: float, y: np.ndarray) -> None:
-        """Note how, when and in which state a run ended."""
-        self.endings[run], self.end_steps[run], self.ends[run] = ending, step, y
+    def end(self, run: int, ending: Ending, step: float, y: np.ndarray, risk: float = np.nan) -> None:
+        """Note how, when and in which state a run ended, and at which risk if it was measured on rows of data."""
+        self.endings[run], self.end_steps[run], self.ends[run], self.end_risk[run] = ending, step, y, risk
 
     def _samples(self) -> np.ndarray:
         """(run,) how many samples each run has seen."""
@@ -106,7 +106,8 @@ class Records:
             task_risk=self._task_risk() if problem.tasks else None,
         )
         evaluations = (self._samples() if self.evaluations is None else self.evaluations).astype(np.int64)
-        ends = Ends(Blocks(student, cross), readout, self.endings, self.end_steps / self.dim, evaluations)
+        risk = None if np.isnan(self.end_risk).all() else self.end_risk
+        ends = Ends(Blocks(student, cross), readout, self.endings, self.end_steps / self.dim, evaluations, risk)
         starts = [lane.start for lane in self.lanes]
         made = build(problem, name, settings, starts, self.start_risk, curves, ends, stop=self.plan.stop)
         each = [start for start in starts for _ in range(self.each)]

@@ -10,7 +10,7 @@ from solvable.dynamics.gaussian_moments import NODES
 from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import pack
 from solvable.levels import Lane, Plan
-from solvable.levels.limits import check_outputs, check_whole
+from solvable.levels.limits import check_outputs, check_settings, check_whole
 from solvable.macro.choice import METHODS, check_method, chosen
 from solvable.macro.integration import REPETITIONS, SLICE, is_small, solve_lane
 from solvable.macro.integrators import integrator
@@ -77,6 +77,7 @@ class Macro:
             value = getattr(self, field)
             if not isinstance(value, int | float) or not low <= value <= high:
                 raise ValueError(f"{field}: {value!r} given, must be between {low:g} and {high:g}")
+        check_settings(self, "small_rate", seconds="a positive number of seconds")
         check_whole(self, max_steps=1, nodes=16, node_seed=0, threads=1)
         if self.nodes & (self.nodes - 1):
             raise ValueError(f"nodes: {self.nodes} given, must be a power of two")

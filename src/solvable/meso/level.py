@@ -16,7 +16,7 @@ from solvable.dynamics.kernel_data import SEEN, Packed, pack
 from solvable.dynamics.python_kernels import in_python, own_amplitudes
 from solvable.levels import Lane, Plan
 from solvable.levels.jobs import Control, run_jobs
-from solvable.levels.limits import check_whole
+from solvable.levels.limits import check_settings, check_whole
 from solvable.levels.observer import Observer
 from solvable.levels.records import Records
 from solvable.levels.seeds import lane_seed, seed_settings
@@ -97,8 +97,7 @@ class Meso:
             raise ValueError(f"samples: {self.samples} given, must be a multiple of {WIDTH}")
         if self.rtol is not None and (not isinstance(self.rtol, int | float) or not 1e-10 <= self.rtol <= 1e-2):
             raise ValueError(f"rtol: {self.rtol!r} given, must be between 1e-10 and 0.01")
-        if self.leap is not None and (not isinstance(self.leap, int | float | np.number) or not 0 < self.leap < np.inf):
-            raise ValueError(f"leap: {self.leap!r} given, must be a positive time in units of alpha")
+        check_settings(self, leap="a positive time in units of alpha")
 
     def settings(self) -> dict[str, Any]:
         """What the result depends on, as plain values."""

@@ -14,11 +14,11 @@ from solvable.numerics.lanes import WIDTH
 
 @compiled(
     int64(
-        SYSTEM_FUNCTION, SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], int64, int64, int64, int64
+        SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], int64, int64, int64, int64
     ),
     strict=True,
 )  # fmt: skip
-def follow_cases(observe, bound, process, sight, runs, ends, begin, end, stride, direction):
+def follow_cases(observe, process, sight, runs, ends, begin, end, stride, direction):
     """As `process.follow`."""
     forms, frames, numbers, segments, blocks, stream, state, work = process
     form, due = forms[0], float(begin)
@@ -45,6 +45,6 @@ def follow_cases(observe, bound, process, sight, runs, ends, begin, end, stride,
             learn_case_batch(form, frames, stream, state, work)
         if form.moving_teachers:
             move_teachers(form, frames, numbers, stream, state, work)
-        if (step + 1) % stride == 0 and look(observe, bound, process, sight, runs, ends, step + 1, direction) == 0:
+        if (step + 1) % stride == 0 and look(observe, process, sight, runs, ends, step + 1, direction) == 0:
             return step + 1
     return end

@@ -144,7 +144,8 @@ class Walk:
             elif came % stride == 0 or came == outputs[-1]:
                 ending = self._look(watch=came % stride == 0)
             step = came
-        self.records.end(self.runs[0], ending, step, self.overlaps())
+        risk = np.nan if self.sample is None else self.sample.risk(self.problem, self.V, self.readout)[0]
+        self.records.end(self.runs[0], ending, step, self.overlaps(), risk)
         control.done[place] = step if ending is Ending.INTERRUPTED else outputs[-1]
 
     def _prepare(self) -> None:

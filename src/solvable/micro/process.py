@@ -7,7 +7,6 @@ work), and `sight` = what `observe` needs, with numbers for each lane, then the 
 import numpy as np
 from numba import float64, from_dtype, int64, types, uint64, void
 
-from solvable.dynamics.averages import HIGHEST, LOWEST
 from solvable.dynamics.equations import segment_at
 from solvable.dynamics.kernel_data import BLOCK, DATA, FRAME, PROBLEM, PROCESS, SEEN, SYSTEM_FUNCTION, WATCHED, record
 from solvable.dynamics.sample import amplitudes, draw, fields
@@ -18,7 +17,6 @@ from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH
 
 GOING, PASSED, LOST = 0, 1, 2  # what has become of a run
-COARSE = 2  # directions of this size: bounds of the risk first
 # what, and at which step; where its threshold and its bound are; how far it may go before the next look
 RUN = record(fate=int, step=int, level=float, bound=float, reach=float)
 
@@ -149,13 +147,13 @@ def _way(form, frames, state, anchors, lane, in_fields):
 
 
 @compiled(
-    int64(SYSTEM_FUNCTION, SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], int64, int64),
+    int64(SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], int64, int64),
     strict=True,
     allocates=True,
 )
-def look(observe, bound, process, sight, runs, ends, step, direction):
+def look(observe, process, sight, runs, ends, step, direction):
     """See which runs have diverged or passed their threshold (direction 0: there is none) and keep their states. How many go on.
-    With directions of two, 2 or -2, a look at the risk begins with bounds of it. Who cannot have passed is not looked at."""
+    Who cannot have passed is not looked at."""
     form, frames, state = process[0][0], process[1], process[6]
     problems, blocks, cases, numbers, scratch, anchors, steepness = sight
     going, seen, time = 0, np.empty(SEEN), step / form.dim
@@ -169,14 +167,8 @@ def look(observe, bound, process, sight, runs, ends, step, direction):
             run.fate = LOST
         elif direction != 0 and not way < run.reach**2:
             overlaps(form, frames, state, lane, ends[lane])
-            near = True
-            if abs(direction) == COARSE:
-                bound(segment, time, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
-                seen[WATCHED] = seen[LOWEST if direction < 0 else HIGHEST]
-                near = not direction * (seen[WATCHED] - run.level) < 0.0
-            if near:
-                observe(segment, time, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
-            if near and direction * (seen[WATCHED] - run.level) >= 0.0:
+            observe(segment, time, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
+            if direction * (seen[WATCHED] - run.level) >= 0.0:
                 run.fate = PASSED
             if form.cases == 0:  # with cases the risk moves with probabilities, teachers and heads too: look every time
                 run.reach = reach(
@@ -195,7 +187,6 @@ def look(observe, bound, process, sight, runs, ends, step, direction):
 @compiled(
     int64(
         SYSTEM_FUNCTION,
-        SYSTEM_FUNCTION,
         PROCESS_DATA,
         SIGHT,
         from_dtype(RUN)[::1],
@@ -207,7 +198,7 @@ def look(observe, bound, process, sight, runs, ends, step, direction):
     ),
     strict=True,
 )
-def follow(observe, bound, process, sight, runs, ends, begin, end, stride, direction):
+def follow(observe, process, sight, runs, ends, begin, end, stride, direction):
     """Take the steps begin..end, with a look at every multiple of `stride`; return the step it came to, an earlier one if no
     run goes on."""
     forms, frames, numbers, segments, blocks, stream, state, work = process
@@ -228,7 +219,7 @@ def follow(observe, bound, process, sight, runs, ends, begin, end, stride, direc
                 amplitudes(form, numbers, state, work)
                 collect(form, frames, work)
             learn_batch(form, frames, stream, state, work)
-        if (step + 1) % stride == 0 and look(observe, bound, process, sight, runs, ends, step + 1, direction) == 0:
+        if (step + 1) % stride == 0 and look(observe, process, sight, runs, ends, step + 1, direction) == 0:
             return step + 1
     return end
 

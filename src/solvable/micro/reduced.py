@@ -6,9 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from solvable.dynamics import reduced_form
-from solvable.dynamics.averages import bound_risk
 from solvable.dynamics.equations import observe
-from solvable.dynamics.kernel_choice import is_coarse
 from solvable.dynamics.kernel_data import SEEN, Packed, pack
 from solvable.dynamics.python_kernels import in_python, own_amplitudes
 from solvable.levels import Lane
@@ -23,7 +21,6 @@ from solvable.results import Ending
 
 LOOK = 16, 1000  # look for thresholds every so many steps at least, and so many times per unit of alpha at most
 SLOW_LOOK = 16, 20  # where only Python can compute the risk
-COARSE_STRIDE = 64  # steps at most, up to a certain dim, where a look at bounds of the risk costs as much as some steps
 CHUNK = 0.05  # seconds between glances at the clock
 FATES = {process.PASSED: Ending.STOPPED, process.LOST: Ending.DIVERGED}
 
@@ -95,19 +92,14 @@ class Group:
         self.direction = 0 if self.slow or not first.watches else -1 if first.falls else 1
         least, often = SLOW_LOOK if self.slow else LOOK
         self.stride = max(least, self.records.dim // often)
-        one = first.systems[0]
-        self.looks = (one.observe, one.observe) if first.compiled else (observe, observe)
-        if first.compiled and first.watches_risk and is_coarse(one):
-            self.looks = one.observe, bound_risk
-            self.direction *= process.COARSE
-            self.stride = max(self.stride, min(COARSE_STRIDE, self.records.dim // SLOW_LOOK[1]))
+        self.observe = first.systems[0].observe if first.compiled else observe
 
     def _advance(self, begin: int, end: int) -> int:
         if self.slow:
             end = min(end, (begin // self.stride + 1) * self.stride)
         came = int(
             self.follow(
-                *self.looks, self.process, self.sight, self.fates, self.ends, begin, end, self.stride, self.direction
+                self.observe, self.process, self.sight, self.fates, self.ends, begin, end, self.stride, self.direction
             )
         )
         if self.slow and came % self.stride == 0:
@@ -116,7 +108,9 @@ class Group:
 
     def _look(self, step: int, *, final: bool = False) -> bool:
         """See who diverged, and at the first step who is past the threshold already."""
-        process.look(*self.looks, self.process, self.sight, self.fates, self.ends, step, 0 if final else self.direction)
+        process.look(
+            self.observe, self.process, self.sight, self.fates, self.ends, step, 0 if final else self.direction
+        )
         if self.slow and not final:
             self._look_slowly(step)
         return bool((self.fates["fate"] == process.GOING).any())
@@ -138,7 +132,7 @@ class Group:
         ys, seen = np.empty_like(self.ends), np.empty((len(self.runs), SEEN))
         compiled = self.observers[0].compiled
         if compiled:
-            process.see(self.looks[0], self.process, self.sight, step, ys, seen)
+            process.see(self.observe, self.process, self.sight, step, ys, seen)
         else:
             process.all_overlaps(self.process, ys)
         fates, steps = self.fates["fate"], self.fates["step"]

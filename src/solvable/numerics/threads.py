@@ -11,7 +11,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import lru_cache, partial, wraps
 from queue import SimpleQueue
@@ -25,11 +25,61 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Within it, matrix products use the thread that asks for them and no other."""
+class _OneBlasThread:
+    """How many are within `one_blas_thread`. A thread of its own sets the number of the process when the first enters and restores
+    it when the last has left: threadpoolctl hears no other thread than the one that set it."""
+
+    def __init__(self) -> None:
+        self.lock, self.inside, self.over = threading.Lock(), 0, threading.Event()
+        self.keeper: threading.Thread | None = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.inside == 0:
+                ready, self.over = threading.Event(), threading.Event()
+                self.keeper = threading.Thread(target=_keep, args=[ready, self.over], daemon=True)
+                try:
+                    self.keeper.start()
+                    ready.wait()
+                except BaseException:  # Ctrl-C
+                    self.over.set()
+                    raise
+            self.inside += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0 and self.keeper is not None:
+                self.over.set()
+                self.keeper.join()
+
+
+def _keep(ready: threading.Event, over: threading.Event) -> None:
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(1, user_api="blas")
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            ready.set()
+            over.wait()
+    finally:
+        ready.set()
+
+
+_blas = _OneBlasThread()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Within it, matrix products use the thread that asks for them and no other. Stays of several threads may overlap: what was
+    before returns when the last has left."""
+    from threadpoolctl import threadpool_limits
+
+    _blas.enter()
+    try:
+        with threadpool_limits(1, user_api="blas"):  # for libraries that have a number for each thread
+            yield
+    finally:
+        _blas.leave()
 
 
 _limit: list[int] = []
@@ -236,5 +286,11 @@ def _pool(threads: int) -> _Workers:
     return _Workers(threads)
 
 
+def _after_fork() -> None:
+    """Threads do not survive a fork; one of them may have held the lock."""
+    _pool.cache_clear()
+    _blas.lock = threading.Lock()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_after_fork)

@@ -274,7 +274,8 @@ class Training(Model):
         if not self.is_scheduled:
             return self
         found = {name: value_at(getattr(self, name), time) for name in SCHEDULED}
-        return self._with(found | {"batch": max(1, round(found["batch"]))})
+        batch, _ = within(self.segments["batch"], np.maximum([time], 0.0))
+        return self._with(found | {"batch": int(batch[0])})
 
     def later(self, time: float) -> "Training":
         """The same with schedules as seen from `time` (steps/dim) on."""

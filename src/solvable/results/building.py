@@ -34,13 +34,15 @@ class Curves(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """The end of each run: last state, how and when (steps/dim) it ended, and its number of evaluations or samples."""
+    """The end of each run: last state, how and when (steps/dim) it ended, and its number of evaluations or samples; its risk, where
+    that is measured on rows of data and does not follow from the state."""
 
     blocks: Blocks
     readout: np.ndarray
     endings: np.ndarray
     alpha: np.ndarray
     evaluations: np.ndarray
+    risk: np.ndarray | None = None
 
 
 def build(
@@ -75,6 +77,7 @@ def build(
         endings=ends.endings,
         end_alpha=ends.alpha,
         nfev=ends.evaluations,
+        measured_end_risk=ends.risk,
         blocks=curves.blocks,
         task_risk=curves.task_risk,
         extra_overlap=curves.extra_overlap,

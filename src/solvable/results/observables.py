@@ -338,13 +338,15 @@ def oracle_error(trajectory: Trajectory) -> float:
 
 
 def end_risk(trajectory: Trajectory) -> np.ndarray:
-    """(run,) the risk in the last state: of the last output where the run ended there, else computed."""
+    """(run,) the risk in the last state: of the last output where the run ended there, else as the run measured it on rows of data,
+    else computed."""
     from solvable.dynamics.gaussian_moments import NODES, moments
     from solvable.dynamics.kernel_choice import risks as risks_of
     from solvable.problems import features
 
     t = trajectory
-    risks = np.where(t.end_alpha == t.alpha[-1], t.risk[:, -1], np.nan)
+    measured = np.nan if t.measured_end_risk is None else t.measured_end_risk
+    risks = np.where(t.end_alpha == t.alpha[-1], t.risk[:, -1], measured)
     for run in np.flatnonzero(np.isnan(risks)):
         students, cross, teachers = t.end_blocks.student[run], t.end_blocks.cross[run], t.block_teacher_overlap[run]
         if not np.isfinite(students).all():

@@ -31,7 +31,7 @@ SAMPLE_ARRAYS = (
     "teacher_weights",
 )  # of runs on a finite data set
 CASE_ARRAYS = ("extra_overlap", "moving_teacher_overlap", "task_risk")  # of classes, tasks, anchors and moving teachers
-SOME_ARRAYS = (*SAMPLE_ARRAYS, *CASE_ARRAYS)
+SOME_ARRAYS = (*SAMPLE_ARRAYS, *CASE_ARRAYS, "measured_end_risk")
 _EXTRA = ("extra", "row")
 _STUDENT, _CROSS, _TEACHER = ("student", "student_"), ("student", "teacher"), ("teacher", "teacher_")
 DIMENSIONS: dict[str, tuple[str, ...]] = {
@@ -48,6 +48,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "end_block_cross_overlap": ("run", "block", *_CROSS),
     "end_readout": ("run", "student"),
     "start_risk": ("run",),
+    "measured_end_risk": ("run",),
     "start_hash": ("run",),
     "ending": ("run",),
     "end_time": ("run",),

@@ -80,6 +80,8 @@ class Trajectory:
         (run, time, p*, p*) overlaps between teachers, where they move.
     task_risk : ndarray or None
         (run, time, task) risk of each task, where there are tasks.
+    measured_end_risk : ndarray or None
+        (run,) risk of the last state on rows of data, where the level measures it there; `end_risk` has it for all runs.
     stop : Threshold or None
         The threshold at which runs were told to stop.
     unit : str
@@ -127,6 +129,7 @@ class Trajectory:
     extra_overlap: np.ndarray | None = None
     moving_teacher_overlap: np.ndarray | None = None
     task_risk: np.ndarray | None = None
+    measured_end_risk: np.ndarray | None = None
     stop: Threshold | None = None
     unit: str = "alpha"
     labels: dict[str, np.ndarray] = field(default_factory=dict)
