@@ -10,7 +10,7 @@ from solvable.dynamics.modes import flow_modes
 from solvable.dynamics.quadratic_flow import flow_overlaps
 from solvable.problems import Domain, NotApplicable, require
 from solvable.problems.conventions import CONVENTIONS
-from solvable.problems.domain import FREE, KNOWN, SPECTRA, unusual_settings
+from solvable.problems.domain import FREE, KNOWN, SPECTRA, WORDS, unusual_settings
 
 
 class Momentum(sv.Training):
@@ -162,3 +162,38 @@ def test_what_a_domain_may_ask_for() -> None:
     assert len(Domain(batch=True, schedules="rates").refusals(moving)) == 1
     with pytest.raises(TypeError, match="must be a Problem, not str"):
         require("problem.toml")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ({"teachers": "orthonorml"}, "^teachers: 'orthonorml' given, must be one of 'orthonormal', 'given', 'any'$"),
+        ({"schedules": "none"}, "^schedules: 'none' given, must be one of False, 'rates', True$"),
+        ({"schedules": 1}, "^schedules: 1 given, must be one of"),
+        ({"target": "sum"}, "^target: 'sum' given, must be one of 'additive', 'any'$"),
+        ({"norm": "spheres"}, "^norm: 'spheres' given, must be one of 'free', 'sphere', 'any'$"),
+        ({"loss": "square"}, "^loss: 'square' given, must be one of 'squared', 'any'$"),
+        ({"student_readout": "sqrt"}, "^student_readout: 'sqrt' given, must be .* 'any' or a number$"),
+        ({"teacher_readout": True}, "^teacher_readout: True given, must be"),
+        ({"decay": "no"}, "^decay: 'no' given, must be one of False, True$"),
+        ({"units": ("erf", "quadratics")}, "^units: 'quadratics' given, must be 'any' or names of .*erf"),
+        ({"knows": "tasks"}, "^knows: 'tasks' given, must be a tuple of paths$"),
+    ],
+    ids=str,
+)
+def test_a_misspelt_word_does_not_make_a_domain_wider(words, text) -> None:
+    with pytest.raises(ValueError, match=text):
+        Domain(**words)
+
+
+def test_every_word_is_checked() -> None:
+    unchecked = {"units", "student_width", "teacher_width", "knows"}
+    assert {field.name for field in dataclasses.fields(Domain)} == unchecked | set(WORDS)
+
+
+def test_equal_readouts_are_equal_in_proportion() -> None:
+    problem = PAPER["bocchi2026"](p=2, p_star=2, eta=0.05)
+    equal = Domain(units="quadratic", student_readout="equal")
+    for size in (1e-13, 1.0, 1e13):
+        assert not equal.refusals(problem.replace(student__readout=(size, size * (1 + 1e-14))))
+        assert equal.refusals(problem.replace(student__readout=(size, size * (1 + 1e-9))))
