@@ -867,6 +867,27 @@ DESCRIPTIONS = (
         ("overlaps/test_grams.py::test_sums_that_no_units_have_are_refused_in_one_line",),
     ),
     Mutation(
+        "full-weights-seen-at-time-zero",
+        "micro/full.py",
+        "self.observer.see(y, step / self.dim)",
+        "self.observer.see(y, 0.0)",
+        ("levels/test_protocol.py::test_curves_of_cases[full weights]",),
+    ),
+    Mutation(
+        "classes-later-begin-anew",
+        "problems/mixture.py",
+        "tuple(later(one, time) for one in self.probabilities)",
+        "self.probabilities",
+        ("macro/test_case_curves.py::test_a_run_that_goes_on_later_equals_one_without_a_break[1.0-classes]",),
+    ),
+    Mutation(
+        "tasks-later-begin-anew",
+        "problems/tasks.py",
+        "self._with(later(self.probability, time))",
+        "self._with(self.probability)",
+        ("macro/test_case_curves.py::test_a_run_that_goes_on_later_equals_one_without_a_break[1.0-tasks]",),
+    ),
+    Mutation(
         "other-risk-of-other-teachers",
         "results/other_risk.py",
         "        check_start(free, integrated(*first))  # refuses other teachers and directions\n",
