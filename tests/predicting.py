@@ -39,6 +39,8 @@ def arguments_of(function, problem: sv.Problem) -> dict:
         "problem": lambda: problem,
         "start": lambda: start_of(problem),
         "state": lambda: near_the_plateau(problem),
+        "overlaps": lambda: start_of(problem),
+        "covariance": lambda: np.eye(p + q),
         "alpha": lambda: 1.0,
         "time": lambda: 1.0,
         "features": lambda: 3,

@@ -2,15 +2,16 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 import solvable as sv
 from predicting import PAPER, PROBLEMS, about_a_problem, arguments_of
 from solvable.dynamics.modes import flow_modes
 from solvable.dynamics.quadratic_flow import flow_overlaps
-from solvable.problems import Domain, NotApplicable, require
+from solvable.problems import FEATURES, Domain, NotApplicable, require
 from solvable.problems.conventions import CONVENTIONS
-from solvable.problems.domain import FREE, KNOWN, SPECTRA, unusual_settings
+from solvable.problems.domain import FREE, KNOWN, SPECTRA, WORDS, unusual_settings
 
 
 class Momentum(sv.Training):
@@ -29,9 +30,9 @@ def later(problem: sv.Problem) -> sv.Problem:
     return problem.replace(training=Momentum(**fields, momentum=0.9))
 
 
-ROOMS = [sv.theory, sv.landscape]
+ROOMS = [sv.theory, sv.landscape, sv.dynamics]
 FUNCTIONS = [one for room in ROOMS for one in about_a_problem(room) if one is not sv.theory.available]
-FUNCTIONS += [flow_overlaps, flow_modes, sv.dynamics.step_covariance, sv.empirical.recovery]
+FUNCTIONS += [flow_overlaps, flow_modes, sv.empirical.recovery]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda one: one.__name__)
@@ -52,6 +53,24 @@ def test_a_setting_of_a_later_version_is_refused(function) -> None:
         with pytest.raises(NotApplicable, match=r"training\.momentum: is 0\.9; .* does not know this setting"):
             function(**arguments)
     assert worked > 0
+
+
+def test_no_function_of_the_dynamics_is_forgotten() -> None:
+    public = [getattr(sv.dynamics, name) for name in sv.dynamics.__all__]
+    functions = [one for one in public if not isinstance(one, type)]
+    assert about_a_problem(sv.dynamics) == functions
+    assert set(functions) <= set(FUNCTIONS)
+
+
+def test_the_risk_of_another_problem_does_not_pass_over_it() -> None:
+    problem = PAPER["bocchi2026"](p=4, p_star=2, eta=0.05)
+    run = sv.run(
+        problem, sv.start(problem, student_overlap=np.eye(4), cross_overlap=np.zeros((4, 2))), sv.Macro(), until=0.1
+    )
+    assert run.risk_on(problem).values == pytest.approx(run.risk)
+    for one, other in [(run, later(problem)), (dataclasses.replace(run, problem=later(problem)), problem)]:
+        with pytest.raises(NotApplicable, match=r"training\.momentum: is 0\.9; `risk_on`.* does not know this setting"):
+            one.risk_on(other)
 
 
 def test_no_prediction_is_available_for_it() -> None:
@@ -94,12 +113,11 @@ def test_a_domain_may_name_it() -> None:
 
 
 def test_the_known_settings_are_those_of_a_problem() -> None:
-    """No path of `KNOWN` is misspelt, and today every field has a word."""
-    problem = PROBLEMS[0]
-    fields = {
-        f"{part}.{name}" for part in type(problem).model_fields for name in type(getattr(problem, part)).model_fields
-    }
-    assert fields - {"inputs.spectrum"} == KNOWN - SPECTRA
+    """No path of `KNOWN` or `FEATURES` is misspelt, and today every field has a word or is a feature."""
+    parts = {"teacher": sv.Teacher, "student": sv.Student, "inputs": sv.Inputs, "training": sv.Training}
+    fields = {f"{part}.{name}" for part, kind in parts.items() for name in kind.model_fields}
+    fields |= set(sv.Problem.model_fields) - set(parts)
+    assert fields - {"inputs.spectrum"} == (KNOWN - SPECTRA) | set(FEATURES)
     spectra = {name for one in (sv.PowerLaw, sv.Spectrum) for name in one.model_fields}
     assert {f"inputs.spectrum.{name}" for name in spectra} == SPECTRA
     assert len(FREE) == 5
@@ -162,3 +180,38 @@ def test_what_a_domain_may_ask_for() -> None:
     assert len(Domain(batch=True, schedules="rates").refusals(moving)) == 1
     with pytest.raises(TypeError, match="must be a Problem, not str"):
         require("problem.toml")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ({"teachers": "orthonorml"}, "^teachers: 'orthonorml' given, must be one of 'orthonormal', 'given', 'any'$"),
+        ({"schedules": "none"}, "^schedules: 'none' given, must be one of False, 'rates', True$"),
+        ({"schedules": 1}, "^schedules: 1 given, must be one of"),
+        ({"target": "sum"}, "^target: 'sum' given, must be one of 'additive', 'any'$"),
+        ({"norm": "spheres"}, "^norm: 'spheres' given, must be one of 'free', 'sphere', 'any'$"),
+        ({"loss": "square"}, "^loss: 'square' given, must be one of 'squared', 'any'$"),
+        ({"student_readout": "sqrt"}, "^student_readout: 'sqrt' given, must be .* 'any' or a number$"),
+        ({"teacher_readout": True}, "^teacher_readout: True given, must be"),
+        ({"decay": "no"}, "^decay: 'no' given, must be one of False, True$"),
+        ({"units": ("erf", "quadratics")}, "^units: 'quadratics' given, must be 'any' or names of .*erf"),
+        ({"knows": "tasks"}, "^knows: 'tasks' given, must be a tuple of paths$"),
+    ],
+    ids=str,
+)
+def test_a_misspelt_word_does_not_make_a_domain_wider(words, text) -> None:
+    with pytest.raises(ValueError, match=text):
+        Domain(**words)
+
+
+def test_every_word_is_checked() -> None:
+    unchecked = {"units", "student_width", "teacher_width", "knows"}
+    assert {field.name for field in dataclasses.fields(Domain)} == unchecked | set(WORDS)
+
+
+def test_equal_readouts_are_equal_in_proportion() -> None:
+    problem = PAPER["bocchi2026"](p=2, p_star=2, eta=0.05)
+    equal = Domain(units="quadratic", student_readout="equal")
+    for size in (1e-13, 1.0, 1e13):
+        assert not equal.refusals(problem.replace(student__readout=(size, size * (1 + 1e-14))))
+        assert equal.refusals(problem.replace(student__readout=(size, size * (1 + 1e-9))))

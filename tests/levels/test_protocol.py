@@ -234,6 +234,101 @@ def test_a_level_refuses_bad_fields(name: str) -> None:
             sv.run(PROBLEM.replace(training__samples=5), START, level, until=1)
 
 
+CHANGING = sv.Schedule(times=(0.0, 8.0), rates=(0.3, 0.6), shape="linear")
+REMAINING = sv.Schedule(times=(0.0, 8.0), rates=(0.7, 0.4), shape="linear")
+SEVERAL = sv.Problem(  # classes, tasks with heads of their own, and anchors, on two blocks
+    teacher=sv.Teacher(width=2, activation="erf"),
+    student=sv.Student(width=2, activation="erf"),
+    inputs=sv.Inputs(dim=60, spectrum=sv.Spectrum(eigenvalues=(1.5, 0.5))),
+    training=sv.Training(learning_rate=0.5, train_readout=True, anchor=0.05),
+    mixture=sv.Mixture(probabilities=(CHANGING, REMAINING), means=((1.0,), (-0.6,)), labels=(0.5, -0.5)),
+    tasks=sv.Task.sequence([(1.0, 0.0), (0.3, -0.6)], [3.0], replay=0.2),
+)
+ARRAYS_OF_CASES = ("extra_overlap", "task_risk")
+with_cases = pytest.mark.parametrize("name", ["macro", "meso", "micro", "full weights"])
+
+
+def follow_cases(name: str, problem: sv.Problem = SEVERAL, start: Any = None, **options: Any) -> sv.Trajectory:
+    start = sv.start(SEVERAL, seed=0) if start is None else start
+    return sv.run(problem, start, LEVELS[name], **{"times": TIMES, "keep_blocks": True} | options)
+
+
+@with_cases
+def test_curves_of_cases(name: str) -> None:
+    found, runs = follow_cases(name), getattr(LEVELS[name], "runs", 1)
+    assert found.success
+    assert found.task_risk.shape == (runs, 4, 2)
+    assert found.readout.shape == (runs, 4, 2, 2)
+    assert found.extra_overlap.shape == (runs, 4, 3, 7)
+    assert np.allclose(found.blocks.extra.sum(axis=2), found.extra_overlap, atol=1e-14)
+    shares = np.array([[1, 0], [1, 0], [0.2, 0.8], [0.2, 0.8]])
+    assert found.risk == pytest.approx((found.task_risk * shares).sum(axis=2), rel=1e-10)
+    assert (np.abs(found.risk[:, -1] / found.risk[:, 0] - 1) > 1e-3).all()
+    assert found.end_risk == pytest.approx(found.risk[:, -1], rel=1e-10)
+    assert found.start_risk == pytest.approx(found.risk[:, 0], rel=1e-10)
+    assert found.risk_on(SEVERAL).values == pytest.approx(found.risk, rel=1e-9)
+    assert same(found, follow_cases(name))
+
+
+@with_cases
+def test_a_threshold_of_cases(name: str) -> None:
+    """The risk that is watched is that of the tasks of its time: the second one comes at 3."""
+    stop = sv.when("risk", below=0.4, relative=True)
+    found = follow_cases(name, times=None, until=8.0, stop=stop)
+    assert found.ending == [sv.results.Ending.STOPPED] * len(found.risk)
+    assert (found.end_time >= 3.0).all()
+    for run, time in enumerate(found.end_alpha):
+        now = found.last(run)
+        mix = sv.run(SEVERAL.later(time), now, sv.Macro(), times=[0.0]).risk[0, 0]
+        assert mix <= 0.4 * found.start_risk[run] * (1 + 1e-6)
+
+
+@with_cases
+def test_states_of_cases(name: str) -> None:
+    found = follow_cases(name)
+    for run, state in enumerate(found.states()):
+        for one, at in [(state, -1), (found.at(3.0, run), 2)]:
+            assert one.extras == ("direction", "anchor", "anchor")
+            assert np.allclose(one.block_extra_overlap, found.blocks.extra[run, at], atol=1e-10)
+            assert np.allclose(one.block_cross_overlap, found.blocks.cross[run, at], atol=1e-10)
+            assert np.allclose(one.readout, found.readout[run, at], atol=1e-12)
+        begun = found.at(0.0, run)
+        assert np.allclose(begun.anchor_overlap, begun.student_overlap, atol=1e-12)
+        assert not np.allclose(state.anchor_overlap, state.student_overlap, atol=1e-3)
+
+
+@with_cases
+def test_restart_of_cases(name: str) -> None:
+    """From the middle, where schedules and anchors go on: Macro to its tolerance, the others from the same risk on."""
+    first = follow_cases(name, times=TIMES[:3])
+    middle = first.last(0)
+    then = follow_cases(name, SEVERAL.later(3.0), middle, times=[0.0, 7.0])
+    assert then.success
+    assert then.start_hash[0] == middle.hash
+    assert then.risk[0, 0] == pytest.approx(first.risk[0, -1], rel=1e-8)
+    assert then.task_risk[0, 0] == pytest.approx(first.task_risk[0, -1], rel=1e-8)
+    assert np.allclose(then.extra_overlap[0, 0], first.extra_overlap[0, -1], atol=1e-10)
+    if name == "macro":
+        unbroken = follow_cases(name)
+        assert then.risk[0, -1] == pytest.approx(unbroken.risk[0, -1], rel=1e-6)
+        assert np.allclose(then.extra_overlap[0, -1], unbroken.extra_overlap[0, -1], atol=1e-6)
+
+
+@with_cases
+def test_files_of_cases(name: str, tmp_path) -> None:
+    found = follow_cases(name)
+    found.save(tmp_path / "run.nc")
+    again = sv.Trajectory.load(tmp_path / "run.nc")
+    assert same(found, again)
+    for array in ARRAYS_OF_CASES:
+        assert np.array_equal(getattr(found, array), getattr(again, array))
+    assert np.array_equal(found.blocks.extra, again.blocks.extra)
+    assert again.problem == found.problem
+    assert again.data.identical(found.data)
+    assert again.last(0).hash == found.last(0).hash
+    assert again.at(3.0, 0).hash == found.at(3.0, 0).hash
+
+
 def test_a_run_of_one_level_leaves_the_others_alone() -> None:
     """Levels share packed records of a problem: one that writes into them would change later runs of another."""
     problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)

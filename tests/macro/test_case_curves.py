@@ -191,6 +191,40 @@ def test_a_restart_equals_a_run_without_a_break() -> None:
     assert second.readout[0, -1] == pytest.approx(whole.readout[0, -1], rel=1e-8)
 
 
+def changing(shape: str) -> sv.Problem:
+    """Classes and tasks come and go: one in steps while the other does as `shape` says."""
+    linear = {"times": (0.0, 3.0), "shape": "linear"}
+    classes = tuple(sv.Schedule(rates=rates, **linear) for rates in [(0.1, 0.7), (0.9, 0.3)])
+    tasks = sv.Task.sequence([(1.0, 0.0), (0.0, 1.0), (0.5, -0.5)], [1.0, 2.5], replay=0.3)
+    if shape == "tasks":
+        classes = tuple(sv.Schedule(times=(0.0, 1.0, 2.0), rates=rates) for rates in [(0.1, 0.7, 0.2), (0.9, 0.3, 0.8)])
+        fading = tuple(sv.Schedule(rates=rates, **linear) for rates in [(0.8, 0.2), (0.2, 0.8)])
+        tasks = tuple(
+            sv.Task(readout=one.readout, probability=share) for one, share in zip(tasks, fading, strict=False)
+        )
+    mixture = sv.Mixture(probabilities=classes, means=((1.0,), (-0.5,)), labels=(1.0, -1.0), variances=(1.0, 0.5))
+    return two_tasks(mixture=mixture, tasks=tasks)
+
+
+@pytest.mark.parametrize("shape", ["classes", "tasks"])
+@pytest.mark.parametrize("begin", [0.35, 1.0, 1.7, 4.0])
+def test_a_run_that_goes_on_later_equals_one_without_a_break(shape, begin) -> None:
+    """Before, at and between changes of the probabilities, and after all of them."""
+    problem, level = changing(shape), Macro(rtol=1e-12)
+    start = start_of(problem)
+    unbroken = sv.run(problem, start, level, times=[begin + 0.5, begin + 2.0])
+    half, then = sv.run(problem, start, level, times=[begin]), problem.later(begin)
+    rest = sv.run(then, half.last(), level, times=[0.5, 2.0])
+    for name in ("risk", "student_overlap", "cross_overlap", "readout", "extra_overlap", "task_risk"):
+        assert getattr(rest, name) == pytest.approx(getattr(unbroken, name), rel=1e-10, abs=1e-12)
+    again = sv.Problem.model_validate(then.model_dump())
+    assert again == then
+    assert again.later(0.0) == then
+    if begin < 2:  # what `later` is for: without it schedules would begin anew
+        anew = sv.run(problem, half.last(), level, times=[0.5, 2.0])
+        assert np.abs(anew.risk / unbroken.risk - 1).max() > 1e-4
+
+
 def test_thresholds_watch_teachers_not_directions() -> None:
     problem = linear(mixture=sv.Mixture(probabilities=(1.0,), means=((2.0,),), gram=((9.0,),), labels=(3.0,)))
     start = from_overlaps(problem, cross=0.1)

@@ -109,6 +109,94 @@ def test_rows_that_do_not_fit_are_refused_in_one_line(problem, batch) -> None:
     assert brief.risk_on(problem.replace(inputs__spectrum=None)).shape == brief.risk.shape
 
 
+MOVING = sv.Schedule(times=(0.0, 4.0), rates=(0.2, 0.7), shape="linear")
+LESS = sv.Schedule(times=(0.0, 4.0), rates=(0.8, 0.3), shape="linear")
+CLASSES = sv.Mixture(probabilities=(0.3, 0.7), means=((1.0,), (-0.6,)), labels=(1.0, -0.5), variances=(0.7, 1.3))
+TASKS = (sv.Task(readout=(1.0, 0.0), probability=MOVING), sv.Task(readout=(0.3, -0.6), probability=LESS))
+
+
+@pytest.fixture(scope="module")
+def with_cases(problem) -> sv.Trajectory:
+    several = problem.replace(
+        teacher__readout="mean", mixture=CLASSES, tasks=TASKS, training__anchor=0.2, training__dropout={"keep": 0.8}
+    )
+    start = sv.start(several, seed=0, readout=[[0.4, 0.7], [0.2, -0.5]])
+    return sv.run(several, start, sv.Macro(), times=[0.0, 2.0, 7.0], keep_blocks=True, progress=False)
+
+
+def test_classes_and_tasks_on_their_own_problem_are_the_run(with_cases) -> None:
+    assert with_cases.risk_on(with_cases.problem).values == pytest.approx(with_cases.risk, rel=1e-12)
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_a_task_asked_alone_is_its_risk(problem, with_cases, blocks) -> None:
+    """Tasks that never change, and none of the first: the risk of the second. Without classes: that of single readouts."""
+    second = tuple(one.replace(probability=float(i)) for i, one in enumerate(TASKS))
+    spectrum = problem.inputs.spectrum if blocks == 2 else None
+    alone = with_cases.problem.replace(tasks=second, inputs__spectrum=spectrum)
+    found = with_cases.risk_on(alone).values
+    if blocks == 2:
+        assert found == pytest.approx(with_cases.task_risk[:, :, 1], rel=1e-12)
+    plain = alone.replace(mixture=None, training__anchor=0.0, training__dropout=None)
+    bare = with_cases.risk_on(plain)
+    for i, time in enumerate(with_cases.time):
+        state = with_cases.at(time)
+        parts = [state.block_student_overlap, state.block_cross_overlap, state.block_teacher_overlap]
+        if blocks == 1:
+            parts = [part.sum(axis=0, keepdims=True) for part in parts]
+        single = problem.replace(teacher__readout=TASKS[1].readout, inputs__spectrum=spectrum)
+        expected = risk_by_quadrature(single, sv.Overlaps(*parts, state.readout[1]))
+        assert bare[0, i] == pytest.approx(expected, rel=1e-6)
+        assert abs(found[0, i] / expected - 1) > 1e-3
+
+
+def test_probabilities_count_from_the_same_time(with_cases) -> None:
+    found, other = with_cases.risk_on(with_cases.problem).values, with_cases.problem
+    for i, time in enumerate(with_cases.alpha):
+        assert found[:, i] == pytest.approx(with_cases.risk_on(other.at(time)).values[:, i], rel=1e-12)
+    assert np.abs(with_cases.risk_on(other.at(0.0)).values[:, -1] / found[:, -1] - 1).max() > 1e-3
+
+
+def test_cases_that_do_not_fit_are_refused_in_one_line(problem, batch, with_cases) -> None:
+    several = with_cases.problem
+    wider = sv.Mixture(probabilities=(0.5, 0.5), means=((1.0, 0.0), (-1.0, 0.5)), labels=(1.0, -1.0))
+    longer = sv.Mixture(probabilities=(0.5, 0.5), means=((1.0,), (-1.0,)), labels=(1.0, -1.0), gram=((2.0,),))
+    for run, other, text in [
+        (batch, problem.replace(mixture=CLASSES), r"^risk_on: the other problem has 1 directions of means, the run 0$"),
+        (
+            batch,
+            problem.replace(teacher__readout="mean", tasks=TASKS),
+            r"^risk_on: the other problem has readouts for 2 heads, the run for 1$",
+        ),
+        (
+            with_cases,
+            several.replace(tasks=()),
+            r"^risk_on: the other problem has readouts for 1 heads, the run for 2$",
+        ),
+        (with_cases, several.replace(mixture=wider), r"^risk_on: the other problem has 2 directions .* the run 1$"),
+        (
+            with_cases,
+            several.replace(mixture=longer),
+            r"^start: its directions overlap otherwise than mixture.gram says",
+        ),
+        (
+            batch,
+            problem.replace(teacher__drift=0.1),
+            r"^teacher\.drift: is 0\.1; `risk_on` does not know this setting$",
+        ),
+        (batch, problem.replace(teacher__rotation=0.1), r"^teacher\.rotation: is 0\.1; `risk_on` does not know"),
+    ]:
+        with pytest.raises(ValueError, match=text) as told:
+            run.risk_on(other)
+        assert "\n" not in str(told.value)
+    turning = problem.replace(teacher__rotation=0.1)
+    moved = sv.run(turning, sv.start(turning, seed=0), sv.Macro(), until=1, keep_blocks=True, progress=False)
+    with pytest.raises(
+        ValueError, match=r"^teacher\.rotation: is 0\.1; `risk_on`, of a run, does not know this setting$"
+    ):
+        moved.risk_on(problem)
+
+
 def test_a_trajectory_is_a_sequence_of_runs(batch) -> None:
     assert len(batch) == 4
     assert [one.risk.tolist() for one in batch] == batch.risk[:, None].tolist()

@@ -13,7 +13,7 @@ from solvable.dynamics.closed_moments import Moments
 from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import DRIFT, NOISE, RISK, SEEN, pack
 from solvable.overlaps import Overlaps, as_array
-from solvable.problems import EVERYTHING, FEATURES, Inputs, Problem, features
+from solvable.problems import EVERYTHING, FEATURES, Inputs, Problem
 
 NODES = 2**13
 ONE_CLASS = replace(EVERYTHING, knows=tuple(set(FEATURES) - {"mixture", "training.input_noise"}))
@@ -45,8 +45,7 @@ def field_covariance(problem: Problem, overlaps: Overlaps) -> np.ndarray:
     if not isinstance(problem, Problem) or not isinstance(overlaps, Overlaps):
         given = f"{type(problem).__name__}, {type(overlaps).__name__}"
         raise ValueError(f"field_covariance: ({given}) given, must be (problem, overlaps)")
-    if features(problem):
-        ONE_CLASS.require(problem, "`field_covariance`")
+    ONE_CLASS.require(problem, "`field_covariance`")
     n = problem.student.width + problem.teacher.width
     return np.tensordot(problem.inputs.eigenvalues, overlaps.stacked[:, :n, :n], axes=1)
 
@@ -83,8 +82,7 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
         raise ValueError(
             f"moments: ({given}) given, must be (covariance, problem); field_covariance(problem, overlaps) is the covariance"
         )
-    if features(problem):
-        EVERYTHING.require(problem, "`moments`")
+    EVERYTHING.require(problem, "`moments`")
     p, q = problem.student.width, problem.teacher.width
     C = np.ascontiguousarray(as_array(covariance))
     a = problem.student.readout_values if readout is None else as_array(readout)

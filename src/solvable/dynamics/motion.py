@@ -6,20 +6,24 @@ import numpy as np
 
 from solvable.dynamics.gaussian_moments import NODES
 from solvable.dynamics.kernel_choice import system
-from solvable.dynamics.kernel_data import pack, unpack
-from solvable.overlaps import Overlaps, check_start
-from solvable.problems import Problem
+from solvable.dynamics.kernel_data import pack, sizes, unpack, unpack_rest
+from solvable.overlaps import Overlaps, check_start, fitted
+from solvable.problems import CASES, Problem
 
 
 class Derivative(NamedTuple):
-    """Derivatives by alpha of what moves, in the shapes of `Overlaps`; teachers do not move.
+    """Derivatives by alpha of what moves, in the shapes of `Overlaps`.
 
     Parameters
     ----------
     block_student_overlap, block_cross_overlap : ndarray
         (blocks, p, p) and (blocks, p, p*).
     readout : ndarray
-        (p,) zero where the readout is not trained.
+        (p,) or (heads, p); zero where the readout is not trained.
+    block_teacher_overlap : ndarray or None
+        (blocks, p*, p*) where teachers move; None where they do not.
+    block_extra_overlap : ndarray or None
+        (blocks, extra, p + p* + extra) of directions and anchors with all rows; None where there are none.
 
     Examples
     --------
@@ -31,6 +35,8 @@ class Derivative(NamedTuple):
     block_student_overlap: np.ndarray
     block_cross_overlap: np.ndarray
     readout: np.ndarray
+    block_teacher_overlap: np.ndarray | None = None
+    block_extra_overlap: np.ndarray | None = None
 
     @property
     def student_overlap(self) -> np.ndarray:
@@ -51,7 +57,7 @@ def derivative(
     Parameters
     ----------
     problem : Problem
-        What is learned, and how.
+        What is learned, and how, from fresh samples.
     state : Overlaps
         Where to look: a start, or a state of a run.
     alpha : float
@@ -79,11 +85,16 @@ def derivative(
     Notes
     -----
     dOmega^b/dalpha = A^b Omega^b + (A^b Omega^b)^T + f_b lambda_b eta^2 S / B with A^b = eta lambda_b D + Gamma, and
-    da/dalpha = eta_a 2 c <g e>, as in docs/THEORY.md.
+    da/dalpha = eta_a 2 c <g e>, as in docs/THEORY.md; averaged over classes, tasks and masks where there are any.
     """
+    CASES.require(problem, "`derivative`")
+    state = fitted(problem, state)
     check_start(problem, state)
     now = problem.at(alpha)
     found = system(now, pack(now, state, noise=not small_rate), nodes)
     speed = np.empty_like(found.packed.state)
     found.rhs(0, 0.0, found.packed.state, speed, *found.data())
-    return Derivative(*unpack(now, speed))
+    teacher, extra = unpack_rest(now, state, speed)
+    if extra is not None:
+        extra[..., sizes(now)[0] :] = 0.0  # overlaps of rows that do not move
+    return Derivative(*unpack(now, speed), teacher, extra)

@@ -31,10 +31,10 @@ class Observer:
         self.watches, self.falls, self.level = plan.stop is not None, True, 0.0
         self.watches_risk = plan.stop is not None and plan.stop.quantity == "risk"
         if plan.stop is not None:
-            self.falls, self.level = plan.stop.falls, plan.stop.level_for(self.see(self.packed.state)[0][WATCHED])
+            self.falls, self.level = plan.stop.falls, plan.stop.level_for(self.see(self.packed.state, 0.0)[0][WATCHED])
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
-    def see(self, y: np.ndarray, alpha: float = 0.0) -> tuple[np.ndarray, float]:
+    def see(self, y: np.ndarray, alpha: float) -> tuple[np.ndarray, float]:
         """Risk and what is watched at a time, and the error of the risk."""
         segment = int(np.searchsorted(self.packed.problems["begin"], alpha, side="right")) - 1
         found = np.empty((len(self.systems), SEEN))

@@ -46,7 +46,7 @@ class Records:
         observers = [Observer(lane, plan) for lane in lanes]
         self._observers = {id(lane): observer for lane, observer in zip(lanes, observers, strict=True)}
         self.ends = np.repeat([observer.packed.state for observer in observers], each, axis=0)
-        self.start_risk = np.repeat([observer.see(observer.packed.state)[0][RISK] for observer in observers], each)
+        self.start_risk = np.repeat([observer.see(observer.packed.state, 0.0)[0][RISK] for observer in observers], each)
         self.endings = np.full(runs, Ending.INTERRUPTED)
         self.end_steps, self.end_risk = np.zeros(runs), np.full(runs, np.nan)
         self.overlap_error = 0.0  # infinite, which is unknown, where averages over nodes move the states

@@ -124,11 +124,11 @@ class Walk:
         self._prepare()
         outputs, step, output = self.records.steps, 0, 0
         stride, began = max(LOOK[0], self.dim // LOOK[1]), time.monotonic()
-        ending = self._look(watch=True)
+        ending = self._look(0, watch=True)
         while True:
             if output < outputs.size and step == outputs[output]:
                 if self._size() <= self.observer.bound:
-                    self.records.write(self.runs[0], output, *self._seen())
+                    self.records.write(self.runs[0], output, *self._seen(step))
                 output += 1
             if ending is None and step == outputs[-1]:
                 ending = Ending.FINISHED
@@ -142,7 +142,7 @@ class Walk:
             if came == step:
                 ending = Ending.EXHAUSTED
             elif came % stride == 0 or came == outputs[-1]:
-                ending = self._look(watch=came % stride == 0)
+                ending = self._look(came, watch=came % stride == 0)
             step = came
         risk = np.nan if self.sample is None else self.sample.risk(self.problem, self.V, self.readout)[0]
         self.records.end(self.runs[0], ending, step, self.overlaps(), risk)
@@ -168,7 +168,7 @@ class Walk:
         self.readout = self.state[self.made.form.readout * WIDTH :: WIDTH]
         self.readout[:] = self.lane.start.readout.ravel()
         if self.sample is not None:
-            self.records.start_risk[self.runs[0]] = first = self._seen()[1][RISK]
+            self.records.start_risk[self.runs[0]] = first = self._seen(0)[1][RISK]
             stop = self.records.plan.stop
             if stop is not None and stop.quantity == "risk":
                 self.observer.level = stop.level_for(first)
@@ -257,10 +257,10 @@ class Walk:
             blocks = np.array([part[:moving] @ part.T for part in np.split(rows, np.cumsum(sizes)[:-1], axis=1)])
         return np.concatenate([blocks.ravel() / self.dim, self.readout])
 
-    def _seen(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """The state, risk and what is watched, and the error of the risk: on rows where there are data."""
+    def _seen(self, step: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """The state after so many steps, risk and what is watched, and the error of the risk: on rows where there are data."""
         y = self.overlaps()
-        seen, error = self.observer.see(y)
+        seen, error = self.observer.see(y, step / self.dim)
         if self.sample is not None:
             seen[RISK], error = self.sample.risk(self.problem, self.V, self.readout)
             if self.observer.watches_risk:
@@ -272,10 +272,10 @@ class Walk:
         W = self.V[: self.p]
         return float(np.einsum("ki,ki->", W, W)) / self.dim
 
-    def _look(self, *, watch: bool) -> Ending | None:
+    def _look(self, step: int, *, watch: bool) -> Ending | None:
         """How the run ends here, if it does."""
         if not self._size() <= self.observer.bound:
             return Ending.DIVERGED
-        if watch and self.observer.watches and self.observer.passed(self._seen()[1]):
+        if watch and self.observer.watches and self.observer.passed(self._seen(step)[1]):
             return Ending.STOPPED
         return None

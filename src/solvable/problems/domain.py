@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic_core import PydanticUndefined
 
+from solvable.gaussian.units import UNITS
 from solvable.problems.features import FEATURES
 from solvable.problems.inputs import PowerLaw
 from solvable.problems.model import InvalidProblem, Model
@@ -34,6 +35,13 @@ WORDED = {  # what the words of a domain speak of
 }  # fmt: skip
 KNOWN = FREE | SPECTRA | WORDED
 PARTS = {"teacher", "student", "inputs", "inputs.spectrum", "training"}
+READOUTS = ("mean", "equal", "positive", ANY)
+SWITCHES = ("isotropic", "power_law", "label_noise", "decay", "batch", "trained_readout", "samples", "finite_dim")
+WORDS: dict[str, tuple[Any, ...]] = {  # that a domain may be described with; a misspelt one would allow more
+    "target": ("additive", ANY), "teachers": ("orthonormal", "given", ANY), "norm": ("free", "sphere", ANY),
+    "loss": ("squared", ANY), "schedules": (False, "rates", True), "student_readout": READOUTS, "teacher_readout": READOUTS,
+    **dict.fromkeys(SWITCHES, (False, True)),
+}  # fmt: skip
 
 
 class NotApplicable(InvalidProblem):
@@ -101,6 +109,19 @@ class Domain:
     student_width: int | None = None
     teacher_width: int | None = None
     knows: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, allowed in WORDS.items():
+            value = getattr(self, name)
+            is_number = allowed is READOUTS and type(value) in (int, float)
+            if not is_number and not any(type(value) is type(word) and value == word for word in allowed):
+                numbers = " or a number" if allowed is READOUTS else ""
+                raise ValueError(f"{name}: {value!r} given, must be one of {', '.join(map(repr, allowed))}{numbers}")
+        for unit in (self.units,) if isinstance(self.units, str) else self.units:
+            if unit != ANY and unit not in UNITS:
+                raise ValueError(f"units: {unit!r} given, must be 'any' or names of {', '.join(sorted(UNITS))}")
+        if isinstance(self.knows, str):
+            raise ValueError(f"knows: {self.knows!r} given, must be a tuple of paths")
 
     def refusals(self, problem: Problem, who: str = CLOSED_FORM) -> list[str]:
         """One line for each setting of `problem` that is outside: the field, what it is, and what `who` is for."""
@@ -258,7 +279,7 @@ def _has_readout(network: Network, allowed: str | float) -> bool:
     if allowed == "positive":
         return bool((values > 0).all())
     if allowed == "equal":
-        return bool(values[0] > 0 and np.ptp(values) <= 1e-12)
+        return bool(values[0] > 0 and np.ptp(values) <= 1e-12 * values[0])
     wanted = 1 / network.width if allowed == "mean" else float(allowed)
     return all(math.isclose(value, wanted, rel_tol=1e-12) for value in values)
 

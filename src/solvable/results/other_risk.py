@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from solvable.results.trajectory import Trajectory
 
-PLAIN_ROWS = replace(EVERYTHING, knows=tuple(set(FEATURES) - {"tasks", "teacher.drift", "teacher.rotation"}))
+STILL_TEACHERS = replace(EVERYTHING, knows=tuple(set(FEATURES) - {"teacher.drift", "teacher.rotation"}))
 
 
 def risk_on(trajectory: Trajectory, other: Problem) -> xarray.DataArray:
@@ -24,32 +24,48 @@ def risk_on(trajectory: Trajectory, other: Problem) -> xarray.DataArray:
     from solvable.dynamics.kernel_choice import risks
 
     t = trajectory
-    students, crosses, teachers = _rows(t, other)
+    _check(t, other)
+    other = other.replace(training__anchor=0.0)  # which no risk looks at
+    students, crosses, teachers, extras = _rows(t, other)
     free = other.replace(student__norm="free")
     found = np.full((2, *t.risk.shape), np.nan)
     for run, reached in enumerate(np.isfinite(t.risk)):
-        parts = zip(students[run][reached], crosses[run][reached], t.readout[run][reached], strict=True)
-        states = [integrated(Q, R, teachers[run], a) for Q, R, a in parts]
-        first = students[run][0], crosses[run][0], teachers[run], other.student.readout_values
-        check_start(free, integrated(*first))  # refuses other teachers
+        parts = zip(*(part[run][reached] for part in (students, crosses, t.readout, extras)), strict=True)
+        states = [integrated(Q, R, teachers[run], a, other.extras, E) for Q, R, a, E in parts]
+        first = students[run][0], crosses[run][0], teachers[run], other.readout_values, other.extras, extras[run][0]
+        check_start(free, integrated(*first))  # refuses other teachers and directions
         if states:
             found[:, run, reached] = risks(other, states, t.alpha[reached], NODES)
     return t.data["risk"].copy(data=found[0]).assign_coords(risk_error=(("run", "time"), found[1]))
 
 
-def _rows(t: Trajectory, other: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Overlaps of students (run, time, block, p, p), with teachers, and of teachers (run, block, p*, p*), in the blocks of the
-    other problem."""
+def _check(t: Trajectory, other: Problem) -> None:
+    """Raise unless the rows of the run are those of the other problem."""
     if not isinstance(other, Problem):
         raise TypeError(f"risk_on: must be given a Problem, not {type(other).__name__}")
-    PLAIN_ROWS.require(t.problem, "`risk_on`, of a run,")
-    EVERYTHING.require(other, "`risk_on`")
-    own, asked = t.problem.inputs, other.inputs
+    STILL_TEACHERS.require(t.problem, "`risk_on`, of a run,")
+    STILL_TEACHERS.require(other, "`risk_on`")
     widths, had = (other.student.width, other.teacher.width), (t.problem.student.width, t.problem.teacher.width)
     if widths != had:
         raise ValueError(f"risk_on: the other problem has (students, teachers) = {widths}, the run {had}")
+    if other.heads != t.problem.heads:
+        raise ValueError(
+            f"risk_on: the other problem has readouts for {other.heads} heads, the run for {t.problem.heads}"
+        )
+    asked, had_directions = (0 if one.mixture is None else one.mixture.directions for one in (other, t.problem))
+    if asked not in (0, had_directions):
+        raise ValueError(f"risk_on: the other problem has {asked} directions of means, the run {had_directions}")
+
+
+def _rows(t: Trajectory, other: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Overlaps of students (run, time, block, p, p), with teachers, of teachers (run, block, p*, p*), and of the other problem's
+    directions with all rows (run, time, block, direction, rows), in the blocks of the other problem."""
+    own, asked = t.problem.inputs, other.inputs
+    d = len(other.extras)
+    n = other.student.width + other.teacher.width + d
     if asked.blocks == 1:
-        return t.student_overlap[:, :, None], t.cross_overlap[:, :, None], t.teacher_overlap[:, None]
+        one_block = t.student_overlap[:, :, None], t.cross_overlap[:, :, None], t.teacher_overlap[:, None]
+        return *one_block, _of_directions(t.student_overlap[:, :, None], t.extra_overlap, d, n)
     if asked.blocks != own.blocks or np.abs(asked.fractions - own.fractions).max() > 1e-12:
         raise ValueError(
             f"risk_on: the other problem has {asked.blocks} blocks of inputs and the run {own.blocks}, they must be the same ones, "
@@ -57,4 +73,13 @@ def _rows(t: Trajectory, other: Problem) -> tuple[np.ndarray, np.ndarray, np.nda
         )
     if t.blocks is None:
         raise ValueError("risk_on: the overlaps of the single blocks were not kept; run with keep_blocks=True")
-    return t.blocks.student, t.blocks.cross, t.block_teacher_overlap
+    extras = _of_directions(t.blocks.student, t.blocks.extra, d, n)
+    return t.blocks.student, t.blocks.cross, t.block_teacher_overlap, extras
+
+
+def _of_directions(students: np.ndarray, extra: np.ndarray | None, d: int, n: int) -> np.ndarray:
+    """Rows of the first extras, which are directions, without columns of anchors."""
+    if extra is None:
+        return np.zeros((*students.shape[:3], 0, n))
+    extra = extra.reshape(*students.shape[:3], *extra.shape[-2:])
+    return extra[..., :d, :n]

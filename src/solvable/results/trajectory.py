@@ -358,7 +358,7 @@ class Trajectory:
         ----------
         other : Problem
             It must have the same widths and teachers, and the same blocks of inputs (the run needs `keep_blocks=True`
-            then) or only one.
+            then) or only one; as many heads; and the same directions of means, or no mixture. Teachers must not move.
 
         Returns
         -------
