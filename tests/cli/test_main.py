@@ -276,8 +276,10 @@ def test_figures_and_claims(tmp_path, capsys, monkeypatch) -> None:
     }
     assert all(set(verdict) == keys | {"distance", "printed_distance"} for verdict in record["claims"])
     monkeypatch.setattr(registry, "available", lambda paper=None: ["bocchi2026/3"])  # all of them are drawn elsewhere
-    assert main(["claims", "bocchi2026"]) == 0
-    assert "refuted: the print is excluded" in capsys.readouterr().out
+    assert main(["claims", "bocchi2026", "--quick"]) == 0
+    judged = capsys.readouterr().out
+    assert "refuted: the print is excluded" in judged
+    assert "judged: the quick form of each figure; --full judges the full size" in judged
 
 
 def test_the_table_of_a_figure_is_printed(tmp_path, capsys, monkeypatch) -> None:
