@@ -82,6 +82,7 @@ def theory(command: Command) -> None:
     sub = command(
         "theory",
         "list the closed-form predictions that apply to a problem",
+        "Each with its value, where it needs the problem alone, and what it is.\n"
         "They are functions of solvable.theory; `start` is a start, `state` one near a plateau or the teacher, `alpha` times.",
     )
     sub.add_argument("file", help="problem.toml or problem.json")
