@@ -68,20 +68,12 @@ _HOMES = {
     "micro": ("Micro",),
     "sweeps": ("sweep",),
 }  # fmt: skip
-_MOVED = {  # what was here once
-    "problems": ("Hermite", "Target", "convention"),
-    "overlaps": ("InvalidStart", "Weights"),
-    "dynamics": ("Moments", "field_covariance", "moments", "step_covariance"),
-    "results": ("Clock", "Ending"),
-    "levels": ("run_batch",),
-}
 _LEVELS = ("Empirical", "Macro", "Meso", "Micro")  # files and the command line know them all
 _ROOMS = (
     "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
     "theory",
 )  # fmt: skip
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
-_NOW_IN = {name: home for home, names in _MOVED.items() for name in names}
 
 __all__ = [
     "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Overlaps", "PowerLaw",
@@ -100,8 +92,21 @@ if not TYPE_CHECKING:  # which knows the names above, and is to tell of others
             value = getattr(import_module(f"solvable.{_WHERE[name]}"), name)
             globals()[name] = value
             return value
-        hint = f"; it is solvable.{_NOW_IN[name]}.{name}" if name in _NOW_IN else ""
+        homes = [] if name.startswith("_") else [f"solvable.{room}.{name}" for room in _ROOMS if name in _offers(room)]
+        hint = f"; it is {' or '.join(homes)}" if homes else ""
         raise AttributeError(f"module 'solvable' has no attribute {name!r}{hint}")
+
+
+def _offers(room: str) -> list[str]:
+    """The public names of a room, read from its text: importing it would load third-party packages for a message."""
+    import ast
+    from pathlib import Path
+
+    text = Path(__file__).with_name(room).joinpath("__init__.py").read_text(encoding="utf-8")
+    lists = [
+        one for one in ast.parse(text).body if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "__all__"
+    ]
+    return [name for one in lists for name in ast.literal_eval(one.value)]
 
 
 def __dir__() -> list[str]:

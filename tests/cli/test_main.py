@@ -81,17 +81,25 @@ def test_theory_lists_what_applies_and_folds_the_rest(capsys) -> None:
     file = str(EXAMPLES / "quadratic.toml")
     assert main(["theory", file]) == 0
     short = capsys.readouterr().out
-    assert "escape_time(problem, start)" in short
+    assert "escape_time(problem, start): Time at which quadratic students have left the plateau.\n" in short
+    assert "rate_limit(problem) = 0.9: Learning rate above which the zero-error solutions are unstable.\n" in short
     assert "erf_plateau" not in short
     assert "others do not apply; --all says why" in short
     assert main(["theory", file, "--all"]) == 0
     whole = capsys.readouterr().out
     assert "this closed form is for 'erf' units" in whole
     assert whole.count("erf_plateau") == 1
+    two = "teacher.width: is 3, not 1; this closed form is for 1 teacher\nstudent.norm: is 'free'; this"
+    assert two in whole
     assert main(["theory", file, "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert listed
     assert all(one["applies"] for one in listed)
+    assert all(set(one) == {"name", "call", "applies", "reason", "what", "value"} for one in listed)
+    values = {one["name"]: one["value"] for one in listed}
+    assert values["rate_limit"] == pytest.approx(0.9)
+    assert set(values["plateau"]) == {"norm", "risk", "growth", "decay"}
+    assert values["escape_time"] is None
     assert main(["theory", file, "--all", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) > len(listed)
 
@@ -276,8 +284,10 @@ def test_figures_and_claims(tmp_path, capsys, monkeypatch) -> None:
     }
     assert all(set(verdict) == keys | {"distance", "printed_distance"} for verdict in record["claims"])
     monkeypatch.setattr(registry, "available", lambda paper=None: ["bocchi2026/3"])  # all of them are drawn elsewhere
-    assert main(["claims", "bocchi2026"]) == 0
-    assert "refuted: the print is excluded" in capsys.readouterr().out
+    assert main(["claims", "bocchi2026", "--quick"]) == 0
+    judged = capsys.readouterr().out
+    assert "refuted: the print is excluded" in judged
+    assert "judged: the quick form of each figure; --full judges the full size" in judged
 
 
 def test_the_table_of_a_figure_is_printed(tmp_path, capsys, monkeypatch) -> None:

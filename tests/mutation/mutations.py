@@ -804,6 +804,13 @@ DESCRIPTIONS = (
         ("results/test_results.py::test_plateaus_on_known_curves",),
     ),
     Mutation(
+        "maxima-are-plateaus",
+        "results/observables.py",
+        "if times[end] - times[begin] > _turning_time(risk, speed, (peak, bottom, right)):",
+        "if True:",
+        ("results/test_results.py::test_a_curve_that_turns_without_waiting_has_no_plateau",),
+    ),
+    Mutation(
         "standard-error-of-all-runs",
         "numerics/statistics.py",
         "found = array.std(axis=axis, ddof=1) / np.sqrt(count)",

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from numba import float64
 
 import solvable as sv
 from solvable.gaussian import pairs
+from solvable.numerics import compiled as compiling
 from solvable.numerics import interpreting, kernels_on_disk
 from solvable.numerics.compiled import compiled
 from solvable.numerics.kernels_on_disk import identity, kind_of, remove_unused
@@ -418,3 +419,26 @@ def test_compiling_removes_kernels_of_former_versions(tmp_path, monkeypatch) -> 
     next(former.parent.glob("*double*")).unlink()
     assert compiled(ONE)(_double.py_func)(2.0) == 4.0
     assert not former.exists()
+
+
+def test_each_stretch_of_compiling_is_told_once(monkeypatch, capsys) -> None:
+    """However many kernels are compiled in a row, and whichever calls which; again after a pause, in other words."""
+    now = [0.0]
+    monkeypatch.setattr(compiling, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    notice = compiling._Notice()
+    for begun, line in [(0.0, "for this machine"), (10.1, ""), (30.0, "for another kind of problem")]:
+        now[0] = begun
+        with notice.around():
+            notice.give()
+            with notice.around():
+                notice.give()
+            now[0] = begun + 10.0
+            notice.give()
+        with notice.around():  # what is on disk is loaded and no stretch of its own
+            pass
+        told = capsys.readouterr().err
+        assert told.count("solvable: compiling") == (line != "")
+        assert line in told
+    notice.wanted, now[0] = False, 100.0
+    notice.give()
+    assert capsys.readouterr().err == ""

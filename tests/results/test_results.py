@@ -210,6 +210,30 @@ def test_plateaus_on_known_curves() -> None:
     assert phases(times, risk, [], 100.0, lambda start, end: True) == []
 
 
+def test_a_curve_that_turns_without_waiting_has_no_plateau() -> None:
+    """A growing eigenvalue lifts the risk from 2.0 to 3.03 before it falls. A rise to a rest is a plateau all the same."""
+    rising = sv.Schedule(times=(0, 10), values=(0.1, 1.0), shape="linear")
+    problem = sv.Problem(
+        inputs=sv.Inputs(dim=500, spectrum=sv.Spectrum(eigenvalues=(2.0, rising))),
+        teacher=sv.Teacher(width=2),
+        student=sv.Student(width=3),
+        training=sv.Training(learning_rate=0.1),
+    )
+    for seed in range(4):
+        run = sv.run(problem, sv.start(problem, seed=seed), sv.Macro(), until=30)
+        assert run.risk.max() > 1.3 * run.risk.min(initial=np.inf, where=run.time < 10)
+        assert run.plateaus() == []
+        assert run.phases() == []
+    times = np.linspace(0, 100, 2001)
+    for bump in (1 / (1 + (times - 30) ** 2 / 25), np.exp(-((times - 30) ** 2) / 50), 1 / np.cosh((times - 30) / 3)):
+        assert plateaus(times, np.exp(2 * bump)) == []
+        assert plateaus(times, np.exp(0.5 * bump)) == []
+    rests = (1 - 0.6 * np.exp(-times)) * (1 - 0.9 / (1 + np.exp(-(times - 30))))
+    (found,) = plateaus(times, rests)
+    assert found.height == pytest.approx(1.0, rel=1e-3)
+    assert 0.5 < found.start < 5 < 25 < found.end < 30
+
+
 def test_plateaus_do_not_depend_on_accuracy_or_length() -> None:
     """Two erf students from small weights, small rate: at the height that theory knows, and nothing in the noise behind it."""
     problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.2, N=1024)

@@ -91,7 +91,7 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
     applies = {one.name for one in sv.theory.available(spanning)}
     assert {"flow_tail", "flow_bound", "counted_threshold", "recovery_limit", "unique_probability"} <= applies
     assert not {"flow_rate", "hidden_ray_probability"} & applies
-    assert str(by_name["late_risk"]) == "late_risk(problem, alpha)"
+    assert str(by_name["late_risk"]).startswith("late_risk(problem, alpha): Risk long after the escape")
     other = quadratic.replace(student__norm="sphere", training__learning_rate=2.0, inputs=sv.Inputs())
     reasons = {one.name: one.reason for one in sv.theory.available(other, why=True) if not one.applies}
     assert set(reasons) == set(by_name)

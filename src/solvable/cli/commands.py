@@ -205,22 +205,21 @@ def landscape(options: Namespace) -> int:
 
 
 def theory(options: Namespace) -> int:
-    from dataclasses import asdict
-
     from solvable.problems import Problem
     from solvable.theory import available
 
     listed = available(Problem.load(options.file), why=True)
     refused = [one for one in listed if not one.applies]
     if options.json:
-        print_json([asdict(one) for one in listed if one.applies or options.all])
+        print_json([one.as_dict() for one in listed if one.applies or options.all])
         return 0
     for one in listed:
         if one.applies:
             print(one)
     if options.all:
-        for reason in dict.fromkeys(one.reason for one in refused):
-            print(f"\n{reason}:\n  {', '.join(one.name for one in refused if one.reason == reason)}")
+        for reasons in dict.fromkeys(one.reasons for one in refused):
+            print("", *reasons, sep="\n", end=":\n")
+            print(f"  {', '.join(one.name for one in refused if one.reasons == reasons)}")
     elif refused:
         print(f"({len(refused)} others do not apply; --all says why)")
     return 0

@@ -42,6 +42,9 @@ def claims(options: Namespace) -> int:
         print_json([claim.as_dict() for claim in verdicts])
     else:
         _print_verdicts(verdicts)
+        print(
+            f"judged: {'the full size' if options.full else 'the quick form of each figure; --full judges the full size'}"
+        )
     return _code(verdicts)
 
 

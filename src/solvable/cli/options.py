@@ -61,6 +61,7 @@ def claims(command: Command) -> None:
     )
     sub.add_argument("paper", nargs="?", help="a paper's key (default: all)")
     how = sub.add_mutually_exclusive_group()
+    how.add_argument("--quick", action="store_true", help="seconds instead of the full size (default)")
     how.add_argument("--full", action="store_true", help="at full size instead of the quick form")
     how.add_argument("--coverage", action="store_true", help="list the statements of the papers, and what judges each")
     sub.add_argument("--json", action="store_true", help="print them as JSON")
@@ -81,6 +82,7 @@ def theory(command: Command) -> None:
     sub = command(
         "theory",
         "list the closed-form predictions that apply to a problem",
+        "Each with its value, where it needs the problem alone, and what it is.\n"
         "They are functions of solvable.theory; `start` is a start, `state` one near a plateau or the teacher, `alpha` times.",
     )
     sub.add_argument("file", help="problem.toml or problem.json")

@@ -9,10 +9,12 @@ Importing a module compiles nothing: a kernel is compiled, or loaded from disk, 
 that is being compiled calls it. A `pure` kernel without machine code is interpreted at first (`interpreting.py`).
 """
 
+import contextlib
+import math
 import sys
-import threading
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -80,7 +82,8 @@ class Kernel(CPUDispatcher):
             raise ValueError("NUMBA_DISABLE_JIT: is set, so that nothing can be compiled; unset it")
         with global_compiler_lock, warnings.catch_warnings():
             warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)  # functions as values are what we rely on
-            return super().compile(sig)
+            with _NOTICE.around():
+                return super().compile(sig)
 
     def settle(self) -> None:
         """Compile the declared signature now, or load it."""
@@ -146,31 +149,61 @@ def compiled(
 
 
 LISTENERS: list[Callable[[], None]] = []  # called before each kernel that this process compiles
-_LOCK = threading.Lock()
-_announces = True
+PAUSE = 0.5  # seconds without compiling, after which it is said again
+
+
+class _Notice:
+    """Says that somebody is about to wait for the compiler: once for the kernels that are compiled in a row.
+
+    It is used by whoever holds the compiler's lock.
+    """
+
+    def __init__(self) -> None:
+        self.wanted, self.said = True, False
+        self._depth, self._missed, self._ended = 0, False, -math.inf
+
+    @contextlib.contextmanager
+    def around(self) -> Iterator[None]:
+        """A compilation, which may begin others."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            if self._depth == 0 and self._missed:
+                self._missed, self._ended = False, time.monotonic()
+
+    def give(self) -> None:
+        """Before a kernel is compiled."""
+        goes_on = self._missed or time.monotonic() - self._ended < PAUSE
+        self._missed = True
+        if self.wanted and not goes_on:
+            print(_again() if self.said else _first(), file=sys.stderr, flush=True)
+            self.said = True
+
+
+def _first() -> str:
+    often = (
+        f"once for each kind of problem (kept in {cache_directory()}; `solvable warm-up --all` does it beforehand)"
+        if is_writable()
+        else f"again each time, because nothing can be kept in {cache_directory()} (set SOLVABLE_CACHE_DIR)"
+    )
+    return f"solvable: compiling for this machine, which takes some 10 to 30 seconds and happens {often}"
+
+
+def _again() -> str:
+    return "solvable: compiling for another kind of problem"
+
+
+_NOTICE = _Notice()
 
 
 def announce(whether: bool) -> None:
-    """Whether this process says, before it compiles its first kernel, that it does. Others of a pool may have said so."""
-    global _announces
-    _announces = whether
+    """Whether this process says, before it compiles, that it does. Others of a pool may have said so."""
+    _NOTICE.wanted, _NOTICE.said = whether, False
 
 
 def _tell(_: Kernel) -> None:
-    """Somebody is about to wait for the compiler: say so once."""
-    global _announces
-    with _LOCK:
-        first, _announces = _announces, False
-    if first:
-        often = f"happens once (kept in {cache_directory()}; `solvable warm-up --all` does it beforehand)"
-        if not is_writable():
-            often = (
-                f"happens again each time, because nothing can be kept in {cache_directory()} (set SOLVABLE_CACHE_DIR)"
-            )
-        print(
-            f"solvable: compiling for this machine, which takes some 10 to 30 seconds and {often}",
-            file=sys.stderr,
-            flush=True,
-        )
+    _NOTICE.give()
     for listener in LISTENERS:
         listener()

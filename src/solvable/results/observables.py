@@ -123,8 +123,9 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2, floo
     A plateau lies between two peaks of v (or begins the run) and has been left: v has risen again by a factor
     1/flatness above the bottom of the valley, and the risk has fallen to a half, or by a twentieth with v past its peak. It starts
     and ends where v passes `flatness` times the peak on that side, or where the risk is one and a half times as high or low as its
-    height, the risk at the bottom. A tail, slow to the end, is no plateau, nor is one of less than three outputs, nor anything
-    below `floor` times the largest risk, which is rounding. None of this depends on units.
+    height, the risk at the bottom. A tail, slow to the end, is no plateau, nor is the maximum of a curve that rises and falls
+    without a rest, nor a span of less than three outputs, nor anything below `floor` times the largest risk, which is rounding.
+    None of this depends on units.
     """
     if not 0 < flatness < 1:
         raise ValueError(f"flatness: {flatness} given, must be between 0 and 1")
@@ -133,7 +134,8 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2, floo
     times, risk = times[good], risk[good]
     if len(times) < 3:
         return []
-    speed = np.abs(np.gradient(np.log(risk), times))
+    slope = np.gradient(np.log(risk), times)
+    speed = np.abs(slope)
     speed = np.maximum(speed, 1e-9 * speed.max())  # slower is rounding
     found: list[FlatSpan] = []
     peak = bottom = i = 0
@@ -142,7 +144,7 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2, floo
             bottom = i
         deep = bottom == 0 or speed[bottom] < flatness * speed[peak]
         if deep and speed[bottom] < flatness * speed[i]:
-            right = _next_peak(speed, i, flatness)
+            right = _next_peak(slope, i, flatness)
             flat = speed[: right + 1] < flatness * speed[right]
             end = int(np.flatnonzero(flat)[-1])
             begin = 0 if bottom == 0 else peak + int(np.argmax(speed[peak:] < flatness * speed[peak]))
@@ -152,8 +154,11 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2, floo
             begin, end = begin + int(near[0]), begin + int(near[-1])
             passed = right < len(speed) - 1 and risk[right + 1] < 0.95 * risk[bottom]
             if (passed or risk[right] < 0.5 * risk[bottom]) and end - begin >= 2:
-                found.append(FlatSpan(float(times[begin]), float(times[end]), float(risk[bottom])))
+                if times[end] - times[begin] > _turning_time(risk, speed, (peak, bottom, right)):
+                    found.append(FlatSpan(float(times[begin]), float(times[end]), float(risk[bottom])))
                 peak = bottom = right
+            elif right < len(speed) - 1 and risk[right + 1] > risk[bottom] / 0.95:
+                peak = bottom = right  # it was left by a rise
             i = right  # else a ripple, and the plateau goes on
         elif speed[i] > speed[peak] and (
             peak > 0 or bottom > 0
@@ -163,13 +168,24 @@ def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2, floo
     return found
 
 
-def _next_peak(speed: np.ndarray, i: int, flatness: float) -> int:
-    """Index of the largest speed from i on, before it falls to `flatness` of it."""
+def _turning_time(risk: np.ndarray, speed: np.ndarray, places: tuple[int, int, int]) -> float:
+    """How long a curve that rises to a maximum between two peaks of its speed and falls again (or the reverse) takes for that at
+    these speeds; zero if it does not turn. A smooth maximum is flat for less than half of it, a rest for much longer.
+    """
+    left, bottom, right = places
+    if (risk[left] - risk[bottom]) * (risk[right] - risk[bottom]) <= 0:
+        return 0.0
+    return sum(float(abs(np.log(risk[i] / risk[bottom])) / speed[i]) for i in (left, right))
+
+
+def _next_peak(slope: np.ndarray, i: int, flatness: float) -> int:
+    """Index of the steepest slope from i on, before it falls to `flatness` of it or turns round."""
     top = i
-    for j in range(i, len(speed)):
-        if speed[j] > speed[top]:
+    for j in range(i, len(slope)):
+        steepness = slope[j] * np.sign(slope[top])
+        if steepness > abs(slope[top]):
             top = j
-        elif speed[j] < flatness * speed[top]:
+        elif steepness < flatness * abs(slope[top]):
             break
     return top
 

@@ -50,6 +50,7 @@ class Trajectory:
         (run, time) population risk.
     risk_error : ndarray
         (run, time) numerical error of the risk where Gaussian averages are taken over nodes; zero where all are exact.
+        In `Macro` it is a running maximum: the largest up to each output, so that it never falls.
     overlap_error : ndarray
         (run, time) the same for overlaps and readouts, the largest of all entries; infinite where it is not known.
     start_risk : ndarray

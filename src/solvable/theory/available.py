@@ -1,7 +1,12 @@
 """Which predictions apply to a problem, and why the others do not."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
 
 from solvable.problems import Problem
 from solvable.theory import (
@@ -35,21 +40,75 @@ class Available:
         Whether it holds for the problem.
     reason : str
         Why it does not; empty where it applies.
+    problem : Problem, optional
+        The problem, for `value`.
+    reasons : tuple of str
+        The same as `reason`, one by one.
 
     Examples
     --------
     >>> problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.05, N=1000)
-    >>> sv.theory.available(problem)[0].call
-    'degrees_of_freedom(problem)'
+    >>> print(sv.theory.available(problem)[0])
+    degrees_of_freedom(problem) = 3994: Dimension of the set of functions that a quadratic student can express.
     """
 
     name: str
     call: str
     applies: bool
     reason: str
+    problem: Problem | None = field(default=None, repr=False, compare=False)
+    reasons: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def what(self) -> str:
+        """What it predicts: the first sentence of the function's own text."""
+        paragraph = " ".join((self._function.__doc__ or "").split("\n\n")[0].split())
+        return paragraph.split(". ")[0].rstrip(".") + "."
+
+    @cached_property
+    def value(self) -> Any:
+        """What it predicts for the problem, computed when asked for; None where it needs more than the problem, or fails."""
+        if not self.applies or self.problem is None or not self.call.endswith("(problem)"):
+            return None
+        try:
+            return self._function(self.problem).value
+        except (ArithmeticError, ValueError, MemoryError):
+            return None
+
+    @property
+    def _function(self) -> Callable[..., Any]:
+        found: Callable[..., Any] = getattr(import_module("solvable.theory"), self.name)
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it in plain types, for files."""
+        plain = {name: getattr(self, name) for name in ("name", "call", "applies", "reason", "what")}
+        return plain | {"value": _plain(self.value)}
 
     def __str__(self) -> str:
-        return f"{self.call}" if self.applies else f"{self.name}: does not apply, {self.reason}"
+        if not self.applies:
+            return f"{self.name}: does not apply, {self.reason}"
+        value = "" if self.value is None else f" = {_short(self.value)}"
+        return f"{self.call}{value}: {self.what}"
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "_asdict"):
+        return {name: _plain(part) for name, part in value._asdict().items()}
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _short(value: Any) -> str:
+    """In a few words: six digits, the first three of many numbers."""
+    if hasattr(value, "_asdict"):
+        return ", ".join(f"{name} {_short(part)}" for name, part in value._asdict().items())
+    if isinstance(value, np.ndarray | tuple | list):
+        parts = list(np.ravel(value))
+        more = f", ... ({len(parts)})" if len(parts) > 3 else ""
+        return f"({', '.join(_short(part) for part in parts[:3])}{more})"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
@@ -142,8 +201,9 @@ def available(problem: Problem, *, why: bool = False) -> list[Available]:
     for name, (call, check) in _PREDICTIONS.items():
         try:
             check(problem)
-            found.append(Available(name, call, True, ""))
+            found.append(Available(name, call, True, "", problem))
         except ValueError as reason:  # NotApplicable, or a schedule where a number is needed
             if why:
-                found.append(Available(name, call, False, "; ".join(str(reason).splitlines())))
+                lines = str(reason).splitlines()
+                found.append(Available(name, call, False, "; ".join(lines), problem, tuple(lines)))
     return found
