@@ -217,7 +217,7 @@ def test_one_path_converges_as_its_leaps_shrink() -> None:
     best = runs[-1].student_overlap[:, -1]
     errors = [np.median(np.linalg.norm(run.student_overlap[:, -1] - best, axis=(1, 2))) for run in runs[:-1]]
     slope = -np.polyfit(np.log([4, 8, 16, 32]), np.log(errors), 1)[0]
-    assert slope > leap.STRONG_ORDER - 0.1
+    assert slope > 0.5 - 0.1  # the strong order that Meso states
     assert errors[-1] < 0.3 * errors[0]
 
 

@@ -23,7 +23,7 @@ UNITS = {
     "hermite": sv.problems.Hermite(coefficients=(0.1, 1.0, 0.5, 0.3)), "own": WIGGLE,
 }  # fmt: skip
 ROUGH = {  # between the nodes of a rule
-    "steep": sv.Activation("steep", lambda z: np.tanh(30 * z), lambda z: 30 / np.cosh(30 * z) ** 2),
+    "steep": sv.Activation("steep", lambda z: np.tanh(30 * z), lambda z: 30 * (1 - np.tanh(30 * z) ** 2)),
     "bump": sv.Activation("bump", lambda z: z + _bump(z), lambda z: 1 - (z - 0.55) / 0.0009 * _bump(z)),
 }
 
@@ -134,3 +134,11 @@ def test_no_step_within_reach_changes_overlaps_by_more(watched):
         steps = [W, -W, W[::-1], -W[::-1], np.sign(W @ T.T) @ T, *random.standard_normal((20, 2, 5))]
         for step in steps:
             assert side * (value(W + allowed * step / np.linalg.norm(step)) - level) < 0
+
+
+@pytest.mark.parametrize("unit", ["erf", "relu", "tanh", "own", *ROUGH])
+def test_no_slope_is_steeper_than_the_bound(unit):
+    """Nor much less steep, on places that the bound does not look at."""
+    problem = problem_of((UNITS | ROUGH)[unit])
+    slopes = np.abs(problem.student.unit.derivative(np.linspace(-40, 40, 400_001)))
+    assert slopes.max() <= steepness(problem)[0] < 1.002 * slopes.max()

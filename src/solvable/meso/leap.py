@@ -36,7 +36,6 @@ from solvable.numerics.lanes import WIDTH, fill, fma, load, store
 from solvable.numerics.tsit5 import NODES, ORDER, combine, dense, scaled_error
 from solvable.numerics.vectors import copy
 
-STRONG_ORDER = 0.5
 CRUDE = 0.1  # relative error of a fixed leap beyond which it says nothing any more
 TOO_LONG = 4.0  # a leap is taken back only if its error is beyond this multiple of the tolerance: seldom, so noise is not selected
 SINGULAR = 1e-13  # pivots below this part of a student's norm are rounding

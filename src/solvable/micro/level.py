@@ -50,7 +50,9 @@ class Micro:
     Notes
     -----
     Outputs are at the nearest whole steps. A threshold is looked at every 16 steps, or 1000 times per unit of alpha if
-    that is less often (20 times for full weights, and for the risk where it has no closed form).
+    that is less often; 20 times, whatever is watched, for full weights, and where the risk is an average over nodes or
+    needs a function that only Python can call: for most targets but sums of units, and for units too wild for a table.
+    A run that has moved too little since the last look to have passed is not looked at, which changes no result.
 
     Examples
     --------

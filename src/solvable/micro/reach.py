@@ -11,17 +11,21 @@ polynomial, at the largest deviation on the way.
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from solvable.dynamics.equations import CROSS_OVERLAP, NORM, STUDENT_OVERLAP, total
 from solvable.dynamics.kernel_data import FIELDS
-from solvable.gaussian.units import TABULATED
+from solvable.gaussian.tables import HEAD, PANEL, PIECE, TERMS, tabulate
+from solvable.gaussian.units import TABULATED, Activation
 from solvable.numerics.compiled import compiled
 from solvable.problems import Problem
 
 PART = 0.1  # of a field's deviation: no farther, so that deviations stay below 1 + PART times the largest
-WIDE = np.linspace(-40.0, 40.0, 8001)  # where slopes are looked at; fields beyond a tenth of that are no longer trusted
+WIDE = 40.0  # up to which |field| slopes are looked at; deviations beyond a tenth of that are not trusted
+COUNT = 32 * TERMS  # Chebyshev points in a panel, no place is farther than BESIDE from the next in angle
+BESIDE = np.pi / (2 * COUNT)
 
 
 def steepness(problem: Problem) -> np.ndarray:
@@ -30,13 +34,24 @@ def steepness(problem: Problem) -> np.ndarray:
         return np.empty(0)
     coefficients = problem.student.hermite_coefficients
     if coefficients is None:
-        with np.errstate(all="ignore"):
-            slopes = np.abs(np.asarray(problem.student.unit.derivative(WIDE), dtype=float))
-        found = slopes.max() + np.abs(np.diff(slopes)).max()  # whatever it does between two of them
-        return np.array([found]) if np.isfinite(found) else np.empty(0)
+        return _steepest(problem.student.unit)
     slope = np.polynomial.hermite_e.herme2poly(np.polynomial.hermite_e.hermeder(coefficients))
     moments = [math.prod(range(4 * m - 1, 0, -2)) for m in range(len(slope))]  # <z^4m>
     return np.abs(slope) * (3.0 * np.array(moments, dtype=float)) ** 0.25
+
+
+@lru_cache(maxsize=32)
+def _steepest(unit: Activation) -> np.ndarray:
+    """(1,) the largest slope of a unit within WIDE, from the polynomials of its table; empty if it has none. A polynomial of degree
+    n in cos(angle) falls from its largest value no faster than cos(n angle) (M. Riesz), which bounds it between points."""
+    table = tabulate(unit)
+    if table is None:
+        return np.empty(0)
+    panels = table[HEAD + int(table[0]) * PIECE :].reshape(-1, PANEL)
+    near = panels[np.abs(panels[:, 0]) - 1 / panels[:, 1] <= WIDE]
+    points = np.polynomial.chebyshev.chebpts1(COUNT)
+    slopes = np.polynomial.polynomial.polyval(points, near[:, 2 + TERMS :].T)
+    return np.array([np.abs(slopes).max() / math.cos((TERMS - 1) * BESIDE)])
 
 
 @compiled(strict=True)
@@ -49,7 +64,7 @@ def of_risk(problem, steepness, risk, level, readout, C):
     for m in range(steepness.size):
         steepest += steepness[m] * power
         power *= (1.0 + PART) * deviation
-    if not steepest * size > 0.0 or (problem.unit == TABULATED and deviation > 0.1 * WIDE[-1] / (1.0 + PART)):
+    if not steepest * size > 0.0 or (problem.unit == TABULATED and deviation > 0.1 * WIDE / (1.0 + PART)):
         return 0.0
     gap = abs(math.sqrt(max(risk, 0.0)) - math.sqrt(max(level, 0.0)))
     return min(PART * deviation, gap / (math.sqrt(problem.loss_factor * size) * steepest))

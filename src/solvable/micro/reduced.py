@@ -20,7 +20,7 @@ from solvable.numerics.random import streams
 from solvable.results import Ending
 
 LOOK = 16, 1000  # look for thresholds every so many steps at least, and so many times per unit of alpha at most
-SLOW_LOOK = 16, 20  # where only Python can compute the risk
+SLOW_LOOK = 16, 20  # where the risk is an average over nodes, or only Python can compute it
 CHUNK = 0.05  # seconds between glances at the clock
 FATES = {process.PASSED: Ending.STOPPED, process.LOST: Ending.DIVERGED}
 

@@ -18,7 +18,7 @@ from solvable.numerics.kernel_types import apart
 
 ORDER = DENSE_ORDER = 4
 EMBEDDED_ORDER = 3
-PACE = (0.8, 4.0, 0.25, 0.0, 5.0, True)
+PACE = (0.8, EMBEDDED_ORDER + 1.0, 1.0 / (EMBEDDED_ORDER + 1), 0.0, 5.0, True)
 GAMMA = 0.25
 STAGES = 6
 ROWS = OWN + STAGES
