@@ -547,7 +547,7 @@ def test_defaults_are_part_of_the_name_of_a_result() -> None:
     from solvable.dynamics import VERSION
     from solvable.runfiles import RunTable, StartTable
 
-    assert VERSION == 3
+    assert VERSION == 4
     assert StartTable().model_dump() == {
         "seed": None, "scale": 1.0, "students": "gaussian", "cross": None, "student_overlap": None, "cross_overlap": None,
         "teacher_overlap": None, "direction_overlap": None, "readout": None,

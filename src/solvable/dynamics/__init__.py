@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from solvable.dynamics.motion import Derivative, derivative
 
 # Raise it when a change moves results by more than rounding: sweeps then compute anew what they have stored.
-VERSION = 3
+VERSION = 4
 
 _HOMES = {
     "covariance": ("step_covariance",),
