@@ -158,7 +158,10 @@ class Model(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True)
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, *given: Any, **fields: Any) -> None:
+        if given:
+            names = ", ".join(f"{name}=..." for name in type(self).model_fields if name != "kind")
+            raise TypeError(f"{type(self).__name__}: give fields by name, not by place: {type(self).__name__}({names})")
         try:
             super().__init__(**fields)
         except ValidationError as error:
