@@ -158,10 +158,13 @@ class Model(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True)
 
-    def __init__(self, *given: Any, **fields: Any) -> None:
+    def __new__(cls, *given: Any, **_: Any) -> Self:
         if given:
-            names = ", ".join(f"{name}=..." for name in type(self).model_fields if name != "kind")
-            raise TypeError(f"{type(self).__name__}: give fields by name, not by place: {type(self).__name__}({names})")
+            names = ", ".join(f"{name}=..." for name in cls.model_fields if name != "kind")
+            raise TypeError(f"{cls.__name__}: give fields by name, not by place: {cls.__name__}({names})")
+        return super().__new__(cls)
+
+    def __init__(self, **fields: Any) -> None:
         try:
             super().__init__(**fields)
         except ValidationError as error:
