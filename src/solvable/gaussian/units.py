@@ -180,7 +180,14 @@ class Activation(OwnFunction):
 
     def _check(self) -> None:
         for label, function in [("function", self.function), ("derivative", self.derivative)]:
-            values = np.asarray(function(_NODES))
+            if not callable(function):
+                raise ValueError(f"{label}: {function!r} given, must be a function of arrays")
+            try:
+                values = np.asarray(function(_NODES))
+            except TypeError as error:
+                raise ValueError(
+                    f"{label}: must be a function of arrays, as np.sin and not math.sin ({error})"
+                ) from None
             if values.shape != _NODES.shape or values.dtype.kind not in "fiub":
                 raise ValueError(f"{label}: must map an array of numbers to one of the same shape")
         steps = jumps(self.function)

@@ -118,6 +118,11 @@ def run_batch(
     if isinstance(learning_rates, int | float | Schedule):
         learning_rates = [learning_rates]
     rates = [problem.training.learning_rate] if learning_rates is None else [_plain(rate) for rate in learning_rates]
+    if isinstance(problem.training.learning_rate, Schedule) and not all(isinstance(rate, Schedule) for rate in rates):
+        raise ValueError(
+            "learning_rates: numbers given, but the problem has a schedule, which they would replace; give schedules, or a problem "
+            "with a constant training.learning_rate"
+        )
     if not starts or not rates:
         raise ValueError("run_batch: needs at least one start and one learning rate")
     _check_arguments(problem, starts, level, stop)

@@ -11,6 +11,7 @@ from solvable.overlaps.state import InvalidStart, Overlaps
 from solvable.problems import Problem
 
 Seed = int | np.random.SeedSequence
+KINDS = ("gaussian", "orthogonal", "spanning")  # of students
 
 
 def start(
@@ -76,6 +77,8 @@ def start(
            [0.1]])
     """
     check_overlaps(problem)
+    if students not in KINDS:
+        raise InvalidStart(f"students: {students!r} given, must be 'gaussian', 'orthogonal' or 'spanning'")
     prescribed = any(
         x is not None
         for x in (
@@ -125,14 +128,12 @@ def start(
                     'cross: given with Gaussian students, whose overlaps follow; say students="orthogonal"'
                 )
             Q, R = hearing(problem, _gaussian)(problem, random, scale, fixed)
-        elif students == "spanning":
+        else:
             if cross is not None:
                 raise InvalidStart(
                     'cross: given with spanning students, whose overlaps follow; say students="orthogonal"'
                 )
             Q, R = _spanning(problem, scale, fixed)
-        else:
-            raise InvalidStart(f"students: {students!r} given, must be 'gaussian', 'orthogonal' or 'spanning'")
     result = hearing(problem, _state)(problem, Q, R, fixed, values)
     check_start(problem, result)
     return result

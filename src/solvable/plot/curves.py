@@ -13,8 +13,13 @@ if TYPE_CHECKING:
 
 
 def dataset(source: Any) -> Any:
-    """A dataset, or anything that has one (a Trajectory)."""
-    return getattr(source, "data", source) if not hasattr(source, "data_vars") else source
+    """A dataset, or that of a Trajectory or of a sweep."""
+    found = source if hasattr(source, "data_vars") else getattr(source, "data", None)
+    if not hasattr(found, "data_vars"):
+        raise TypeError(
+            f"plot: {type(source).__name__} given, must be a Trajectory (as run(...) returns it), a sweep or an xarray.Dataset"
+        )
+    return found
 
 
 def _label_time(ax: "Axes", data: Any) -> None:

@@ -124,6 +124,10 @@ class Inputs(Model):
     def _guess_kind(cls, fields: Any) -> Any:
         """In files a spectrum needs no `kind`: its fields tell."""
         spectrum = fields.get("spectrum") if isinstance(fields, dict) else None
+        if isinstance(spectrum, int | float | list | tuple | np.ndarray | np.generic):
+            raise ValueError(
+                "spectrum: numbers given, must be sv.Spectrum(eigenvalues=...), sv.PowerLaw(...) or a table of their fields"
+            )
         if isinstance(spectrum, dict) and "kind" not in spectrum:
             kind = "power-law" if {"beta", "distinct"} & spectrum.keys() else "spectrum"
             return {**fields, "spectrum": {**spectrum, "kind": kind}}

@@ -158,6 +158,12 @@ class Model(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True)
 
+    def __new__(cls, *given: Any, **_: Any) -> Self:
+        if given:
+            names = ", ".join(f"{name}=..." for name in cls.model_fields if name != "kind")
+            raise TypeError(f"{cls.__name__}: give fields by name, not by place: {cls.__name__}({names})")
+        return super().__new__(cls)
+
     def __init__(self, **fields: Any) -> None:
         try:
             super().__init__(**fields)

@@ -40,7 +40,9 @@ class Schedule(Model):
     @model_validator(mode="before")
     @classmethod
     def _rename_values(cls, fields: Any) -> Any:
-        if isinstance(fields, dict) and "values" in fields and "rates" not in fields:
+        if isinstance(fields, dict) and "values" in fields and "rates" in fields:
+            raise ValueError("values: given together with rates, which is another name of the same; give one of them")
+        if isinstance(fields, dict) and "values" in fields:
             return {("rates" if name == "values" else name): value for name, value in fields.items()}
         return fields
 

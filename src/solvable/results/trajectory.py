@@ -252,7 +252,7 @@ class Trajectory:
         Parameters
         ----------
         time : float
-            An output time, in the unit of `clock`.
+            An output time, in the unit of `clock`. Outputs of `Micro` are at whole steps: a time means the nearest.
         run : int, optional
             Number of the run; may be left out where there is only one.
 
@@ -269,7 +269,7 @@ class Trajectory:
         """
         run = self._run_number("at", run, "; `states(time)` gives those of all")
         i = int(np.argmin(np.abs(self.time - time)))
-        if not abs(self.time[i] - time) <= 1e-9 * max(1.0, abs(time)):
+        if not (abs(self.time[i] - time) <= 1e-9 * max(1.0, abs(time)) or self._is_step(i, time)):
             raise ValueError(f"at: {time} is not an output time, the nearest is {self.time[i]}; ask for it by `times`")
         blocks = self.blocks
         if blocks is None and self.block_teacher_overlap.shape[1] == 1:
@@ -280,6 +280,13 @@ class Trajectory:
         if np.isnan(self.risk[run, i]):
             raise ValueError(f"at: run {run} ended before, at {self.end_time[run]:.6g} ({self.ending[run].text})")
         return self._state(run, blocks.pick(run, i), self.readout[run, i])
+
+    def _is_step(self, output: int, time: float) -> bool:
+        """Whether an output of Micro is at the whole step nearest to a time."""
+        if self.level != "micro" or not time >= 0:
+            return False
+        dim = self.problem.inputs.dim or 0
+        return bool(abs(self.alpha[output] - self.clock.to_alpha(time)) * dim <= 0.5 * (1 + 1e-9))
 
     def last(self, run: int | None = None) -> Overlaps:
         """The state in which a run ended.
@@ -687,12 +694,14 @@ class Trajectory:
         Parameters
         ----------
         path : str or Path
-            The file; `Trajectory.load` reads it back.
+            The file, which ends in .nc; `Trajectory.load` reads it back.
 
         Examples
         --------
         >>> run.save("run.nc")
         """
+        if Path(path).suffix != ".nc":
+            raise ValueError(f"save: {path} given, must end in .nc (NetCDF); run.data has all as an xarray.Dataset")
         storage.write(self.data, path)
 
     @classmethod
