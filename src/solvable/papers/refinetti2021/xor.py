@@ -102,7 +102,9 @@ def draw(data: "xarray.Dataset") -> "Figure":
         mean, error = _mean(here["micro"].values)
         name = f"{NAMES[unit]}, equations"
         left.plot(data["time"], here["macro"], label=name, **stroke(i))
-        left.errorbar(data["sample"], mean, error, color=f"C{i}", fmt="os"[i], markersize=3, label=f"{NAMES[unit]}, SGD")
+        left.errorbar(
+            data["sample"], mean, error, color=f"C{i}", fmt="os"[i], markersize=3, label=f"{NAMES[unit]}, SGD"
+        )
         ends = data.sel(unit=unit)
         right.plot(ratio, ends["macro"].values[:, -1], label=name, **stroke(i))
         mean, error = _mean(ends["micro"].values[..., -1].T)
