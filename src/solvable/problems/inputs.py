@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from solvable.problems.model import Array, Model, Plain
+from solvable.problems.model import Array, Model, Plain, short
 from solvable.problems.training import Schedule, later, segments_of, value_at
 
 Dim = Annotated[int, Plain, Field(gt=0, le=10**15)]
@@ -126,7 +126,8 @@ class Inputs(Model):
         spectrum = fields.get("spectrum") if isinstance(fields, dict) else None
         if isinstance(spectrum, int | float | list | tuple | np.ndarray | np.generic):
             raise ValueError(
-                "spectrum: numbers given, must be sv.Spectrum(eigenvalues=...), sv.PowerLaw(...) or a table of their fields"
+                f"spectrum: {short(spectrum)} given, must be sv.Spectrum(eigenvalues=...), sv.PowerLaw(...) or a table of "
+                f"their fields"
             )
         if isinstance(spectrum, dict) and "kind" not in spectrum:
             kind = "power-law" if {"beta", "distinct"} & spectrum.keys() else "spectrum"

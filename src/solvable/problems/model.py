@@ -53,7 +53,7 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
             if kind == "model_type":
                 message = f"a {item['ctx']['class_name']}".replace("Table", " table")
             message = _WORDS.get(kind, message.removeprefix("Input should be ").removeprefix("a valid "))
-            text = f"{_short(given)} given, must be {message}"
+            text = f"{short(given)} given, must be {message}"
         if where in lines and text not in lines[where]:
             lines[where] += f", or {message}"
         else:
@@ -102,7 +102,7 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
     return [found for part in get_args(annotation) for found in _models(part)]
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
