@@ -13,6 +13,7 @@ from solvable.dynamics.classification import classification_error, oracle_error
 from solvable.levels import run_batch
 from solvable.macro import Macro
 from solvable.micro import Micro
+from solvable.numerics.statistics import standard_error
 from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNREAD, Parameter, table
@@ -95,7 +96,7 @@ def _of_units(data: "xarray.Dataset") -> list[np.ndarray]:
 
 def _mean(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean over the last axis, and its standard error."""
-    return values.mean(axis=-1), values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
+    return values.mean(axis=-1), standard_error(values, axis=-1)
 
 
 def _ends(last: np.ndarray, speed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ from solvable.gaussian.chances import error_of_crossed_classes
 from solvable.levels import run
 from solvable.macro import Macro
 from solvable.micro import Micro
+from solvable.numerics.statistics import standard_error
 from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNREAD, Parameter, table
@@ -128,7 +129,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
 
 def _mean(runs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean over the first axis, and its standard error."""
-    return runs.mean(axis=0), runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
+    return runs.mean(axis=0), standard_error(runs, axis=0)
 
 
 def claims(data: "xarray.Dataset") -> list[Claim]:
