@@ -834,8 +834,8 @@ DESCRIPTIONS = (
     Mutation(
         "overlap-error-left-zero",
         "macro/integration.py",
-        "risk_error=of_risk, overlap_error=of_overlaps)",
-        "risk_error=of_risk)",
+        "risk_error=of_risk, overlap_error=of_overlaps, raised=raised)",
+        "risk_error=of_risk, raised=raised)",
         ("dynamics/test_general.py::test_every_level_says_what_nodes_do_to_overlaps[macro]",),
     ),
     Mutation(

@@ -6,13 +6,14 @@ alpha = step / N, draws for every sample of its batch a class c, a task t, a mas
     inputs     x = sum_j (M_cj + sqrt(tau_cj) zeta_j) m_j / sqrt(N) + sqrt(lambda_bc) xi,   students see x + sqrt(sigma_b) xi'
     fields     z = W x / sqrt(N)
     label      y = +-(y_c + sum_l a*_tl g(z*_l)) + sqrt(noise) zeta
-    error      e = y - sum_k a_k g(z_k),  a = mask times the head of task t,  loss c e^2
+    error      e = y - sum_k a_k g(z_k),  a = mask times the head of task t,  loss c e^2 (or another, whose push is given)
     weights    w_k <- w_k - (eta / N) (decay w_k + anchor (w_k - w_k(0))) + (eta / B) sum_batch 2 c a_k g'(z_k) e x / sqrt(N)
                sphere: |w_k|^2 = N
     readout    head_tk <- head_tk + (eta_a / N B) sum over the samples of head t of 2 c mask_k g(z_k) e
     teachers   the first two turn by rotation / N, then w* <- (1 - drift / N) w* + sqrt(2 drift / N) normals of covariance T0
 
-all from the weights and readouts before the step.
+all from the weights and readouts before the step. A rule may replace F_k = a_k g'(z_k) push; a look-ahead takes F at
+z_k + rho F_k |x|^2/N, repeats add up F along z <- z + (eta / B) F |x|^2/N.
 """
 
 from dataclasses import dataclass, replace
@@ -65,6 +66,11 @@ class Setting:
     sphere: bool = False
     batch: int = 1
     readout_rate: float = 0.0
+    push: object = lambda y, output: 2 * (y - output)  # minus the slope of the loss in the output, without loss factor
+    signs: bool = False  # labels are signs of what they would be
+    rule: object = lambda F, z, y, output, size: F  # what becomes of F (run, sample, p)
+    lookahead: float = 0.0
+    repeats: int = 1
 
     def but(self, **changes):
         return replace(self, **changes)
@@ -118,19 +124,35 @@ def _learn(one, step, W, V, heads, random):
     head = np.array(one.heads)[task]
     mask = one.mask_scale * (random.random((*shape, p)) < one.keep)
     x, seen = _inputs(one, kind, random)
-    g, slope = UNITS[one.unit]
     z, fields = seen @ W.transpose(0, 2, 1) * scale, x @ V.transpose(0, 2, 1) * scale
     y = one.labels[kind] + (one.teacher_readout[task] * UNITS[one.teacher_unit][0](fields)).sum(axis=-1)
+    y = np.sign(y) if one.signs else y
     y = np.where(random.random(shape) < one.flips, -y, y) + np.sqrt(one.label_noise) * random.standard_normal(shape)
     a = mask * heads[np.arange(runs)[:, None], head]
-    push = 2 * one.loss_factor * (y - (a * g(z)).sum(axis=-1))[..., None]
+    size = (seen**2).sum(axis=-1, keepdims=True) / N
+    F, pushed = _gradient(one, a, z, y, size)
+    if one.lookahead:
+        F, pushed = _gradient(one, a, z + one.lookahead * size * F, y, size)
+    used = F
+    for _ in range(1, one.repeats):
+        z = z + one.rate / one.batch * size * used
+        used, more = _gradient(one, a, z, y, size)
+        F, pushed = F + used, pushed + more
     pull = one.decay * W + one.anchor * (W - one.student)
-    W = W - one.rate / N * pull + one.rate / one.batch * scale * (a * slope(z) * push).transpose(0, 2, 1) @ seen
+    W = W - one.rate / N * pull + one.rate / one.batch * scale * F.transpose(0, 2, 1) @ seen
     if one.sphere:
         W = W * np.sqrt(N / (W**2).sum(axis=2, keepdims=True))
     belongs = head[..., None] == np.arange(heads.shape[1])  # (run, sample, head)
-    gain = np.einsum("rst,rsk->rtk", belongs.astype(float), mask * g(z) * push)
+    gain = np.einsum("rst,rsk->rtk", belongs.astype(float), mask * pushed)
     return W, heads + one.readout_rate / (N * one.batch) * gain
+
+
+def _gradient(one, a, z, y, size):
+    """F of every student, as the rule has it, and what pushes the readouts, at these fields."""
+    g, slope = UNITS[one.unit]
+    output = (a * g(z)).sum(axis=-1)
+    push = one.loss_factor * one.push(y, output)[..., None]
+    return one.rule(a * slope(z) * push, z, y, output, size), g(z) * push
 
 
 def _inputs(one, kind, random):

@@ -64,7 +64,7 @@ def moments_against_sampling(
     g = student.function(z[:, :p])
     clean = problem.teacher.labels(z[:, p:])
     label = clean + np.sqrt(problem.training.label_noise) * random.standard_normal(samples)
-    push = c * pushes(problem.training.loss, label, g @ a)
+    push = c * pushes(problem.training.loss_function, label, g @ a)
     F = a * student.derivative(z[:, :p]) * push[:, None]
     sampled = {
         "risk": c * (clean - g @ a) ** 2,

@@ -5,6 +5,8 @@ fields of all students and teachers, so that nodes keep their places. ReLU units
 fields: the nodes are for S alone, because steps would chase the jumps of their slopes.
 """
 
+import math
+
 from solvable.dynamics.case_equations import (
     add_case,
     add_pull,
@@ -14,7 +16,7 @@ from solvable.dynamics.case_equations import (
     share_at,
     take_overlaps,
 )
-from solvable.dynamics.equations import label_noise_at, watch
+from solvable.dynamics.equations import batch_at, label_noise_at, rate_at, watch
 from solvable.dynamics.kernel_data import PLANES, RISK, SYSTEM, WATCHED
 from solvable.dynamics.node_averages import (
     CHUNK,
@@ -39,9 +41,11 @@ from solvable.dynamics.node_averages import (
 )
 from solvable.gaussian.losses import SQUARED
 from solvable.gaussian.relu_means import relu_averages
-from solvable.gaussian.units import RELU
+from solvable.gaussian.units import LINEAR, RELU
 from solvable.numerics.compiled import compiled
 from solvable.numerics.small_matrices import symmetric_roots
+
+ROOT = math.sqrt(2.0 * math.pi)
 
 
 def case_node_scratch(students: int, teachers: int, rows: int, blocks: int) -> int:
@@ -75,6 +79,9 @@ def take_case(problem, case, h, s, root, numbers, begin, rows):
     sign = case.sign if problem.product else 1.0  # teachers' readouts have it already
     for c in range(label.size):
         label[c] = case.label + sign * label[c]
+    if problem.signed:
+        for c in range(label.size):
+            label[c] = 1.0 if label[c] > 0.0 else -1.0
 
 
 @compiled()
@@ -119,7 +126,7 @@ def case_moments(problem, case, noise, fields, roots, numbers, out, scratch):
 def has_pairs(problem):
     """Whether averages over two fields are closed."""
     ramps = problem.unit == RELU and (problem.teachers == 0 or problem.teacher_unit == RELU)
-    return ramps and problem.loss == SQUARED and not problem.product
+    return ramps and problem.loss == SQUARED and not problem.product and not problem.signed
 
 
 @compiled()
@@ -150,9 +157,10 @@ def case_moments_of_pairs(problem, case, noise, fields, root, numbers, out, scra
             S[m, k] = S[k, m]
 
 
-@compiled(SYSTEM)
-def rhs_of_cases_on_nodes(segment, t, y, dy, problems, blocks, cases, numbers, work):
-    """Any unit, loss and target."""
+@compiled(inline=True)
+def sum_cases(moments, segment, t, y, dy, problems, blocks, cases, numbers, work):
+    """The equations with the `moments` of each case, which get the problem, the case, `rule` = (label noise, rate over batch, mean
+    of |x|^2/dim), `fields` = (h, C, a, s), seven scratch matrices, numbers, what they fill and further scratch."""
     problem, rest = problems[segment], work[PLANES:]
     scratch = rest.reshape(rest.size)
     p, n, B, d, f = (
@@ -170,7 +178,7 @@ def rhs_of_cases_on_nodes(segment, t, y, dy, problems, blocks, cases, numbers, w
     eigenvalues, who, scratch = scratch[:B], scratch[B : B + f], scratch[B + f :]
     planes, vectors = scratch[: 8 * f * f].reshape(8, f, f), scratch[8 * f * f : 8 * f * f + 5 * f].reshape(5, f)
     left = scratch[8 * f * f + 5 * f :]
-    C, D, S, root, inverse, A, V = planes[0], planes[1], planes[2], planes[3], planes[4], planes[5], planes[6]
+    C, D, S, matrices = planes[0], planes[1], planes[2], planes[3:]
     h, a, s, phi, pull = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
     take_overlaps(segment, t, y, problem, blocks, numbers, stacks, along, eigenvalues)
     gains[:], spreads[:], columns[:], dy[B * problem.moving * n :] = 0.0, 0.0, 0.0, 0.0
@@ -183,15 +191,32 @@ def rhs_of_cases_on_nodes(segment, t, y, dy, problems, blocks, cases, numbers, w
             continue
         set_fields(problem, case, numbers, eigenvalues, p, who, stacks, along, h, C)
         set_weights(problem, case, y, numbers, p, who, a, s)
-        symmetric_roots(C, A, V, root, inverse)
-        noise = label_noise_at(problem, t)
-        if has_pairs(problem):
-            case_moments_of_pairs(problem, case, noise, (h, C, s), root, numbers, out, left)
-        else:
-            case_moments(problem, case, noise, (h, s), (root, inverse, planes[7]), numbers, out, left)
+        size = 0.0
+        for b in range(B):
+            variance = numbers[case.factors + b] * eigenvalues[b] + numbers[case.input_noise + b]
+            size += blocks[segment, b].fraction * variance
+        rule = label_noise_at(problem, t), rate_at(problem, t) / batch_at(problem, t), size
+        moments(problem, case, rule, (h, C, a, s), matrices, numbers, out, left)
         add_case(problem, case, weight, numbers, eigenvalues, p, who, along, out, sums)
         add_pull(problem, case, weight, y, numbers, p, who, pull, dy)
     assemble_cases(segment, t, y, dy, problems, blocks, numbers, work, stacks, sums)
+
+
+@compiled(inline=True)
+def moments_of_case(problem, case, rule, fields, matrices, numbers, out, left):
+    (h, C, _, s), noise = fields, rule[0]
+    root, inverse, kept = matrices[0], matrices[1], matrices[4]
+    symmetric_roots(C, matrices[2], matrices[3], root, inverse)
+    if has_pairs(problem):
+        case_moments_of_pairs(problem, case, noise, (h, C, s), root, numbers, out, left)
+    else:
+        case_moments(problem, case, noise, (h, s), (root, inverse, kept), numbers, out, left)
+
+
+@compiled(SYSTEM)
+def rhs_of_cases_on_nodes(segment, t, y, dy, problems, blocks, cases, numbers, work):
+    """Gradients of any unit, loss and target."""
+    sum_cases(moments_of_case, segment, t, y, dy, problems, blocks, cases, numbers, work)
 
 
 @compiled()
@@ -204,6 +229,32 @@ def square_on_nodes(problem, case, h, s, root, numbers, scratch):
         take_case(problem, case, h, s, root, numbers, begin, rows)
         total += square_error(n, rows)
     return total
+
+
+@compiled()
+def square_of_signs(problem, case, h, C, s):
+    """<e^2> of linear students about labels sign(u) of linear teachers: 1 - 2 <sign(u) y^> + <y^^2>."""
+    p, n, output, offset, variance, joint, square = problem.students, s.size, 0.0, case.label, 0.0, 0.0, 0.0
+    for i in range(n):
+        if i < p:
+            output -= s[i] * h[i]
+        else:
+            offset += s[i] * h[i]
+        for j in range(n):
+            term = s[i] * C[i, j] * s[j]
+            if i < p and j < p:
+                square += term
+            elif i >= p and j >= p:
+                variance += term
+            elif i < p:
+                joint -= term
+    deviation = math.sqrt(max(variance, 0.0))
+    if deviation == 0.0:
+        mean = output if offset > 0.0 else -output
+    else:
+        u = offset / deviation
+        mean = output * math.erf(u * math.sqrt(0.5)) + 2.0 * joint / deviation * math.exp(-0.5 * u * u) / ROOT
+    return max(1.0 - 2.0 * mean + output * output + square, 0.0)
 
 
 @compiled(SYSTEM)
@@ -234,7 +285,9 @@ def observe_cases_on_nodes(segment, t, y, seen, problems, blocks, cases, numbers
         set_fields(problem, case, numbers, eigenvalues, p, who, stacks, along, vectors[0], planes[0])
         set_weights(problem, case, y, numbers, p, who, vectors[1], vectors[2])
         h, s, C = vectors[0], vectors[2], planes[0]
-        if has_pairs(problem):
+        if problem.signed and problem.kind == LINEAR and problem.linear_teacher:
+            square = square_of_signs(problem, case, h, C, s)
+        elif has_pairs(problem):
             square, _ = relu_averages(0, (h, C), (case.label, s), (C, C, h, h))
         else:
             symmetric_roots(C, planes[1], planes[2], planes[3], planes[4])

@@ -30,6 +30,7 @@ from solvable.dynamics.equations import (
 )
 from solvable.dynamics.kernel_data import GAIN, PLANES, RISK, SYSTEM, WATCHED
 from solvable.dynamics.mean_moments import moments_with_means
+from solvable.gaussian.losses import CORRELATION
 from solvable.gaussian.means import averages_with_means, mean_scratch
 from solvable.numerics.compiled import compiled
 
@@ -247,6 +248,8 @@ def rhs_of_cases(segment, t, y, dy, problems, blocks, cases, numbers, work):
         phi, pull, left = vectors[3 * count : 4 * count], vectors[4 * count : 5 * count], vectors[5 * count :]
         set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C)
         set_weights(problem, case, y, numbers, students, who, a, s)
+        if problem.loss == CORRELATION:  # which does not look at the output
+            s[:students] = 0.0
         moments_with_means(problem.kind, students, rule, a, (h, C), (case.label, s), (D, S, phi, pull), left)
         add_case(
             problem,

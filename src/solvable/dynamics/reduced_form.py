@@ -21,8 +21,8 @@ from solvable.dynamics.case_form import (
     triangle,
     work_sizes,
 )
-from solvable.dynamics.kernel_data import FRAME, PROBLEM, PROCESS, Packed, pack
-from solvable.gaussian.losses import LOSSES, TABULATED_LOSS
+from solvable.dynamics.kernel_data import FRAME, PROBLEM, PROCESS, Packed, pack, rule_words
+from solvable.gaussian.losses import TABULATED_LOSS, Loss
 from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import OWN, POLYNOMIAL, TABULATED, UNITS
 from solvable.numerics.lanes import WIDTH, slots
@@ -81,20 +81,22 @@ def reduced_form(problem: Problem) -> ReducedForm:
     form, frames = np.zeros(1, dtype=PROCESS), np.zeros(len(shaped), dtype=FRAME)
     state, draws = _place_frames(rows.moving.size, rows.fixed.size, shaped, frames)
     single, noisy = _is_single(problem), bool(training.segments["label_noise"][:, 1].max() > 0)
-    loss = LOSSES[training.loss]
+    loss = training.loss_function
     numbers = {
         "teacher_readout": problem.teacher.readout_values,
         "unit_numbers": _numbers(problem.student),
         "teacher_numbers": _numbers(problem.teacher),
-        "loss_numbers": _loss_numbers(training.loss),
+        "loss_numbers": _loss_numbers(loss),
     }
     known = {
         "students": p, "teachers": q, "blocks": len(shaped), "unit": _unit(problem.student), "teacher_unit": _unit(problem.teacher),
-        "product": problem.teacher.target == "product", "loss": loss.kind, "margin": loss.of == "margin",
+        "product": problem.teacher.target == "product", "signed": problem.teacher.target == "sign",
+        "loss": loss.kind, "margin": loss.of == "margin",
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "single": single, "noisy": noisy,
         "readout": state, "normals": draws + (sum(freedom > 0 for _, freedom in shaped) if single else 0) + noisy,
         "degree": numbers["unit_numbers"].size - 1, "teacher_degree": numbers["teacher_numbers"].size - 1,
         "loss_factor": training.loss_factor, "dim": problem.inputs.dim, "batch": round(training.segments["batch"][0, 1]),
+        **rule_words(problem),
     }  # fmt: skip
     sizes: dict[str, int] = {}
     if has_cases(problem):
@@ -160,7 +162,8 @@ def _place_work(form: np.ndarray, frames: np.ndarray, single: bool, sizes: dict[
 
 def is_own(problem: Problem) -> bool:
     """Whether functions decide what is learned that compiled code cannot call: targets, units and losses that no table holds."""
-    wild = LOSSES[problem.training.loss].kind == TABULATED_LOSS and tabulate(LOSSES[problem.training.loss]) is None
+    loss = problem.training.loss_function
+    wild = loss.kind == TABULATED_LOSS and tabulate(loss) is None
     return wild or OWN in (_unit(problem.student), _unit(problem.teacher)) or isinstance(problem.teacher.target, Target)
 
 
@@ -182,9 +185,9 @@ def _numbers(network: Network) -> np.ndarray:
     return np.zeros(1) if coefficients is None else np.polynomial.hermite_e.herme2poly(coefficients)
 
 
-def _loss_numbers(name: str) -> np.ndarray:
+def _loss_numbers(loss: Loss) -> np.ndarray:
     """The table of the push, if it is one."""
-    table = tabulate(LOSSES[name]) if LOSSES[name].kind == TABULATED_LOSS else None
+    table = tabulate(loss) if loss.kind == TABULATED_LOSS else None
     return np.zeros(1) if table is None else table
 
 

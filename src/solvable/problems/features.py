@@ -6,12 +6,15 @@ from solvable.problems.problem import Problem
 
 FEATURES = (
     "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
-    "training.anchor",
+    "training.anchor", "training.rule", "training.lookahead", "training.repeats",
 )  # fmt: skip
 
 
 def features(problem: Problem) -> tuple[str, ...]:
-    """Which fields give a problem classes, tasks, masks, noise that only students see, anchors or moving teachers.
+    """Which fields take a problem beyond one class, one task, and gradients of plain samples.
+
+    They give it classes, tasks, masks, noise that only students see, anchors, moving teachers, labels that are signs, a rule of
+    learning other than gradients, or a loss whose moments are closed or averages over one variable.
 
     Parameters
     ----------
@@ -41,5 +44,17 @@ def features(problem: Problem) -> tuple[str, ...]:
         "training.input_noise": training.input_noise != 0 and np.any(training.input_noise),
         "training.label_flips": bool(training.label_flips),
         "training.anchor": bool(training.anchor),
+        "training.rule": training.rule is not None,
+        "training.lookahead": bool(training.lookahead),
+        "training.repeats": training.repeats > 1,
+        "training.loss": training.loss == "correlation" or _is_on_a_line(problem),
+        "teacher.target": teacher.target == "sign",
     }
     return tuple(name for name, is_used in used.items() if is_used)
+
+
+def _is_on_a_line(problem: Problem) -> bool:
+    """Whether linear students learn from a linear teacher by a loss that is neither squared nor log-cosh: one variable is all that
+    averages are over."""
+    plain = problem.training.loss in ("squared", "log-cosh") or problem.teacher.target not in ("additive", "sign")
+    return not plain and problem.student.activation == problem.teacher.activation == "linear"

@@ -21,9 +21,11 @@ from solvable.problems.networks import Student, Teacher
 from solvable.problems.tasks import Task
 from solvable.problems.training import Training
 
-FUNCTIONS = (("student", "activation"), ("teacher", "activation"), ("teacher", "target"))  # which may be one's own
+FUNCTIONS = (  # which may be one's own
+    ("student", "activation"), ("teacher", "activation"), ("teacher", "target"), ("training", "loss"), ("training", "rule"),
+)  # fmt: skip
 
-QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor")}
+QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor", "lookahead", "repeats")}
 
 
 def _hash(content: dict[str, Any]) -> str:
@@ -135,8 +137,9 @@ class Problem(Model):
         found: dict[str, OwnFunction] = {
             place: UNITS[name] for place, name in named.items() if isinstance(name, str) and name not in BUILT_IN
         }
-        if self.training.loss not in BUILT_IN_LOSSES:
-            found["training.loss"] = LOSSES[self.training.loss]
+        loss = self.training.loss
+        if isinstance(loss, str) and loss not in BUILT_IN_LOSSES:
+            found["training.loss"] = LOSSES[loss]
         return found
 
     def at(self, alpha: float) -> "Problem":
@@ -206,7 +209,7 @@ class Problem(Model):
         Returns
         -------
         dict
-            Activations and targets by their places, such as "student.activation".
+            Activations, targets, losses and rules by their places, such as "student.activation".
 
         Examples
         --------

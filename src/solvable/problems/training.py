@@ -7,9 +7,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from solvable.gaussian.losses import LOSSES
+from solvable.gaussian.losses import Loss
 from solvable.problems.dropout import Dropout
-from solvable.problems.model import Array, Model, Plain, Unbounded, one_of
+from solvable.problems.losses import AnyLoss, loss_of
+from solvable.problems.model import Array, Model, Plain, Unbounded
+from solvable.problems.rules import AnyRule
 
 
 class Schedule(Model):
@@ -206,9 +208,10 @@ class Training(Model):
         A step takes rate x decay x w / dim off the weights.
     loss_factor : float
         c in the loss.
-    loss : str
-        "squared", "log-cosh" (2 log cosh(label - output), less sensitive to outliers), or another name of the registry
-        `LOSSES`.
+    loss : str, Huber, Hinge or Loss
+        Of the residual e = label - output: "squared", "log-cosh" (2 log cosh e), "huber", "absolute" (2 |e|, the sign of the
+        error). Of the margin m = label x output: "correlation" (-2 m), "logistic" (log(1 + exp(-m))), "hinge" (smoothed),
+        "perceptron" (max(0, -m)). Or a loss of your own.
     label_noise : float or Schedule
         Variance of Gaussian noise on the labels.
     train_readout : bool
@@ -225,6 +228,13 @@ class Training(Model):
         Probability that a label has the wrong sign.
     anchor : float
         Pulls students back to where the run began: rate x anchor x (w - w_start) / dim in each step.
+    rule : str, Clipping or Rule, optional
+        What becomes of a sample's gradient: "normalised" (to length one), clipped, or a rule of your own; left out, it is
+        the step.
+    lookahead : float
+        The gradient is taken where a step of this rate on the same sample alone would lead, which is not kept.
+    repeats : int
+        How often each sample is used in a row, all steps kept.
 
     Examples
     --------
@@ -236,7 +246,7 @@ class Training(Model):
     batch: Batch | Schedule = 1
     weight_decay: NotNegative | Schedule = 0.0
     loss_factor: Positive = 1.0
-    loss: Annotated[str, one_of(LOSSES)] = "squared"
+    loss: AnyLoss = "squared"
     label_noise: NotNegative | Schedule = 0.0
     train_readout: bool = False
     readout_rate: Rate | None = None
@@ -245,6 +255,9 @@ class Training(Model):
     input_noise: NotNegative | Array = 0.0
     label_flips: Annotated[float, Plain, Field(ge=0, le=0.5)] = 0.0
     anchor: NotNegative = 0.0
+    rule: AnyRule | None = None
+    lookahead: NotNegative = 0.0
+    repeats: Annotated[int, Plain, Field(ge=1, le=1000)] = 1
 
     @model_validator(mode="after")
     def _check(self) -> "Training":
@@ -258,7 +271,19 @@ class Training(Model):
             raise ValueError(f"batch: must be at least 1 at all times, got {self.batch.rates}")
         if isinstance(self.input_noise, tuple) and (not self.input_noise or min(self.input_noise) < 0):
             raise ValueError(f"input_noise: must be numbers that are not negative, got {self.input_noise}")
+        if self.lookahead and self.repeats > 1:
+            raise ValueError("lookahead: given together with repeats, of which one is kept and one is not; give one")
         return self
+
+    @property
+    def loss_function(self) -> Loss:
+        """The loss as functions."""
+        return loss_of(self.loss)
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether steps differ from gradients of single samples: by a rule, a look-ahead or repeats."""
+        return self.rule is not None or bool(self.lookahead) or self.repeats > 1
 
     @cached_property
     def segments(self) -> dict[str, np.ndarray]:

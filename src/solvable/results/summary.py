@@ -27,6 +27,12 @@ def message(trajectory: Trajectory) -> str:
             span = f"{ends.min():.6g}" if chosen.sum() == 1 else f"{ends.min():.6g} to {ends.max():.6g}"
             text += f" (at {trajectory.clock.label}: {span})"
         parts.append(text)
+    raised = trajectory.settings.get("raised_rtol")
+    if raised:
+        given = trajectory.settings.get("rtol")
+        parts.append(
+            f"rtol {given:.3g} was raised to {raised:.2g}, because averages over nodes jump in time; give more nodes"
+        )
     return "; ".join(parts)
 
 
