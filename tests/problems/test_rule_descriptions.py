@@ -175,9 +175,12 @@ def test_what_micro_cannot_do_is_refused_in_one_line():
     full = sv.run(batched, sv.start(batched, seed=0), sv.Micro(form="full"), times=[0.1], progress=False)
     assert full.success
     data = sv.Data(np.random.default_rng(0).standard_normal((50, 200)))
-    for training in ({"rule": "normalised"}, {"loss": "correlation"}):
+    for training, line in [
+        ({"rule": "normalised"}, "Micro with data does not know this setting"),
+        ({"loss": "correlation"}, "loss: given together with data"),
+    ]:
         problem = problem_of(**training).replace(inputs=data.inputs)
-        with pytest.raises(ValueError, match="given together with data"):
+        with pytest.raises(ValueError, match=line):
             sv.run(problem, sv.start(problem, seed=0), sv.Micro(data=data), until=0.1)
     target = sv.problems.Target("square", 1, lambda z: z[:, 0] ** 2)
     wild = problem_of(rule="normalised").replace(teacher__target=target)

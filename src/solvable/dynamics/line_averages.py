@@ -20,7 +20,7 @@ import numpy as np
 from solvable.dynamics.case_averages import sum_cases
 from solvable.dynamics.kernel_data import SYSTEM
 from solvable.gaussian.curves import curve
-from solvable.gaussian.losses import SQUARED
+from solvable.gaussian.losses import CORRELATION, SQUARED
 from solvable.gaussian.tables import evaluate
 from solvable.gaussian.units import LINEAR
 from solvable.numerics.compiled import compiled
@@ -52,6 +52,8 @@ def raw_push(problem, numbers, x):
     """The push of a residual or margin, and its slope, without label and loss factor."""
     if problem.loss == SQUARED:
         return 2.0 * x, 2.0
+    if problem.loss == CORRELATION:
+        return 2.0, 0.0
     bits = np.float64(1.0 + abs(x)).view(np.uint64)
     return evaluate(numbers, problem.loss_at, x, bits)
 

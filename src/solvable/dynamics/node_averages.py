@@ -109,6 +109,9 @@ def take_pushes(problem, numbers, n, rows):
     if problem.loss == SQUARED:
         for c in range(x.size):
             push[c], to_label[c] = 2.0 * x[c], 2.0
+    elif problem.loss == CORRELATION:  # whatever the margin
+        for c in range(x.size):
+            push[c], to_label[c] = 2.0, 0.0
     else:
         curve(TABULATED, numbers, problem.loss_at, 0, x, push, to_label)
     if problem.margin:

@@ -18,7 +18,7 @@ from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import embed
-from solvable.problems import CASES, Data, Problem, Schedule, features
+from solvable.problems import CASES, ONE_PASS, Data, Problem, Schedule, features
 from solvable.results import Trajectory
 
 FORMS = ("auto", "reduced", "full")
@@ -124,10 +124,12 @@ class Micro:
             self._check_data(self.data, lanes, dim)
 
     def _check_rule(self, problem: Problem) -> None:
-        if self.data is not None and features(problem):
-            raise ValueError(
-                f"{features(problem)[0]}: given together with data, which Micro knows for plain problems only"
-            )
+        if self.data is not None:
+            ONE_PASS.require(problem, "Micro with data")
+            for name in features(problem):
+                raise ValueError(
+                    f"{name}: given together with data, which Micro knows with other losses and targets only"
+                )
         if not problem.training.is_shaped:
             return
         if reduced_form.is_own(problem):
