@@ -1,13 +1,41 @@
 """Students of a start that are drawn at random, or idealised."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from solvable.overlaps.fixed_rows import beside, factor, need_dim
+from solvable.overlaps.sizes import hearing
 from solvable.overlaps.state import InvalidStart
 from solvable.problems import Problem
 
+KINDS = ("gaussian", "orthogonal", "spanning")  # of students
 
-def orthogonal(
+
+class Law(NamedTuple):
+    """How students are drawn: one of `KINDS`, with the sizes that `start` describes."""
+
+    kind: str = "gaussian"
+    scale: float = 1.0
+    cross: float | None = None
+
+    def draw(
+        self, problem: Problem, random: np.random.Generator | None, fixed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Overlaps of students (blocks, p, p), and with the fixed rows (blocks, p, p* + directions), teachers first."""
+        assert random is not None
+        _check_scale(problem, self.scale, self.cross)
+        if self.kind == "orthogonal":
+            return hearing(problem, _orthogonal)(problem, random, self.scale, self.cross, fixed)
+        if self.cross is not None:
+            who = "Gaussian" if self.kind == "gaussian" else self.kind
+            raise InvalidStart(f'cross: given with {who} students, whose overlaps follow; say students="orthogonal"')
+        if self.kind == "gaussian":
+            return hearing(problem, _gaussian)(problem, random, self.scale, fixed)
+        return _spanning(problem, self.scale, fixed)
+
+
+def _orthogonal(
     problem: Problem, random: np.random.Generator, scale: float, cross: float | None, T: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     if cross is None:
@@ -28,7 +56,7 @@ def orthogonal(
     return fractions[:, None, None] * scale**2 * np.eye(problem.student.width), R
 
 
-def spanning(problem: Problem, scale: float, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _spanning(problem: Problem, scale: float, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Students along the axes of the inputs. Only one block: several would not be spanned equally."""
     dim, width = problem.inputs.dim, problem.student.width
     if dim != width or problem.inputs.blocks > 1 or problem.student.norm != "free":
@@ -46,7 +74,7 @@ def spanning(problem: Problem, scale: float, T: np.ndarray) -> tuple[np.ndarray,
     return scale**2 * np.eye(dim)[None], R
 
 
-def gaussian(
+def _gaussian(
     problem: Problem, random: np.random.Generator, scale: float, T: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Overlaps of Gaussian students given the teachers (and directions)."""
@@ -58,7 +86,7 @@ def gaussian(
     return student, crossing
 
 
-def check_scale(problem: Problem, scale: float, cross: float | None) -> None:
+def _check_scale(problem: Problem, scale: float, cross: float | None) -> None:
     for name, value in [("scale", scale), ("cross", cross)]:
         if value is not None and not (isinstance(value, int | float | np.number) and 0 <= value <= 1e100):
             raise InvalidStart(f"{name}: {value!r} given, must be a number from 0 to 1e100")

@@ -4,16 +4,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from solvable.overlaps.drawing import check_scale, gaussian, orthogonal, spanning
+from solvable.overlaps.drawing import KINDS, Law
 from solvable.overlaps.fixed_rows import fixed_overlaps
 from solvable.overlaps.measuring import as_array
-from solvable.overlaps.prescribing import spread
+from solvable.overlaps.prescribing import Given, Prescribed
 from solvable.overlaps.sizes import check_overlaps, hearing
 from solvable.overlaps.state import InvalidStart, Overlaps
 from solvable.problems import Problem
 
 Seed = int | np.random.SeedSequence
-KINDS = ("gaussian", "orthogonal", "spanning")  # of students
 
 
 def start(
@@ -79,66 +78,47 @@ def start(
            [0.1]])
     """
     check_overlaps(problem)
-    if students not in KINDS:
-        raise InvalidStart(f"students: {students!r} given, must be 'gaussian', 'orthogonal' or 'spanning'")
-    prescribed = any(
-        x is not None
-        for x in (
-            student_overlap, cross_overlap, direction_overlap,
-            block_student_overlap, block_cross_overlap, block_direction_overlap,
-        )
-    )  # fmt: skip
-    values = problem.readout_values if readout is None else as_array(readout)
-    if values.shape != problem.readout_values.shape:
-        raise InvalidStart(f"readout: shape {values.shape} given, must be {problem.readout_values.shape}")
-    if prescribed:
-        for name, value, default in [("scale", scale, 1.0), ("students", students, "gaussian"), ("cross", cross, None)]:
-            if value != default:
-                raise InvalidStart(f"{name}: given although the overlaps are prescribed, so nothing would use it")
-        if seed is not None and problem.teacher.overlap != "sampled":
-            raise InvalidStart("seed: given although the overlaps are prescribed, so nothing would use it")
-        if student_overlap is None and block_student_overlap is None:
-            raise InvalidStart("student_overlap: is missing; prescribe it together with cross_overlap")
-    elif seed is None:
-        raise InvalidStart(
-            "seed: is missing; give a seed to draw a start, or prescribe student_overlap and cross_overlap"
-        )
+    law = Law(students, scale, cross)
+    prescribed = Prescribed(
+        Given("student_overlap", student_overlap, block_student_overlap),
+        Given("cross_overlap", cross_overlap, block_cross_overlap),
+        Given("direction_overlap", direction_overlap, block_direction_overlap),
+    )
+    _check_choice(problem, seed, law, prescribed)
+    values = _readout(problem, readout)
     random = None if seed is None else np.random.default_rng(_checked_seed(seed))
-
-    given = spread(problem, "teacher_overlap", teacher_overlap, block_teacher_overlap, problem.teacher.width)
-    fixed = hearing(problem, fixed_overlaps)(problem, random, given)
-    if prescribed:
-        p, q, d = problem.student.width, problem.teacher.width, fixed.shape[1] - problem.teacher.width
-        Q = spread(problem, "student_overlap", student_overlap, block_student_overlap, p)
-        parts = [
-            spread(problem, "cross_overlap", cross_overlap, block_cross_overlap, p, q),
-            spread(problem, "direction_overlap", direction_overlap, block_direction_overlap, p, d),
-        ]
-        assert Q is not None
-        R = np.concatenate(
-            [np.zeros((len(Q), p, size)) if one is None else one for one, size in zip(parts, (q, d), strict=True)],
-            axis=2,
-        )
-    else:
-        assert random is not None
-        check_scale(problem, scale, cross)
-        if students == "orthogonal":
-            Q, R = hearing(problem, orthogonal)(problem, random, scale, cross, fixed)
-        elif students == "gaussian":
-            if cross is not None:
-                raise InvalidStart(
-                    'cross: given with Gaussian students, whose overlaps follow; say students="orthogonal"'
-                )
-            Q, R = hearing(problem, gaussian)(problem, random, scale, fixed)
-        else:
-            if cross is not None:
-                raise InvalidStart(
-                    'cross: given with spanning students, whose overlaps follow; say students="orthogonal"'
-                )
-            Q, R = spanning(problem, scale, fixed)
+    q, teachers = problem.teacher.width, Given("teacher_overlap", teacher_overlap, block_teacher_overlap)
+    fixed = hearing(problem, fixed_overlaps)(problem, random, teachers.spread(problem, q, q))
+    Q, R = prescribed.overlaps(problem, fixed) if prescribed.is_any else law.draw(problem, random, fixed)
     result = hearing(problem, _state)(problem, Q, R, fixed, values)
     check_start(problem, result)
     return result
+
+
+def _check_choice(problem: Problem, seed: Seed | None, law: Law, prescribed: Prescribed) -> None:
+    """Raise unless students are either drawn or prescribed, and nothing is given in vain."""
+    if law.kind not in KINDS:
+        raise InvalidStart(f"students: {law.kind!r} given, must be 'gaussian', 'orthogonal' or 'spanning'")
+    if not prescribed.is_any:
+        if seed is None:
+            raise InvalidStart(
+                "seed: is missing; give a seed to draw a start, or prescribe student_overlap and cross_overlap"
+            )
+        return
+    for name, value, default in zip(("students", "scale", "cross"), law, Law(), strict=True):
+        if value != default:
+            raise InvalidStart(f"{name}: given although the overlaps are prescribed, so nothing would use it")
+    if seed is not None and problem.teacher.overlap != "sampled":
+        raise InvalidStart("seed: given although the overlaps are prescribed, so nothing would use it")
+    if prescribed.student.total is None and prescribed.student.blocks is None:
+        raise InvalidStart("student_overlap: is missing; prescribe it together with cross_overlap")
+
+
+def _readout(problem: Problem, given: Any) -> np.ndarray:
+    values = problem.readout_values if given is None else as_array(given)
+    if values.shape != problem.readout_values.shape:
+        raise InvalidStart(f"readout: shape {values.shape} given, must be {problem.readout_values.shape}")
+    return values
 
 
 def _state(problem: Problem, Q: np.ndarray, R: np.ndarray, fixed: np.ndarray, readout: np.ndarray) -> Overlaps:
