@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,11 +12,11 @@ from solvable.problems import Problem
 from solvable.results import (
     distances,
     forgetting,
-    loading,
     logs,
     observables,
     other_risk,
     readings,
+    saving,
     selecting,
     snapshots,
     storage,
@@ -173,16 +172,6 @@ class Trajectory:
         return observables.overlap_with("anchor", self)
 
     @property
-    def frame(self) -> np.ndarray:
-        """(run, time, p, p*) polar factor S = R (R^T R)^(-1/2) of the cross overlaps: which combination of students learns
-        which teacher.
-
-        NaN where R has not full rank. In the deterministic limit quadratic students keep S if they begin orthogonal and
-        of equal norm and the teachers are orthonormal (bocchi2026, section 7.4).
-        """
-        return nearest_frame(self.cross_overlap)
-
-    @property
     def population_loss(self) -> np.ndarray:
         """(run, time) half the mean squared error over all Gaussian inputs, saraomannelli2020's E.
 
@@ -199,6 +188,16 @@ class Trajectory:
         reached = np.isfinite(self.risk)
         values[reached] = np.linalg.eigvalsh(self.matrix[reached])
         return values
+
+    @property
+    def frame(self) -> np.ndarray:
+        """(run, time, p, p*) polar factor S = R (R^T R)^(-1/2) of the cross overlaps: which combination of students learns
+        which teacher.
+
+        NaN where R has not full rank. In the deterministic limit quadratic students keep S if they begin orthogonal and
+        of equal norm and the teachers are orthonormal (bocchi2026, section 7.4).
+        """
+        return nearest_frame(self.cross_overlap)
 
     @cached_property
     def classification_error(self) -> np.ndarray:
@@ -264,6 +263,8 @@ class Trajectory:
     exponent = readings.exponent
     frame_drift = distances.frame_drift
     distance = distances.distance
+    save = saving.save
+    load = classmethod(saving.load)
     from_weights = staticmethod(logs.from_weights)
 
     def to_xarray(self) -> "xarray.Dataset":
@@ -295,52 +296,6 @@ class Trajectory:
     def __iter__(self) -> Iterator["Trajectory"]:
         """One run after the other."""
         return (self[run] for run in range(len(self)))
-
-    def save(self, path: str | Path) -> None:
-        """Write a NetCDF file with a checksum over everything in it.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file, which ends in .nc; `Trajectory.load` reads it back.
-
-        Examples
-        --------
-        >>> run.save("run.nc")
-        """
-        if Path(path).suffix != ".nc":
-            raise ValueError(f"save: {path} given, must end in .nc (NetCDF); run.data has all as an xarray.Dataset")
-        storage.write(self.data, path)
-
-    @classmethod
-    def load(cls, path: str | Path, problem: Problem | None = None) -> Self:
-        """Read a file that `save` wrote.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-        problem : Problem, optional
-            Needed where the problem has activations or targets of your own, which files do not hold: pass the same one
-            again.
-
-        Returns
-        -------
-        Trajectory
-            What was saved.
-
-        Raises
-        ------
-        ValueError
-            If the file holds no trajectory, or was changed since it was written. A file without a checksum loads with a
-            warning.
-
-        Examples
-        --------
-        >>> bool((sv.Trajectory.load("run.nc").risk == run.risk).all())
-        True
-        """
-        return cls(**loading.read(path, problem))
 
     def plot(self, ax: "Axes | None" = None, **style: Any) -> "Axes":
         """Draw the risk of every run against time.
