@@ -185,6 +185,31 @@ def cases() -> None:
         report(f"{SIDES} right-hand sides, {unit}", interleaved(contestants), "plain")
 
 
+def rules() -> None:
+    """Right-hand sides of losses and rules beside those of squared loss: two students, two teachers; nodes are 8192."""
+    start = {"student_overlap": 0.5 * np.eye(2), "cross_overlap": 0.1 * np.eye(2)}
+    for unit in ("linear", "erf"):
+        plain = sv.Problem(
+            teacher=sv.Teacher(width=2, activation=unit),
+            student=sv.Student(width=2, activation=unit),
+            training=sv.Training(learning_rate=0.1),
+        )
+        changes = {
+            "squared": {}, "correlation": {"training__loss": "correlation"}, "huber": {"training__loss": "huber"},
+            "perceptron, signs": {"training__loss": "perceptron", "teacher__target": "sign"},
+            "clipped": {"training__rule": {"threshold": 0.5}}, "three uses": {"training__repeats": 3},
+            "a rule of one's own": {"training__rule": sv.Rule("halved", halved)},
+        }  # fmt: skip
+        problems = {name: plain.replace(**change) for name, change in changes.items()}
+        contestants = {name: partial(sides, one, sv.start(one, **start)) for name, one in problems.items()}
+        report(f"{SIDES} right-hand sides, losses and rules, {unit}", interleaved(contestants), "squared")
+
+
+def halved(F, fields, label, output, size):
+    for k in range(F.size):
+        F[k] *= 0.5
+
+
 def sides(problem, start) -> None:
     one = system(problem, pack(problem, start), 2**13)
     state, data = one.packed.state, one.data()
@@ -196,3 +221,4 @@ if __name__ == "__main__":
     batch()
     committees()
     cases()
+    rules()

@@ -109,6 +109,27 @@ def test_a_rule_that_is_left_out_is_missed(name):
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("name", "batch", "sizes"), [("clipped", 4, (20, 20)), ("own", 3, (5, 35)), ("repeats", 2, (20, 20))]
+)
+def test_batches_of_rules_have_it_too(name, batch, sizes):
+    """Also where a block is so small that it keeps all its coordinates; the control is a batch of one more."""
+    problem = problem_of(name).replace(
+        training__batch=batch, training__learning_rate=2.5, inputs__spectrum__weights=tuple(size / 20 for size in sizes)
+    )
+    W, V = vectors()
+    setting = Setting(
+        student=W, teacher=V, teacher_readout=np.array([[0.9, -0.5]]), readout=np.array([[0.7, 0.4]]), rate=2.5,
+        sizes=np.array(sizes), variances=np.array([EIGENVALUES]), readout_rate=0.5, label_noise=0.1, batch=batch,
+        **RULES[name].setting,
+    )  # fmt: skip
+    record = simulate(setting, [round(time * DIM) for time in TIMES], RUNS, seed(2))
+    full = flat(record.overlaps[:, :, :, :2], record.readout)
+    assert agree(full, reduced(problem, RUNS))
+    assert not agree(full, reduced(problem.replace(training__batch=batch + 2), RUNS))
+
+
+@pytest.mark.statistical
 def test_the_length_of_each_input_counts():
     """A rule that leaves out samples of long inputs learns nothing where all have the mean length."""
 

@@ -169,11 +169,6 @@ def test_closed_forms_do_not_know_rules(training, setting):
 
 
 def test_what_micro_cannot_do_is_refused_in_one_line():
-    batched = problem_of(repeats=2, batch=4)
-    with pytest.raises(ValueError, match=r"training\.batch: more than 1 given together with training\.repeats"):
-        sv.run(batched, sv.start(batched, seed=0), sv.Micro(), until=0.1)
-    full = sv.run(batched, sv.start(batched, seed=0), sv.Micro(form="full"), times=[0.1], progress=False)
-    assert full.success
     data = sv.Data(np.random.default_rng(0).standard_normal((50, 200)))
     for training, line in [
         ({"rule": "normalised"}, "Micro with data does not know this setting"),

@@ -116,7 +116,7 @@ def move_draws(form, frames, numbers, state, work):
                 store(work, own + i, fma(blur, load(work, own + i), load(work, z + i)))
             scale = root(fma(scale, scale, blur * blur))
         store(work, form.spreads + b, scale)
-        if form.single and frame.freedom > 0:
+        if (form.single or form.largest > 0) and frame.freedom > 0:
             store(work, form.outsides + b, scale * load(work, form.outsides + b))
     if form.shaped:
         measure_input(form, frames, work)
@@ -129,7 +129,7 @@ def measure_input(form, frames, work):
     for b in range(form.blocks):
         frame = frames[b]
         width, z = frame.rank + (form.moving if frame.freedom > 0 else 0), frame.draws + form.seen
-        if form.single or frame.freedom == 0:
+        if form.single or form.largest > 0 or frame.freedom == 0:
             for i in range(width):
                 total = fma(load(work, z + i), load(work, z + i), total)
             if frame.freedom > 0:

@@ -89,6 +89,8 @@ PROCESS = record(
     # labels that are signs; what becomes of a sample's gradient (`rule_sample.py`), and slots for it: |x|^2/dim, the output, sums
     signed=bool, shaped=bool, rule=int, rule_number=float, rule_address=int, lookahead=float, repeats=int,
     norm=int, output=int, kept=int, own=int,
+    # batches of such rules: the largest one (0: what lies outside the frames is not drawn for each sample), its rows, their sums
+    largest=int, outer_rows=int, outer=int,
 )  # fmt: skip
 # one block of it: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of C, L, B, of its draws,
 # of its sums over a batch and of the factor R of a batch, and the root of its eigenvalue, at present. With cases `root` is 1,

@@ -57,10 +57,10 @@ class Block(NamedTuple):
 
 
 def shapes(problem: Problem) -> list[Block]:
-    """How each block is kept. A batch needs as many directions outside as there are students, one sample needs one; a random walk
-    as many as there are teachers."""
+    """How each block is kept. A batch needs as many directions outside as there are students (or samples, where a rule asks for
+    their lengths), one sample needs one; a random walk as many as there are teachers."""
     rows = rows_of(problem)
-    more = 1 if _is_single(problem) else problem.student.width
+    more = 1 if _is_single(problem) else max(problem.student.width, _largest(problem))
     more = max(more, problem.teacher.width) if problem.teacher.drift else more
     blocks = []
     for size in problem.inputs.block_sizes:
@@ -72,6 +72,12 @@ def shapes(problem: Problem) -> list[Block]:
 def _is_single(problem: Problem) -> bool:
     """Whether every step sees one sample."""
     return bool(problem.training.segments["batch"][:, 1].max() == 1)
+
+
+def _largest(problem: Problem) -> int:
+    """The largest batch, if a rule looks at the length of every input in it; else zero."""
+    largest = round(problem.training.segments["batch"][:, 1].max())
+    return largest if problem.training.is_shaped and largest > 1 else 0
 
 
 def reduced_form(problem: Problem) -> ReducedForm:
@@ -96,7 +102,7 @@ def reduced_form(problem: Problem) -> ReducedForm:
         "readout": state, "normals": draws + (sum(freedom > 0 for _, freedom in shaped) if single else 0) + noisy,
         "degree": numbers["unit_numbers"].size - 1, "teacher_degree": numbers["teacher_numbers"].size - 1,
         "loss_factor": training.loss_factor, "dim": problem.inputs.dim, "batch": round(training.segments["batch"][0, 1]),
-        **rule_words(problem),
+        **rule_words(problem), "largest": _largest(problem),
     }  # fmt: skip
     sizes: dict[str, int] = {}
     if has_cases(problem):
@@ -153,8 +159,11 @@ def _place_work(form: np.ndarray, frames: np.ndarray, single: bool, sizes: dict[
         factors = len(frames) if sizes else 1
         frames["factor"] = at + heads * p + p * p * (np.arange(len(frames)) if sizes else 0)
         at += heads * p + p * p * factors
+    largest = int(form["largest"][0])
     widest = max(0 if single else p, moving - p)
-    for name, size in [("triangle", widest * widest), ("wide", moving * (moving + widest) if widest else 0)]:
+    form["outer"], at = at, at + len(frames) * p * largest
+    wide = moving * (moving + max(widest, largest)) if widest else 0
+    for name, size in [("triangle", widest * widest), ("wide", wide), ("outer_rows", len(frames) * largest)]:
         form[name] = at
         at += size
     return int(at)

@@ -169,6 +169,7 @@ class _Setting:
             batched = batched.replace(teacher__drift=1.0)  # teachers that only turn move here too, as in the equations
         begins = self.packed.problems["begin"]
         self.form = reduced_form.with_chances(reduced_form.reduced_form(batched), batched, begins)
+        self.form.process["largest"] = 0  # lengths of inputs are their means
         coordinates = reduced_form.coordinates(batched, lane.start)
         self.first = slots(self.form.slots)
         self.first[:] = np.repeat(coordinates, WIDTH)

@@ -4,6 +4,7 @@ import math
 
 from solvable.dynamics.case_sample import of_head
 from solvable.micro.batch import add_batch, add_to_factor, add_to_sums, draw_triangle, fold
+from solvable.micro.measured_batch import add_measured_batch
 from solvable.micro.step import add_sample, to_sphere
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import fill, fma, load, store
@@ -59,7 +60,7 @@ def collect_case(form, frames, work):
         for k in range(p):
             slot, push = form.push_sums + t * p + k, of_head(form, work, t, load(work, form.pushes + k))
             store(work, slot, load(work, slot) + push)
-    for b in range(form.blocks):
+    for b in range(form.blocks if form.largest == 0 else 0):
         if frames[b].freedom > 0:
             spread = load(work, form.spreads + b)
             for k in range(p):
@@ -71,7 +72,10 @@ def collect_case(form, frames, work):
 def learn_case_batch(form, frames, stream, state, work):
     """One step on a whole batch."""
     pull_back(form, frames, state, work)
-    add_batch(form, frames, stream, state, work, form.moving)
+    if form.largest > 0:
+        add_measured_batch(form, frames, state, work)
+    else:
+        add_batch(form, frames, stream, state, work, form.moving)
     if form.sphere:
         to_sphere(form, frames, state, form.moving)
     if form.train_readout:

@@ -134,11 +134,6 @@ class Micro:
             return
         if reduced_form.is_own(problem):
             raise ValueError(f"{features(problem)[0]}: given together with a function that only Python can call")
-        if not self._is_full and problem.training.segments["batch"][:, 1].max() > 1:
-            raise ValueError(
-                f"training.batch: more than 1 given together with {features(problem)[0]}, which looks at the length of every "
-                f"input; use form='full'"
-            )
 
     def _check_data(self, data: Data, lanes: list[Lane], dim: int) -> None:
         if data.dim is not None and data.dim != dim:
