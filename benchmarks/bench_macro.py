@@ -205,7 +205,7 @@ def rules() -> None:
         report(f"{SIDES} right-hand sides, losses and rules, {unit}", interleaved(contestants), "squared")
 
 
-def halved(F, fields, label, output, size):
+def halved(F, fields, label, output, size):  # noqa: ARG001
     for k in range(F.size):
         F[k] *= 0.5
 
