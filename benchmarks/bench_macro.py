@@ -6,15 +6,16 @@ import numpy as np
 from common import interleaved, report
 from numba import float64, int64, void
 from scipy.integrate import solve_ivp
-from solvable.dynamics.system import system
 
 import solvable as sv
+from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import DATA, SYSTEM_FUNCTION, pack
 from solvable.gaussian.pairs import ERF
 from solvable.gaussian.squares import slopes_times_square
 from solvable.numerics.compiled import compiled
 
 P, Q, RATE, SIDES = 6, 3, 0.01, 5000
+FEW = 500  # right-hand sides, where they are averages over nodes
 
 
 @compiled(void(int64, SYSTEM_FUNCTION, float64[::1], float64[::1], *DATA))
@@ -201,8 +202,8 @@ def rules() -> None:
             "a rule of one's own": {"training__rule": sv.Rule("halved", halved)},
         }  # fmt: skip
         problems = {name: plain.replace(**change) for name, change in changes.items()}
-        contestants = {name: partial(sides, one, sv.start(one, **start)) for name, one in problems.items()}
-        report(f"{SIDES} right-hand sides, losses and rules, {unit}", interleaved(contestants), "squared")
+        contestants = {name: partial(sides, one, sv.start(one, **start), FEW) for name, one in problems.items()}
+        report(f"{FEW} right-hand sides, losses and rules, {unit}", interleaved(contestants), "squared")
 
 
 def halved(F, fields, label, output, size):  # noqa: ARG001
@@ -210,10 +211,10 @@ def halved(F, fields, label, output, size):  # noqa: ARG001
         F[k] *= 0.5
 
 
-def sides(problem, start) -> None:
+def sides(problem, start, count=SIDES) -> None:
     one = system(problem, pack(problem, start), 2**13)
     state, data = one.packed.state, one.data()
-    repeat(SIDES, one.rhs, state, np.empty_like(state), *data)
+    repeat(count, one.rhs, state, np.empty_like(state), *data)
 
 
 if __name__ == "__main__":
