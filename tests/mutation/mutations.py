@@ -217,6 +217,13 @@ DYNAMICS = (
     Mutation(
         "weights-grow-by-decay",
         "dynamics/equations.py",
+        "pull * total - decay * y[row + j]",
+        "pull * total + decay * y[row + j]",
+        ("agreement/test_scipy.py::test_polynomial_units[quadratic, 4 blocks, noise, decay, batch, half loss]",),
+    ),
+    Mutation(
+        "weights-of-a-single-block-grow-by-decay",
+        "dynamics/equations.py",
         "pull * driven[k, j] - decay * y[row + j]",
         "pull * driven[k, j] + decay * y[row + j]",
         ("agreement/test_scipy.py::test_polynomial_units[quadratic, 1 block of eigenvalue 1.3, decay]",),

@@ -9,7 +9,6 @@ from solvable.dynamics.closed_moments import risk_of, step_moments
 from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, NUMBERS, OVERLAPS, RISK, SCRATCH, SIGNS, SYSTEM, WATCHED
 from solvable.gaussian.units import QUADRATIC
 from solvable.numerics.compiled import compiled
-from solvable.numerics.vectors import rows_times
 
 CROSS_OVERLAP, STUDENT_OVERLAP, NORM, READOUT = (
     NUMBERS[name] for name in ("cross_overlap", "student_overlap", "norm", "readout")
@@ -174,32 +173,49 @@ def stack(b, y, problem, numbers, Omega):
 
 @compiled()
 def move(b, pull, decay, spread, problem, y, dy, work):
-    """Block b of the equations: dy = G + G^T + spread S with G = pull D Omega - decay Omega, where D Omega is the plane SCRATCH.
-    Both halves of the symmetric part are computed: loads would wait for stores into the other half."""
-    driven, S = work[SCRATCH], work[NOISE]
+    """Block b of the equations: dy = G + G^T + spread S with G = pull D Omega - decay Omega."""
+    D, S = work[DRIFT], work[NOISE]
+    Omega = work[OVERLAPS] if problem.blocks > 1 else work[FIELDS]
     p, n, base, noisy = problem.students, problem.rows, b * problem.moving * problem.rows, problem.noise
     for k in range(p):
         row = base + k * n
-        for j in range(p, n):
-            dy[row + j] = pull * driven[k, j] - decay * y[row + j]
-        for m in range(p):
-            total = pull * (driven[k, m] + driven[m, k]) - 2.0 * decay * y[row + m]
+        for j in range(n):
+            total = 0.0
+            for i in range(n):
+                total += D[k, i] * Omega[j, i]
+            dy[row + j] = pull * total - decay * y[row + j]
+    for k in range(p):
+        for m in range(k + 1):
+            here, there = base + k * n + m, base + m * n + k
+            total = dy[here] + dy[there]
             if noisy:
                 total += spread * S[k, m]
-            dy[row + m] = total
+            dy[here] = dy[there] = total
+
+
+@compiled()
+def move_as_driven(pull, decay, spread, problem, y, dy, work):
+    """The same for a single block whose D Omega is at hand, in the plane SCRATCH. Both halves of the symmetric part are computed:
+    loads would wait for stores into the other half."""
+    driven, S, p, n = work[SCRATCH], work[NOISE], problem.students, problem.rows
+    for k in range(p):
+        row = k * n
+        for m in range(p):
+            change = pull * (driven[k, m] + driven[m, k]) - 2.0 * decay * y[row + m]
+            dy[row + m] = change + spread * S[k, m]
+        for j in range(p, n):
+            dy[row + j] = pull * driven[k, j] - decay * y[row + j]
 
 
 @compiled(SYSTEM, inline=True)
 def assemble(segment, t, y, dy, problems, blocks, cases, numbers, work):
     """The equations of motion from the moments: C, D and S in `work`, the readout drift at the end of `dy`."""
-    if problems[segment].blocks == 1:
-        rows_times(work[DRIFT], work[FIELDS], problems[segment].students, work[SCRATCH])
-    finish(segment, t, y, dy, problems, blocks, numbers, work)
+    put_together(False, segment, t, y, dy, problems, blocks, numbers, work)
 
 
 @compiled(inline=True)
-def finish(segment, t, y, dy, problems, blocks, numbers, work):
-    """The same, where a single block's D C is in the plane SCRATCH."""
+def put_together(driven, segment, t, y, dy, problems, blocks, numbers, work):
+    """The same; `driven` tells that D C is at hand too, and that there is one block and noise."""
     problem = problems[segment]
     eta, batch = rate_at(problem, t), batch_at(problem, t)
     decay = eta * decay_at(problem, t)
@@ -208,10 +224,13 @@ def finish(segment, t, y, dy, problems, blocks, numbers, work):
         lam = eigenvalue_at(problem, block, t)
         if problem.blocks > 1:
             stack(b, y, problem, numbers, work[OVERLAPS])
-            rows_times(work[DRIFT], work[OVERLAPS], problem.students, work[SCRATCH])
         # a single block's C is lambda times its overlaps: the factor makes up for it
         pull = eta * lam if problem.blocks > 1 else eta
-        move(b, pull, decay, block.fraction * lam * eta * eta / batch, problem, y, dy, work)
+        spread = block.fraction * lam * eta * eta / batch
+        if driven:
+            move_as_driven(pull, decay, spread, problem, y, dy, work)
+        else:
+            move(b, pull, decay, spread, problem, y, dy, work)
     if problem.sphere:
         hold_norms(problem, y, dy)
     trains, base = problem.train_readout, problem.blocks * problem.moving * problem.rows
@@ -226,10 +245,8 @@ def rhs(segment, t, y, dy, problems, blocks, cases, numbers, work):
     problem = problems[segment]
     fields(segment, t, y, problems, blocks, numbers, work)
     closed_moments(problem, t, work, dy[problem.blocks * problem.moving * problem.rows :])
-    if problem.kind == QUADRATIC and problem.noise:  # whose moments have D C
-        finish(segment, t, y, dy, problems, blocks, numbers, work)
-    else:
-        assemble(segment, t, y, dy, problems, blocks, cases, numbers, work)
+    driven = problem.kind == QUADRATIC and problem.noise and problem.blocks == 1
+    put_together(driven, segment, t, y, dy, problems, blocks, numbers, work)
 
 
 @compiled(inline=True)
