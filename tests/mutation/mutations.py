@@ -156,6 +156,20 @@ DYNAMICS = (
         "dynamics/closed_moments.py",
         "if label_noise > 0.0:",
         "if label_noise > 1e9:",
+        ("dynamics/test_moments.py::test_moments_equal_quadrature_of_their_definition[linear]",),
+    ),
+    Mutation(
+        "quadratic-noise-without-label-noise",
+        "dynamics/closed_moments.py",
+        "2.0 * square + label_noise)",
+        "2.0 * square)",
+        ("dynamics/test_moments.py::test_moments_equal_quadrature_of_their_definition[quadratic]",),
+    ),
+    Mutation(
+        "quadratic-noise-half-of-the-drift",
+        "dynamics/closed_moments.py",
+        "S[k, m] = 2.0 * total + s[k]",
+        "S[k, m] = 1.0 * total + s[k]",
         ("dynamics/test_moments.py::test_moments_equal_quadrature_of_their_definition[quadratic]",),
     ),
     Mutation(
@@ -205,6 +219,13 @@ DYNAMICS = (
         "dynamics/equations.py",
         "pull * total - decay * y[row + j]",
         "pull * total + decay * y[row + j]",
+        ("agreement/test_scipy.py::test_polynomial_units[quadratic, 4 blocks, noise, decay, batch, half loss]",),
+    ),
+    Mutation(
+        "weights-of-a-single-block-grow-by-decay",
+        "dynamics/equations.py",
+        "pull * driven[k, j] - decay * y[row + j]",
+        "pull * driven[k, j] + decay * y[row + j]",
         ("agreement/test_scipy.py::test_polynomial_units[quadratic, 1 block of eigenvalue 1.3, decay]",),
     ),
     Mutation(
