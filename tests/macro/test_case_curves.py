@@ -92,6 +92,30 @@ def test_turning_teachers() -> None:
     )
 
 
+@pytest.mark.parametrize("overlap", [((1.0, 0.6), (0.6, 1.0)), ((1.0, 0.0), (0.0, 2.0)), ((1.5, 0.0), (0.0, 1.5))])
+@pytest.mark.parametrize("level", [SHARP, sv.Micro(seed=1)], ids=["macro", "micro"])
+def test_turning_keeps_the_overlaps_of_teachers_or_is_refused(level, overlap) -> None:
+    """Two blocks: the whole vectors turn, so that the sum over the blocks stays, whatever the blocks do."""
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, activation="erf", overlap=overlap),
+        student=sv.Student(width=1, activation="erf"),
+        inputs=sv.Inputs(dim=20, spectrum=sv.Spectrum(eigenvalues=(1.5, 0.5), weights=(1, 1))),
+        training=sv.Training(learning_rate=0.1),
+    )
+    T = np.array(overlap)
+    if T[0, 0] != T[1, 1] or T[0, 1]:
+        with pytest.raises(
+            ValueError, match=r"rotation: the first two teachers .* must be orthogonal and of equal length"
+        ):
+            problem.replace(teacher__rotation=0.7)
+        return
+    apart = 0.5 * (T + np.array([[0.4, 0.3], [0.3, -0.4]]))
+    problem = problem.replace(teacher__rotation=0.7)
+    start = sv.start(problem, student_overlap=[[1.0]], block_teacher_overlap=[apart, T - apart])
+    run = sv.run(problem, start, level, times=[0.0, 1.0, 3.0])
+    assert run.moving_teacher_overlap[0] == pytest.approx(np.tile(T, (3, 1, 1)), abs=1e-7)
+
+
 def test_a_linear_student_of_two_opposite_classes_ends_at_the_best_error() -> None:
     """Gradient flow ends at the least squares solution, along the means: as good as who knows them."""
     problem = sv.Problem(
