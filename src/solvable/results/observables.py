@@ -316,6 +316,10 @@ def distance(trajectory: Trajectory, target: Overlaps, of: str) -> np.ndarray:
     """(run, time) distance from `target`; see `Trajectory.distance`. Students of the target are W' = R' T^-1 W*, so the squared
     distance per dim is tr Q - 2 tr(R T^-1 R'^T) + tr Q'."""
     check_state("distance", trajectory, target)
+    if trajectory.problem.teacher.is_moving:
+        raise ValueError(
+            "distance: the teachers move, so their overlaps with students do not tell where the students are"
+        )
     Q, R, T = target.student_overlap, target.cross_overlap, target.teacher_overlap
     if trajectory.problem.inputs.blocks > 1 and of == "weights":
         raise ValueError("distance: with several blocks of inputs the weights' distance is not in the total overlaps")
