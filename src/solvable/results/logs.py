@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, as_array, measure
+from solvable.overlaps import InvalidStart, Overlaps, as_array, fixed_overlaps, measure
 from solvable.problems import Problem
 from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
@@ -50,7 +50,7 @@ def from_weights(
     if W.shape[2:] != (problem.student.width, dim):
         raise ValueError(f"weights: {W.shape[2:]} at each time, must be {(problem.student.width, dim)}")
     if problem.training.train_readout and readout is None:
-        raise ValueError("readout: is missing; the problem trains it, so give its log (time, p)")
+        raise ValueError("readout: is missing; the problem trains it, so give its log (time, p), or (time, heads, p)")
     if not np.isfinite(time).all() or time[0] < 0 or (np.diff(time) <= 0).any():
         raise ValueError(
             f"times: must be finite, not negative and increasing, got {np.array2string(time, threshold=6)}"
@@ -64,7 +64,7 @@ def from_weights(
     from solvable.dynamics.kernel_choice import risks
 
     values = problem.readout_values
-    a = np.broadcast_to(values if readout is None else as_array(readout), (*W.shape[:2], *values.shape))
+    a = _readouts(readout, values, W.shape[:2])
     B = np.broadcast_to(B, (*W.shape[:2], *B.shape[-2:]))
     states = [
         [
@@ -73,6 +73,8 @@ def from_weights(
         ]
         for run, bs, ks in zip(W, B, a, strict=True)
     ]
+    for run in states:
+        _check_fixed(problem, run[0])
     alpha = Clock(problem, clock).to_alpha(time)
     risk, error = np.array([risks(problem, run, alpha, NODES) for run in states]).swapaxes(0, 1)
     student = np.array([[one.block_student_overlap for one in run] for run in states])
@@ -87,6 +89,7 @@ def from_weights(
         np.array(a),
         risk_error=error,
         blocks=blocks,
+        task_risk=_task_risk(problem, states, alpha) if problem.tasks else None,
         moving_teacher_overlap=None if rest[0] is None else rest[0].sum(axis=2),
         extra_overlap=None if rest[1] is None else rest[1].sum(axis=2),
     )
@@ -119,3 +122,41 @@ def _rest(problem: Problem, states: list[list[Overlaps]]) -> tuple[np.ndarray | 
     teacher = np.array([[one.block_teacher_overlap for one in run] for run in states])
     extra = np.array([[one.block_extra_overlap for one in run] for run in states])
     return teacher if problem.teacher.is_moving else None, extra if problem.extras else None
+
+
+def _readouts(given: Any, values: np.ndarray, outputs: tuple[int, ...]) -> np.ndarray:
+    """(run, time, ...) readouts in the shape of `values`, for so many runs and times."""
+    array, shape = values if given is None else as_array(given), (*outputs, *values.shape)
+    if array.ndim < values.ndim or array.shape not in (shape[1:], shape, (1, *shape[1:]), values.shape):
+        raise ValueError(f"readout: shape {array.shape} given, must be {shape[1:]}, or {shape} with a log of each run")
+    return np.broadcast_to(array, shape)
+
+
+def _check_fixed(problem: Problem, state: Overlaps) -> None:
+    """Raise unless directions and teachers overlap as the problem says, up to what single precision leaves."""
+    p, q, mixture, inputs = problem.student.width, problem.teacher.width, problem.mixture, problem.inputs
+    if mixture is not None:
+        found = state.block_extra_overlap[:, :, p + q :][:, : mixture.directions, : mixture.directions]
+        _compare(found, mixture.block_gram(inputs.fractions), "directions: they overlap otherwise than mixture.gram says",
+                 "they are sqrt(dim) times means of inputs")  # fmt: skip
+    if problem.teacher.overlap != "sampled" and not problem.teacher.is_moving:
+        expected = fixed_overlaps(problem, None)
+        last = p + expected.shape[1]
+        _compare(state.stacked[:, p:last, p:last], expected, "teacher_weights: they overlap otherwise than teacher.overlap says",
+                 'say overlap="sampled" for teachers whose overlaps come with their weights')  # fmt: skip
+
+
+def _compare(found: np.ndarray, expected: np.ndarray, what: str, hint: str) -> None:
+    difference = np.abs(found - expected).max(initial=0.0)
+    if difference > 1e-6 * np.abs(expected).max(initial=0.0):
+        raise InvalidStart(f"{what}, by {difference:.3g}; {hint}")
+
+
+def _task_risk(problem: Problem, states: list[list[Overlaps]], alpha: np.ndarray) -> np.ndarray:
+    """(run, time, task)."""
+    from solvable.dynamics.gaussian_moments import NODES
+    from solvable.dynamics.kernel_choice import task_risks
+    from solvable.dynamics.kernel_data import sizes, state_of
+
+    packed = [np.array([state_of(one, sizes(problem)[0]) for one in run]) for run in states]
+    return np.array([task_risks(problem, run[0], rows, alpha, NODES) for run, rows in zip(states, packed, strict=True)])

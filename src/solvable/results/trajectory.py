@@ -761,7 +761,7 @@ class Trajectory:
         times : array
             (time,) in the unit of `clock`.
         readout : array, optional
-            (time, p) second layer, if it was trained.
+            (time, p) second layer, if it was trained; (time, heads, p) where tasks have heads of their own.
         clock : str
             Unit of `times`, as in `Clock`.
         plain : bool
@@ -770,7 +770,8 @@ class Trajectory:
         basis : array, optional
             (dim, dim) eigenvectors of the input covariance as columns, as in `measure`.
         directions : array, optional
-            (directions, dim) directions of a mixture, as in `measure`.
+            (directions, dim) directions of a mixture, as in `measure`: sqrt(dim) times means of inputs, also if `plain`. They
+            must overlap as `mixture.gram` says, and teachers as `teacher.overlap` does.
 
         Returns
         -------
