@@ -48,6 +48,35 @@ def test_files_keep_all_of_it(problem: sv.Problem) -> None:
         assert copy.hash == problem.hash
 
 
+def ending(first: float, last: float) -> sv.Schedule:
+    return sv.Schedule(times=(0.0, 1.0), rates=(first, last))
+
+
+def test_what_schedules_end_with_can_be_saved_and_loaded(tmp_path) -> None:
+    """A class that no longer comes, and rates that have fallen to zero."""
+    problem = plain(
+        mixture=classes(probabilities=(ending(0.3, 0.0), ending(0.7, 1.0)), labels=(1.0, -1.0)),
+        training__learning_rate=ending(0.1, 0.0), training__train_readout=True, training__readout_rate=ending(0.1, 0.0),
+    )  # fmt: skip
+    for now in (problem.at(2.0), problem.later(2.0)):
+        assert sv.Problem.from_json(now.to_json()) == now
+        with pytest.raises(sv.InvalidProblem, match=r"training\.learning_rate: is zero at all times by now"):
+            now.save(tmp_path / "problem.toml")
+        run = sv.run(now, sv.start(now, student_overlap=np.eye(3)), sv.Macro(), times=[0.0, 1.0])
+        run.save(tmp_path / "run.nc")
+        assert sv.Trajectory.load(tmp_path / "run.nc").problem == now
+    shares = problem.replace(training__learning_rate=0.1, training__readout_rate=0.1).at(2.0)
+    assert shares.mixture.probabilities == (0.0, 1.0)
+    assert sv.Problem.from_toml(shares.to_toml()) == shares
+    for given in ("0", "0.0", '{"times": [0.0], "rates": [0.0]}'):
+        text = plain().to_json().replace('"learning_rate":0.1', f'"learning_rate":{given}')
+        assert text != plain().to_json()
+        assert float(sv.Problem.from_json(text).training.schedule(1.0)) == 0
+    for wrong in ("-1", "false", '{"times": [0.0], "rates": []}'):
+        with pytest.raises(sv.InvalidProblem, match=r"training\.learning_rate"):
+            sv.Problem.from_json(plain().to_json().replace('"learning_rate":0.1', f'"learning_rate":{wrong}'))
+
+
 def test_each_feature_is_in_the_hash_and_by_its_name() -> None:
     changes = {
         "mixture": classes(labels=(1.0, -1.0)),

@@ -10,7 +10,7 @@ from solvable.problems.model import Array, Matrix, Model, Plain
 from solvable.problems.training import Schedule, check_shares, later, value_at
 
 Blocks = Annotated[tuple[tuple[tuple[float, ...], ...], ...], Plain]
-Share = Annotated[float, Plain, Field(gt=0, le=1)] | Schedule
+Share = Annotated[float, Plain, Field(ge=0, le=1)] | Schedule
 
 
 class Mixture(Model):
