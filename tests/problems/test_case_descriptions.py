@@ -48,6 +48,18 @@ def test_files_keep_all_of_it(problem: sv.Problem) -> None:
         assert copy.hash == problem.hash
 
 
+def test_heads_that_are_numbered_as_if_left_out_have_the_same_hash() -> None:
+    rows, switches = [(1.0, 0.0), (0.0, 1.0)], [2.0]
+    problem = plain(tasks=sv.Task.sequence(rows, switches))
+    numbered = plain(tasks=sv.Task.sequence(rows, switches, heads=(0, 1)))
+    shared, swapped = (plain(tasks=sv.Task.sequence(rows, switches, heads=heads)) for heads in ((0, 0), (1, 0)))
+    assert numbered.hash == problem.hash
+    assert numbered.likeness == problem.likeness
+    assert len({one.hash for one in (problem, shared, swapped)}) == 3
+    single = plain(tasks=(sv.Task(readout=(1.0, 0.0), probability=1.0, head=0),))
+    assert single.hash == plain(tasks=(sv.Task(readout=(1.0, 0.0), probability=1.0),)).hash
+
+
 def ending(first: float, last: float) -> sv.Schedule:
     return sv.Schedule(times=(0.0, 1.0), rates=(first, last))
 

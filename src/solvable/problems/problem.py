@@ -126,6 +126,9 @@ class Problem(Model):
         content = self.model_dump(mode="json", exclude_defaults=True) | {"hash": 1}
         if self.inputs.spectrum is not None:
             content["inputs"]["spectrum"]["kind"] = self.inputs.spectrum.kind
+        if self.task_heads == tuple(range(len(self.tasks))):  # as if they had not been numbered
+            for task in content["tasks"]:
+                task.pop("head", None)
         added = {place: unit.identity for place, unit in self._added().items()}
         return content | ({"added": added} if added else {})
 
