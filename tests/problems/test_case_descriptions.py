@@ -156,6 +156,8 @@ def test_replace_reaches_inside() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (lambda: sv.Mixture.xor(-1.0), "distance: -1.0 given, must not be negative"),
+        (lambda: sv.Mixture.opposite(float("nan")), "distance: nan given, must not be negative"),
         (lambda: classes(probabilities=(0.5, 0.4)), "probabilities: must sum to 1, but sum to 0.9"),
         (lambda: classes(probabilities=(1.2, 0.2)), "probabilities.0: 1.2 given, must be less than or equal to 1"),
         (

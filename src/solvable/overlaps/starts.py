@@ -8,6 +8,7 @@ from solvable.overlaps.fixed_rows import beside, factor, fixed_overlaps, need_di
 from solvable.overlaps.measuring import as_array
 from solvable.overlaps.sizes import check_overlaps, hearing
 from solvable.overlaps.state import InvalidStart, Overlaps
+from solvable.overlaps.weights import gram_factor
 from solvable.problems import Problem
 
 Seed = int | np.random.SeedSequence
@@ -55,7 +56,8 @@ def start(
     block_student_overlap, block_cross_overlap, block_teacher_overlap : array, optional
         The same with a leading block axis.
     direction_overlap, block_direction_overlap : array, optional
-        (p, directions) overlaps with the directions of a mixture, in place of random ones.
+        (p, directions) overlaps with the directions of a mixture. Left out, they are drawn with a seed, and zero where other
+        overlaps are given.
     readout : array, optional
         (p,) second layer, or (heads, p); left out, the problem's.
 
@@ -255,8 +257,16 @@ def _orthogonal(
             f"cross: {cross:g} given for students of scale {scale:g}, but overlaps that large need students of scale "
             f"{longest:.3g}; lower cross or raise scale"
         )
-    R = drawn @ np.linalg.cholesky(T + 1e-300 * np.eye(shape[2])).transpose(0, 2, 1)
+    R = drawn @ _roots(T).transpose(0, 2, 1)
     return fractions[:, None, None] * scale**2 * np.eye(problem.student.width), R
+
+
+def _roots(grams: np.ndarray) -> np.ndarray:
+    """(blocks, n, n) F with F F^T = gram: triangular, but for singular ones."""
+    try:
+        return np.linalg.cholesky(grams + 1e-300 * np.eye(grams.shape[2]))
+    except np.linalg.LinAlgError:
+        return gram_factor(grams, grams.shape[2], rounding=1e-12)
 
 
 def _spanning(problem: Problem, scale: float, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -190,7 +190,7 @@ class Problem(Model):
             raise ValueError(f"later: {alpha!r} given, must be a finite time in steps/dim, not negative")
         return self._with(lambda part: part.later(alpha))
 
-    def _with(self, change: Callable[[Any], Any]) -> "Problem":
+    def _with(self, change: Callable[[Any], Any]) -> Self:
         """With other parts in the place of those that may have schedules; a part without any gives itself back."""
         found: dict[str, Any] = {"inputs": change(self.inputs), "training": change(self.training)}
         if self.mixture is not None:
@@ -285,7 +285,7 @@ class Problem(Model):
         for where, part in self.own_functions().items():
             raise InvalidProblem([f"{where}: the function {part.name!r} cannot be written to a file"])
         for name in stopped_rates(self.training.model_dump()):
-            raise InvalidProblem([f"training.{name}: is zero at all times by now, which none in a file is; to_json keeps it"])
+            raise InvalidProblem([f"training.{name}: is zero at all times by now, which no file may say; to_json does"])
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True, exclude=self._unused()))
 
     @classmethod
