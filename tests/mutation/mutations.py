@@ -1482,7 +1482,7 @@ EQUATIONS_OF_CASES = (
         ("results/test_forgetting.py::test_risks_made_by_hand",),
     ),
     Mutation(
-        "transfer-goes-on-in-the-own-stretch",
+        "head-start-goes-on-in-the-own-stretch",
         "results/forgetting.py",
         "before = t.alpha <= first_sample(one) * (1 + 1e-9)",
         "before = t.alpha <= t.alpha[-1]",

@@ -12,7 +12,7 @@ from solvable.problems.tasks import first_sample, stretches
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
 
-NAMES = ("forgetting", "transfer")
+NAMES = ("forgetting", "head_start")
 
 
 def forgetting(trajectory: Trajectory) -> np.ndarray:
@@ -27,11 +27,11 @@ def forgetting(trajectory: Trajectory) -> np.ndarray:
     return found
 
 
-def transfer(trajectory: Trajectory) -> np.ndarray:
-    """(run, time, task) see `Trajectory.transfer`."""
-    t, risks = trajectory, _risks("transfer", trajectory)
+def head_start(trajectory: Trajectory) -> np.ndarray:
+    """(run, time, task) see `Trajectory.head_start`."""
+    t, risks = trajectory, _risks("head_start", trajectory)
     if t.alpha[0] != 0:
-        raise ValueError(f"transfer: the first output is at {t.time[0]:.6g}, must be at 0; ask for it by `times`")
+        raise ValueError(f"head_start: the first output is at {t.time[0]:.6g}, must be at 0; ask for it by `times`")
     found = np.full(risks.shape, np.nan)
     for task, one in enumerate(t.problem.tasks):
         before = t.alpha <= first_sample(one) * (1 + 1e-9)
@@ -42,7 +42,7 @@ def transfer(trajectory: Trajectory) -> np.ndarray:
 def known(trajectory: Trajectory) -> dict[str, np.ndarray]:
     """Those of the two that the outputs tell."""
     found = {}
-    for name, function in zip(NAMES, (forgetting, transfer), strict=True):
+    for name, function in zip(NAMES, (forgetting, head_start), strict=True):
         with suppress(ValueError):
             found[name] = function(trajectory)
     return found

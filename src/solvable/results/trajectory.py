@@ -201,10 +201,10 @@ class Trajectory:
         return forgetting.forgetting(self)
 
     @property
-    def transfer(self) -> np.ndarray:
+    def head_start(self) -> np.ndarray:
         """(run, time, task) by how much the risk of a task has fallen since the start of the run, until the first sample of this
         task comes: what learning other tasks does for it. NaN after that. It needs an output at time zero."""
-        return forgetting.transfer(self)
+        return forgetting.head_start(self)
 
     @property
     def end_risk(self) -> np.ndarray:
@@ -444,7 +444,7 @@ class Trajectory:
         ----------
         name : str
             "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap",
-            "task_risk", "forgetting" or "transfer".
+            "task_risk", "forgetting" or "head_start".
 
         Returns
         -------
