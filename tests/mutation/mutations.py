@@ -1484,7 +1484,7 @@ EQUATIONS_OF_CASES = (
     Mutation(
         "head-start-goes-on-in-the-own-stretch",
         "results/forgetting.py",
-        "before = t.alpha <= first_sample(one) * (1 + 1e-9)",
+        "before = t.alpha <= begin + _slack(t, begin)",
         "before = t.alpha <= t.alpha[-1]",
         ("results/test_forgetting.py::test_risks_made_by_hand",),
     ),

@@ -92,6 +92,31 @@ def test_what_the_outputs_do_not_tell_is_refused() -> None:
 
 
 @pytest.mark.parametrize("level", [Macro(), sv.Meso(seed=1), sv.Micro(seed=1)], ids=lambda level: level.name)
+@pytest.mark.parametrize("switch", [0.333, 0.3345])
+def test_a_switch_within_a_step(level, switch) -> None:
+    """99.9 or 100.35 steps of 300: finite dimensions have an output half a step from it."""
+    one = problem(sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [switch]), inputs=sv.Inputs(dim=300))
+    run = sv.run(one, start_of(one), level, times=[0.0, switch, 1.0], progress=False)
+    assert run.forgetting[0, 1:, 0].tolist() == [0.0, run.task_risk[0, 2, 0] - run.task_risk[0, 1, 0]]
+    assert np.isfinite(run.head_start[0]).tolist() == [[True, True], [False, True], [False, False]]
+    off = sv.run(one, start_of(one), level, times=[0.0, switch + 0.004, 1.0], progress=False)
+    with pytest.raises(ValueError, match=r"task 0 ends at 0\.33"):
+        _ = off.forgetting
+
+
+def test_tasks_that_never_end_have_nothing_to_be_compared_with() -> None:
+    """Much replay, and a run that begins after the switch."""
+    rows = [(1.0, 0.0), (0.0, 1.0)]
+    for tasks in (sv.Task.sequence(rows, [1.0], replay=0.6), problem(sv.Task.sequence(rows, [1.0])).later(1.0).tasks):
+        one = problem(()).model_copy(update={"tasks": tasks})
+        run = sv.run(one, sv.start(one, student_overlap=np.eye(2)), Macro(), times=[0.0, 2.0])
+        with pytest.raises(ValueError, match="forgetting: no task stops being the most probable"):
+            _ = run.forgetting
+        assert "forgetting" not in run.data
+        assert "head_start" in run.data
+
+
+@pytest.mark.parametrize("level", [Macro(), sv.Meso(seed=1), sv.Micro(seed=1)], ids=lambda level: level.name)
 def test_thresholds_watch_the_readouts_of_all_heads(level) -> None:
     """The second head alone grows past the level."""
     tasks = sv.Task(readout=(1.0, 0.0), probability=0.0), sv.Task(readout=(0.0, 1.0), probability=1.0)
