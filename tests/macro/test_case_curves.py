@@ -203,7 +203,7 @@ def test_the_risk_is_that_of_the_present_mix_of_tasks() -> None:
 def test_a_restart_equals_a_run_without_a_break() -> None:
     mixture = sv.Mixture(probabilities=(0.4, 0.6), means=((1.0,), (-0.5,)), labels=(1.0, -1.0), variances=(1.0, 0.5))
     problem = two_tasks(
-        mixture=mixture, teacher__drift=0.2, training__anchor=0.0, training__input_noise=0.3,
+        mixture=mixture, teacher__drift=0.2, training__anchor=0.3, training__input_noise=0.3,
         tasks=(sv.Task(readout=(1.0, 0.0), probability=0.5), sv.Task(readout=(0.0, 1.0), probability=0.5)),
     )  # fmt: skip
     start = start_of(problem)
@@ -213,6 +213,8 @@ def test_a_restart_equals_a_run_without_a_break() -> None:
     assert second.risk[0, -1] == pytest.approx(whole.risk[0, -1], rel=1e-8)
     assert second.last().stacked == pytest.approx(whole.last().stacked, rel=1e-7, abs=1e-9)
     assert second.readout[0, -1] == pytest.approx(whole.readout[0, -1], rel=1e-8)
+    anew = sv.run(problem, first.last().anchored(), SHARP, until=3.0)  # `last` keeps the first anchors
+    assert abs(anew.risk[0, -1] - whole.risk[0, -1]) > 1e-3 * whole.risk[0, -1]
 
 
 def changing(shape: str) -> sv.Problem:
