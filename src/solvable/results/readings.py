@@ -30,7 +30,7 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     ----------
     name : str
         "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap",
-        "task_risk", "forgetting" or "transfer".
+        "task_risk", "forgetting" or "head_start".
 
     Returns
     -------

@@ -213,14 +213,16 @@ class Trajectory:
     @property
     def forgetting(self) -> np.ndarray:
         """(run, time, task) the risk of a task less that at the end of its own stretch, in which it was more probable than every
-        other (the latest that has ended); NaN before. It needs outputs at these ends."""
+        other (the latest that has ended); NaN before. It needs outputs at these ends. A run of `problem.later` does not know of
+        stretches that ended before it."""
         return forgetting.forgetting(self)
 
     @property
-    def transfer(self) -> np.ndarray:
+    def head_start(self) -> np.ndarray:
         """(run, time, task) by how much the risk of a task has fallen since the start of the run, until the first sample of this
-        task comes: what learning other tasks does for it. NaN after that. It needs an output at time zero."""
-        return forgetting.transfer(self)
+        task comes: what learning other tasks does for it. NaN after that. It needs an output at time zero. In a run of
+        `problem.later` this also counts for tasks that were trained before it: what they lose shows as a negative head start."""
+        return forgetting.head_start(self)
 
     @property
     def end_risk(self) -> np.ndarray:

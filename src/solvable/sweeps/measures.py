@@ -195,7 +195,7 @@ def _arrays(found: Trajectory, keep: tuple[str, ...]) -> dict[str, Labelled]:
             "cross_overlap": ("student", "teacher"),
             "readout": ("student",) if found.problem.heads == 1 else ("head", "student"),
             "direction_overlap": ("student", "direction"),
-            **dict.fromkeys(("task_risk", "forgetting", "transfer"), ("task",)),
+            **dict.fromkeys(("task_risk", "forgetting", "head_start"), ("task",)),
         }
         arrays[name] = Labelled(("run", "time", *inner.get(name, ())), values)
     if keep:
