@@ -1566,6 +1566,13 @@ EQUATIONS_OF_CASES = (
         ("gaussian/test_means.py::test_relu_without_means_has_the_arc_cosine_kernels",),
     ),
     Mutation(
+        "units-that-switch-off-stay-on",
+        "gaussian/relu_chances.py",
+        "first = np.where(moving, steps < 0, fields > 0)",
+        "first = np.where(moving, steps > 0, fields > 0)",
+        ("gaussian/test_chances.py::test_pieces_of_a_line",),
+    ),
+    Mutation(
         "a-turned-path-without-its-pole",
         "gaussian/quadratic_chances.py",
         "0.5 - (theta + total) / math.pi",
