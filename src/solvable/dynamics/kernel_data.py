@@ -108,6 +108,11 @@ ADVANCE = void(int64, float64, float64, float64[::1], float64[::1], *DATA)  # (s
 TOLERATE = void(float64[::1], float64, float64, float64[::1], *DATA)  # (y, rtol, atol, allowed errors, *data)
 
 
+def copied(records: np.ndarray) -> np.ndarray:
+    """A copy of records, whole words at a time; NumPy goes from field to field, ten times as long."""
+    return records.view(np.int64).copy().view(records.dtype)
+
+
 class Packed(NamedTuple):
     """A problem and a state packed for compiled code: records and the arrays that they point into."""
 
@@ -138,7 +143,7 @@ class Packed(NamedTuple):
 
 def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     """`noise=False` drops the order rate^2: the limit of small rates."""
-    problems, blocks, cases, constant = (array.copy() for array in _records(problem, noise))  # those of others stay
+    problems, blocks, cases, constant = (copied(array) for array in _records(problem, noise))  # those of others stay
     moving = _moving(problem)
     if features(problem):
         numbers = [start.stacked[:, moving:, moving:].ravel(), constant]

@@ -9,6 +9,7 @@ default, also one that a later version adds: the settings are read from the fiel
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -261,15 +262,22 @@ def require(problem: Any, who: str = CLOSED_FORM, **words: Any) -> None:
 
 def unusual_settings(model: Model, place: str = "") -> Iterator[tuple[str, Any]]:
     """Path and value of all settings that no word speaks of and that are not at their defaults."""
-    for name, field in type(model).model_fields.items():
-        path, value = f"{place}{name}", getattr(model, name)
-        if path in KNOWN:
-            continue
-        default = field.get_default(call_default_factory=True)
+    for name, path, default in _settings(type(model), place):
+        value = getattr(model, name)
         if path in PARTS and isinstance(value, Model):
             yield from unusual_settings(value, f"{path}.")
         elif default is PydanticUndefined or value != default:
             yield path, value
+
+
+@lru_cache
+def _settings(kind: type[Model], place: str) -> tuple[tuple[str, str, Any], ...]:
+    """Name, path and default of all settings of a kind of model that no word speaks of. Defaults that are made would be most of the
+    time of a check, and each run is checked."""
+    fields = {name: field for name, field in kind.model_fields.items() if f"{place}{name}" not in KNOWN}
+    return tuple(
+        (name, f"{place}{name}", field.get_default(call_default_factory=True)) for name, field in fields.items()
+    )
 
 
 def _has_readout(network: Network, allowed: str | float) -> bool:
