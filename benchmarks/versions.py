@@ -1,8 +1,9 @@
 """Plain problems in two versions of the sources: what features cost where they are off.
 
-`python benchmarks/versions.py OTHER/src [rounds]`. Each round starts a process for the other version, for this one and for this one again, in random order; what is told is the median
-over rounds of the ratio of CPU times. The ratio of this version to itself says how far numbers can be trusted. The other version
-needs `sv.run`, `sv.Macro`, `sv.Micro` and `sv.Meso`, no more; runs are short, so that what Python does around kernels counts.
+`python benchmarks/versions.py OTHER/src [rounds]`. Each round starts a process for the other version, for this one and for this one
+again, in random order; what is told is the median over rounds of the ratio of CPU times. The ratio of this version to itself says
+how far numbers can be trusted. The other version needs `sv.run`, `sv.Macro`, `sv.Micro` and `sv.Meso`, no more; runs are short, so
+that what Python does around kernels counts.
 """
 
 import json
@@ -38,7 +39,7 @@ def contestants():
         few, many = made(unit, 4, 2), made(unit, 6, 3)
         steps = {"times": [20_000], "clock": "steps", "progress": False}
         calls[f"Macro, 40 short runs, {unit}"] = partial(repeated, 40, *few, sv.Macro(), until=100)
-        calls[f"Macro, long run, {unit}"] = partial(repeated, 1, *made(unit, 16, 8), sv.Macro(rtol=1e-10), until=200)
+        calls[f"Macro, wide, {unit}"] = partial(repeated, 1, *made(unit, 16, 8), sv.Macro(rtol=1e-10), until=200)
         calls[f"Micro, {unit}"] = partial(repeated, 1, *many, sv.Micro(runs=8, threads=1), **steps)
         calls[f"Meso, {unit}"] = partial(repeated, 1, *many, sv.Meso(runs=32, threads=1), until=20, progress=False)
     batch = made("quadratic", 6, 3, batch=5)
