@@ -13,7 +13,8 @@ and the motion of teachers: -delta on those that drift, which adds 2 delta f_b T
 
 Cases that are alike (`cases.alike`) share h and C, and what blocks do with the mean of their D, S and phi. Where h has the other
 sign, so has z: for odd units that is the error with the offset -s_0, and the other sign of phi; for quadratic ones the sign of phi
-alone. M_cj phi^c is the same, so that the first case stands for all of them.
+alone. M_cj phi^c is the same, so that the first case stands for all of them. Those with equal errors, such as opposite classes of
+quadratic units with the same label, are one case.
 
 Rows are students, teachers, directions, anchors; teachers are among the moving ones if they drift or turn. Scratch behind the
 planes of `work`: what the functions here call `stacks` (block, row, row), `gains` (block, student, row), `spreads` (block, student,
@@ -179,6 +180,18 @@ def choose_cases(i, problem, cases, t, chosen, shares):
 
 
 @compiled()
+def twin_of(e, head, cases, chosen, offsets, s):
+    """The first of the cases chosen before case e with its head and its error, or e."""
+    for d in range(e):
+        equal = offsets[d] == offsets[e] and cases[int(chosen[d])].head == head
+        for i in range(s.shape[1]):
+            equal = equal and s[d, i] == s[e, i]
+        if equal:
+            return d
+    return e
+
+
+@compiled()
 def average(count, shares, out):
     """Put the moments of so many cases, weighted by their probabilities, behind them."""
     D, S, phi, _ = out
@@ -274,16 +287,20 @@ def follow_cases(i, now, problem, cases, numbers, overlaps, sums, scratch):
     pull, at = cut(scratch, at, count + 1, students)
     out = D.reshape(count + 1, students, n), S.reshape(count + 1, students, students), phi, pull
     set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C)
+    kept = 0
     for e in range(count):
         one = cases[int(chosen[e])]
-        set_weights(problem, one, y, numbers, students, who, a[e], s[e])
-        offsets[e] = one.label if problem.kind == QUADRATIC else one.turn * one.label  # other units are odd
+        set_weights(problem, one, y, numbers, students, who, a[kept], s[kept])
+        offsets[kept] = one.label if problem.kind == QUADRATIC else one.turn * one.label  # other units are odd
+        twin = twin_of(kept, one.head, cases, chosen, offsets, s)
+        chosen[twin], shares[twin] = chosen[e], shares[e] + (shares[twin] if twin < kept else 0.0)
+        kept += twin == kept
     rule = problem.loss_factor, label_noise_at(problem, t), problem.noise, problem.train_readout
-    moments_of_several(problem.kind, students, rule, a, (h, C), (offsets[:count], s), out, scratch[at:])
-    average(count, shares, out)
-    mean = out[0][count], out[1][count], phi[count], pull[count]
+    moments_of_several(problem.kind, students, rule, a, (h, C), (offsets[:kept], s), out, scratch[at:])
+    average(kept, shares, out)
+    mean = out[0][kept], out[1][kept], phi[kept], pull[kept]
     add_case(problem, case, 1.0, numbers, eigenvalues, students, who, along, mean, sums)
-    for e in range(count):
+    for e in range(kept):
         add_pull(problem, cases[int(chosen[e])], shares[e], y, numbers, students, who, pull[e], dy)
 
 
