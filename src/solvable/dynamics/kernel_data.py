@@ -109,8 +109,8 @@ TOLERATE = void(float64[::1], float64, float64, float64[::1], *DATA)  # (y, rtol
 
 
 def copied(records: np.ndarray) -> np.ndarray:
-    """A copy of records, whole words at a time; NumPy goes from field to field, ten times as long."""
-    return records.view(np.int64).copy().view(records.dtype)
+    """A copy of records as bytes: NumPy goes from field to field, fifty times as long."""
+    return np.ndarray(records.shape, records.dtype, bytearray(records.tobytes()))
 
 
 class Packed(NamedTuple):
