@@ -188,7 +188,8 @@ class Trajectory:
         """(run, time) how often output and label have different signs, over the mix of tasks and classes at each time, without
         noise on labels. With several blocks of inputs it needs keep_blocks=True. Linear and quadratic units and one or two
         erf, tanh or ReLU units have no error to speak of; more units are averaged over nodes, with errors of about 7e-5 (eight
-        ReLU units that have learned), 3e-4 (eight erf, tanh or other ReLU units), 1e-3 (sixteen erf or tanh) or 2e-3 (any other unit)."""
+        ReLU units that have learned), 3e-4 (eight erf, tanh or other ReLU units), 1e-3 (sixteen of them) or 2e-3 (any other
+        unit)."""
         return observables.classification_error(self)
 
     @property
