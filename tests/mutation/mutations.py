@@ -1580,6 +1580,20 @@ EQUATIONS_OF_CASES = (
         ("macro/test_case_curves.py::test_turning_teachers",),
     ),
     Mutation(
+        "opposite-classes-with-equal-labels",
+        "dynamics/case_equations.py",
+        "one.label if problem.kind == QUADRATIC else one.turn * one.label",
+        "one.label",
+        ("dynamics/test_case_equations.py::test_cases_that_are_alike_are_followed_together",),
+    ),
+    Mutation(
+        "a-shorter-series-of-signs",
+        "gaussian/sign_series.py",
+        "def _terms(rho: float, left: float = 1e-13)",
+        "def _terms(rho: float, left: float = 1e-10)",
+        ("gaussian/test_means.py::test_series_of_the_covariance_of_signs",),
+    ),
+    Mutation(
         "quadratic-noise-with-means",
         "gaussian/means.py",
         "found += 4.0 * (h[k] * y[m] + y[k] * h[m])",
@@ -1589,8 +1603,8 @@ EQUATIONS_OF_CASES = (
     Mutation(
         "erf-bend-without-its-mean",
         "gaussian/erf_means.py",
-        "D[k, k] -= weight * (h[k] * part * mean + bend)",
-        "D[k, k] -= weight * bend",
+        "(tilt[FIRST * LANES + lane] * mean + tilt[D * LANES + lane] * bend)",
+        "tilt[D * LANES + lane] * bend",
         ("gaussian/test_means.py::test_averages_with_means_equal_tensor_rules[erf]",),
     ),
     Mutation(
@@ -1599,6 +1613,13 @@ EQUATIONS_OF_CASES = (
         "D[k, k], phi[k], pull[k] = s[k] * step + bend, mean, total",
         "D[k, k], phi[k], pull[k] = s[k] * step, mean, total",
         ("gaussian/test_means.py::test_relu_without_means_has_the_arc_cosine_kernels",),
+    ),
+    Mutation(
+        "units-that-switch-off-stay-on",
+        "gaussian/relu_chances.py",
+        "first = np.where(moving, steps < 0, fields > 0)",
+        "first = np.where(moving, steps > 0, fields > 0)",
+        ("gaussian/test_chances.py::test_pieces_of_a_line",),
     ),
     Mutation(
         "a-turned-path-without-its-pole",

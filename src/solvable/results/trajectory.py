@@ -202,7 +202,10 @@ class Trajectory:
     @cached_property
     def classification_error(self) -> np.ndarray:
         """(run, time) how often output and label have different signs, over the mix of tasks and classes at each time, without
-        noise on labels. With several blocks of inputs it needs keep_blocks=True."""
+        noise on labels. With several blocks of inputs it needs keep_blocks=True. Linear and quadratic units and one or two
+        erf, tanh or ReLU units have no error to speak of; more units are averaged over nodes, with errors of about 7e-5 (eight
+        ReLU units that have learned), 3e-4 (eight erf, tanh or other ReLU units), 1e-3 (sixteen of them) or 2e-3 (any other
+        unit)."""
         return observables.classification_error(self)
 
     @property
