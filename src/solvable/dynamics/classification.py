@@ -1,4 +1,4 @@
-"""How often the output of the students has another sign than the label, and the least that this can be.
+"""How often the output of the students has another sign than the label.
 
 Given its class and task a test is Gaussian, so that the chance of a wrong sign is one of those in `gaussian/chances.py`. Labels are
 the class's own, or the teacher's, or both together; outputs and labels have no noise.
@@ -12,8 +12,6 @@ from solvable.gaussian.chances import (
     chance_of_error,
     chance_of_negative_output,
     chance_of_unequal_signs,
-    error_of_crossed_classes,
-    error_of_opposite_classes,
 )
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
@@ -48,8 +46,12 @@ def _error(problem: Problem, tests: Cases, case: int, a: np.ndarray, h: np.ndarr
         kept = [*range(p), *(p + asked)]
         h, C, readout = h[kept], C[np.ix_(kept, kept)], readout[asked]
         if not asked.size:
+            if label == 0:
+                raise ValueError(
+                    "classification_error: the label of a class is 0, which has no sign; give labels of both signs, as 1 and -1"
+                )
             below = chance_of_negative_output(unit, a, 0.0, h, C)
-            return below if label > 0 else 1.0 - below if label < 0 else 0.5
+            return below if label > 0 else 1.0 - below
         if problem.student.activation == teacher.activation == "linear":
             both = np.zeros((2, len(h)))
             both[0, :p], both[1, p:] = a, readout
@@ -74,42 +76,3 @@ def _cut(unit: str, label: float, readout: np.ndarray) -> float | None:
     with np.errstate(divide="ignore"):
         place = float(INVERSES[unit](np.array(-label / readout[0])))
     return place if np.isfinite(place) else None
-
-
-def oracle_error(problem: Problem) -> float:
-    """The classification error of who knows the classes, for two opposite ones and for +-m_1 against +-m_2 (XOR), of equal
-    probabilities and isotropic variance."""
-    mixture = problem.mixture
-    if mixture is None or mixture.labels is None or problem.teacher.width or mixture.spikes is not None:
-        raise ValueError("oracle_error: needs classes that give the labels")
-    if any(not isinstance(share, float) for share in mixture.probabilities):
-        raise ValueError(
-            "oracle_error: a probability of a class is a schedule; problem.at(alpha) has those of one time"
-        )
-    factors = mixture.variance_factors(problem.inputs.blocks) * problem.inputs.eigenvalues
-    shares, means, signs = np.array(mixture.probabilities), np.array(mixture.means), np.sign(mixture.labels)
-    gram = mixture.block_gram(problem.inputs.fractions).sum(axis=0)
-    centres = means @ gram @ means.T  # overlaps of the means of the classes
-    even = np.ptp(factors) <= 1e-12 * factors.max() and np.ptp(shares) <= 1e-12
-    size = centres[0, 0]
-    if (
-        even
-        and len(shares) == 2
-        and signs[0] == -signs[1]
-        and np.allclose(centres, size * np.array([[1, -1], [-1, 1]]))
-    ):
-        return error_of_opposite_classes(float(np.sqrt(size)), float(factors[0, 0]))
-    crossed = _crossed(signs)
-    if even and crossed is not None and np.allclose(centres, size * crossed):
-        return error_of_crossed_classes(float(np.sqrt(size)), float(factors[0, 0]))
-    raise ValueError(
-        "oracle_error: known for two opposite classes and for +-m_1 against +-m_2, isotropic and equally likely"
-    )
-
-
-def _crossed(signs: np.ndarray) -> np.ndarray | None:
-    """Overlaps of four means, each the opposite of the one of its label, over their square."""
-    if len(signs) != 4 or signs.sum() != 0 or (signs == 0).any():
-        return None
-    same = np.equal.outer(signs, signs)
-    return 2 * np.eye(4) - same

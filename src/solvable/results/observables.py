@@ -348,7 +348,7 @@ def classification_error(trajectory: Trajectory) -> np.ndarray:
 
 
 def oracle_error(trajectory: Trajectory) -> float:
-    from solvable.dynamics.classification import oracle_error as error_of
+    from solvable.dynamics.oracle import oracle_error as error_of
 
     return error_of(trajectory.problem)
 
