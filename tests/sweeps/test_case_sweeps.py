@@ -108,3 +108,17 @@ def test_grid_in_python() -> None:
     np.testing.assert_array_equal([point.problem.mixture.gram[0][0] for point in points], [1.0, 4.0])
     assert points[0].key != points[1].key
     assert points[0].key == Grid(problem, measure, {"mixture.variances": [(1.0,) * 4]}).point(0).key
+
+
+def test_outputs_that_do_not_tell_what_is_forgotten_are_refused_before_anything_runs() -> None:
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, activation="erf"), student=sv.Student(width=2, activation="erf"), inputs=sv.Inputs(dim=100),
+        training=sv.Training(learning_rate=0.1), tasks=sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [2.0]),
+    )  # fmt: skip
+    vary, options = {"training.learning_rate": [0.1, 0.2]}, {"keep": ["forgetting"], "store": None, "workers": 0}
+    with pytest.raises(
+        ValueError, match=r"keep: 'forgetting' given, but task 0 ends at 2.0 \(steps/dim\), which is none of"
+    ):
+        sv.sweep(problem, vary, times=[0.0, 1.0, 3.0], **options)
+    swept = sv.sweep(problem, vary, times=[0.0, 2.0, 3.0], **options)
+    assert np.isfinite(swept.data["forgetting"].isel(time=-1, task=0)).all()

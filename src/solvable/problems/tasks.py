@@ -117,3 +117,26 @@ def first_sample(task: Task) -> float:
     if not isinstance(task.probability, Schedule):
         return 0.0 if task.probability > 0 else np.inf
     return next((begin for begin, rate, slope in task.probability.segments.tolist() if rate > 0 or slope > 0), np.inf)
+
+
+def jumps(tasks: Sequence[Task]) -> list[float]:
+    """When (steps/dim) a probability jumps, after time zero."""
+    schedules = [task.probability for task in tasks if isinstance(task.probability, Schedule)]
+    knots = sorted({time for one in schedules for time in one.times[1:]})
+    return [time for time in knots if any(float(one(time)) != before(one, time) for one in schedules)]
+
+
+def before(probability: float | Schedule, time: float) -> float:
+    """A probability just before a time (steps/dim)."""
+    if not isinstance(probability, Schedule):
+        return probability
+    begin, rate, slope = probability.segments[np.searchsorted(probability.segments[:, 0], time, side="left") - 1]
+    return float(rate + slope * (time - begin))
+
+
+def turns(tasks: Sequence[Task]) -> list[float]:
+    """When (steps/dim) a probability jumps, or another task becomes the most probable."""
+    if not tasks:
+        return []
+    ends = {end for spans in stretches(tasks) for _, end in spans if np.isfinite(end)}
+    return sorted(ends | set(jumps(tasks)))

@@ -200,15 +200,22 @@ class Phase(NamedTuple):
 
 
 def phases(
-    times: np.ndarray, risk: np.ndarray, found: list[FlatSpan], end: float, is_norms: Callable[[float, float], bool]
+    times: np.ndarray,
+    risk: np.ndarray,
+    found: list[FlatSpan],
+    end: float,
+    is_norms: Callable[[float, float], bool],
+    begin: float = 0.0,
 ) -> list[Phase]:
-    """Divide a learning curve into phases: approach, plateau, escape, descent.
+    """Divide a learning curve, from `begin` to `end`, into phases: approach, plateau, escape, descent.
 
     An escape lasts until the risk is half the plateau's height, a descent until the next plateau or the end. What leads
     to a plateau is "norm learning" where `is_norms(start, end)` says so, else "approach". Without a plateau there are
     no phases.
     """
-    spans = [Phase("norm learning" if is_norms(0.0, one.start) else "approach", 0.0, one.start) for one in found[:1]]
+    spans = [
+        Phase("norm learning" if is_norms(begin, one.start) else "approach", begin, one.start) for one in found[:1]
+    ]
     for i, one in enumerate(found):
         last = found[i + 1].start if i + 1 < len(found) else end
         if last < end and is_norms(one.end, last):

@@ -10,7 +10,7 @@ import numpy as np
 
 from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
-from solvable.results import forgetting, loading, logs, observables, other_risk, storage, summary
+from solvable.results import forgetting, loading, logs, observables, other_risk, storage, summary, switching
 from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
@@ -478,7 +478,7 @@ class Trajectory:
         """First time at which the risk has fallen to a threshold.
 
         Exact for runs that stopped at this very threshold; otherwise interpolated between outputs, linearly in log
-        risk.
+        risk, and on either side of a switch of tasks by itself.
 
         Parameters
         ----------
@@ -502,8 +502,7 @@ class Trajectory:
         below = 0.5 if below is None else below
         exact = self.stop is not None and self.stop == Threshold("risk", below, True, relative)
         levels = below * self.start_risk if relative else np.full(len(self.risk), below)
-        pairs = zip(self.risk, levels, strict=True)
-        read = np.array([observables.crossing_time(self.time, risk, level) for risk, level in pairs])
+        read = switching.crossing_times(self, levels)
         return np.where((self.endings == Ending.STOPPED) & exact, self.end_time, read)
 
     def mean_exit_time(
@@ -554,7 +553,7 @@ class Trajectory:
         """
         run = self._run_number("plateaus", run)
         floor = max(1e-9, float(self.settings["rtol"])) if self.level == "macro" else 1e-9
-        return observables.plateaus(self.time, self.risk[run], flatness=flatness, floor=floor)
+        return switching.plateaus(self, run, flatness, floor)
 
     def phases(self, run: int | None = None, *, flatness: float = 0.2) -> list[observables.Phase]:
         """The course of a run, divided into named spans of time.
@@ -587,8 +586,7 @@ class Trajectory:
             ends = np.searchsorted(self.time, [start, end])
             return bool(abs(np.diff(outside[ends])[0]) > abs(np.diff(within[ends])[0]))
 
-        found, end = self.plateaus(run, flatness=flatness), float(self.end_time[run])
-        return observables.phases(self.time, self.risk[run], found, end, is_norms)
+        return switching.phases(self, run, self.plateaus(run, flatness=flatness), is_norms)
 
     @property
     def frame(self) -> np.ndarray:

@@ -12,11 +12,13 @@ import numpy as np
 
 from solvable.dynamics import VERSION
 from solvable.levels import Level, run_batch
+from solvable.levels.running import output_times
 from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model
-from solvable.results import Ending, Trajectory
+from solvable.results import Clock, Ending, Trajectory
 from solvable.results.forgetting import NAMES as OF_TASKS
+from solvable.results.forgetting import check_outputs
 from solvable.results.trajectory import AVERAGED
 from solvable.runfiles import RunTable, StartTable, read_level
 from solvable.sweeps.records import Labelled
@@ -131,7 +133,11 @@ class Run:
         return replace(self, **parts)
 
     def settle(self, problem: Problem) -> Self:
-        """The same measure with starts drawn, where a function of your own draws them."""
+        """The same measure with starts drawn, where a function of your own draws them. Raises where outputs do not tell what is
+        kept."""
+        if "forgetting" in self.keep and self.run.times is not None and problem.tasks:
+            clock = Clock(problem, self.run.clock or self.level.clock)
+            check_outputs(problem, output_times(clock, self.run.until, self.run.times))
         if not isinstance(self.start, Drawn):
             return self
         drawn = tuple(self.start.function(problem, self.start.seed + i) for i in range(self.starts))
