@@ -122,3 +122,76 @@ def test_outputs_that_do_not_tell_what_is_forgotten_are_refused_before_anything_
         sv.sweep(problem, vary, times=[0.0, 1.0, 3.0], **options)
     swept = sv.sweep(problem, vary, times=[0.0, 2.0, 3.0], **options)
     assert np.isfinite(swept.data["forgetting"].isel(time=-1, task=0)).all()
+
+
+@pytest.fixture(scope="module")
+def forgetful():
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, activation="erf"), student=sv.Student(width=2, activation="erf"),
+        inputs=sv.Inputs(dim=100), training=sv.Training(learning_rate=1.0, train_readout=True),
+        tasks=sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [2.0]),
+    )  # fmt: skip
+    vary = {"training.learning_rate": np.geomspace(0.1, 2.0, 4), "tasks.1.readout": [(0.0, 1.0), (0.6, 0.8)]}
+    keep = ["risk", "forgetting", "task_risk", "transfer", "readout"]
+    return sv.sweep(problem, vary, times=[0.0, 2.0, 4.0], keep=keep, store=None, workers=0)
+
+
+def test_pictures_of_kept_arrays(forgetful) -> None:
+    """At the last output that has a value, an entry by itself; a task without any is left out."""
+    from solvable.plot.sweep_entries import entries
+
+    one = forgetful.data.isel({forgetful.data["done"].dims[1]: [0]})
+    _, right = sv.plot.sweep(one).axes  # forgetting, which was kept
+    assert right.get_ylabel() == "forgetting, task 1, last output"
+    drawn = right.lines[0].get_ydata()
+    np.testing.assert_allclose(drawn, one["forgetting"].isel(time=-1, task=0).values.ravel())
+    assert [text.get_text() for text in sv.plot.sweep(one, "task_risk").axes[1].get_legend().get_texts()] == [
+        "task 1",
+        "task 2",
+    ]
+    data, names = entries(one, "transfer")  # NaN from the first sample of a task on
+    assert names == ["transfer.0", "transfer.1"]
+    np.testing.assert_allclose(data["transfer.1"].values.ravel(), one["transfer"].isel(time=1, task=1).values.ravel())
+    with pytest.raises(ValueError, match=r"quantity: 'forgetting.1' given, which has no values"):
+        sv.plot.sweep(one, "forgetting.1")
+    ax = sv.plot.lines(forgetful, "task_risk.1", "learning_rate", forgetful.data["done"].dims[1])
+    assert ax.get_legend().get_title().get_text() == "task 2 readout"
+    with pytest.raises(ValueError, match=r"'task_risk' has several entries, give one of task_risk.0, task_risk.1"):
+        sv.plot.lines(forgetful, "task_risk", "learning_rate", forgetful.data["done"].dims[1])
+
+
+def test_tables_have_a_column_for_each_entry(forgetful, tmp_path: Path, monkeypatch) -> None:
+    import csv
+
+    from solvable.sweeps import gather
+
+    gather.export(forgetful.data, tmp_path / "all.csv")
+    with open(tmp_path / "all.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert {"forgetting.0", "forgetting.1", "task_risk.0", "task_risk.1", "readout.1.0"} <= rows[0].keys()
+    np.testing.assert_allclose(
+        [float(row["task_risk.1"]) for row in rows], forgetful.data["task_risk"].isel(task=1).values.ravel()
+    )
+    assert gather.left_out(forgetful.data, "all.csv") == []
+    monkeypatch.setattr(gather, "COLUMNS", 3)
+    assert gather.left_out(forgetful.data, "all.csv") == ["readout"]
+    assert gather.left_out(forgetful.data, "all.nc") == []
+
+
+def test_cells_on_a_logarithmic_axis() -> None:
+    from solvable.plot.sweep_labels import edges_of
+
+    np.testing.assert_allclose(edges_of(np.array([1.0, 100.0, 10000.0]), "log"), [0.1, 10.0, 1000.0, 100000.0])
+    np.testing.assert_allclose(edges_of(np.array([1.0, 2.0, 4.0]), "linear"), [0.5, 1.5, 3.0, 5.0])
+
+
+def test_whole_mixtures_and_tasks_are_called_by_what_differs() -> None:
+    from solvable.sweeps.labels import labels_of
+
+    assert labels_of("mixture", [sv.Mixture.xor(1.0), sv.Mixture.xor(2.0)]) == ["gram.0.0 = 1", "gram.0.0 = 4"]
+    both = [sv.Mixture.xor(1.0), sv.Mixture.xor(2.0), sv.Mixture.xor(1.0, variance=0.5)]
+    assert labels_of("mixture", both)[2] == "gram.0.0 = 1, variances.0 = 0.5"
+    assert labels_of("tasks", [sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [time]) for time in (1.0, 2.0)]) == [
+        "0.probability.times.1 = 1", "0.probability.times.1 = 2",
+    ]  # fmt: skip
+    assert labels_of("tasks", [()]) == ["tasks"]

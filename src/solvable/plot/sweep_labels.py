@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 SUCCESS = "share of runs that get there"
 ROOM = 10  # letters of the names along an axis; longer ones are slanted
+PLAIN = ("training", "inputs", "start", "level", "run", "recovery")  # tables whose fields are known by themselves
 SCHEDULE = re.compile(r"times=\(([^)]*)\) rates=\(([^)]*)\) shape='(\w+)'")  # as a schedule shows itself
 
 
@@ -39,10 +40,22 @@ def place_of(part: Any, dims: list[str]) -> str:
 
 
 def title_of(data: Any, dim: str) -> str:
-    """What an axis is called: the field, with whose it is for those that teachers and students both have."""
-    first, _, last = str(data[dim].attrs.get("field", dim)).rpartition(".")
-    whose = f"{first} " if first in ("teacher", "student") else ""
-    return whose + last.replace("_", " ")
+    """What an axis is called: the field, with whose it is."""
+    words = str(data[dim].attrs.get("field", dim)).replace("_", " ").split(".")
+    if words[0] == "tasks" and words[1:2] and words[1].isdecimal():
+        words[:2] = [f"task {int(words[1]) + 1}"]
+    return " ".join(words[1:] if len(words) > 1 and words[0] in PLAIN else words)
+
+
+def edges_of(places: np.ndarray, scale: str) -> np.ndarray:
+    """Where the cells around these places begin and end: in the middle between neighbours, on a logarithmic axis in its scale."""
+    at = np.log(places) if scale == "log" else np.asarray(places, dtype=float)
+    if len(at) == 1:
+        at = np.array([at[0] - 0.5, at[0] + 0.5])
+    else:
+        middle = 0.5 * (at[1:] + at[:-1])
+        at = np.concatenate([[2 * at[0] - middle[0]], middle, [2 * at[-1] - middle[-1]]])
+    return np.exp(at) if scale == "log" else at
 
 
 def name_of(data: Any, quantity: str) -> str:

@@ -6,14 +6,14 @@ import numpy as np
 
 from solvable.plot.curves import dataset
 from solvable.plot.style import axes, figure, letter
-from solvable.plot.sweep_labels import name_of, place_of, positions_along, short, title_of
+from solvable.plot.sweep_entries import REPEATED, entries, entry
+from solvable.plot.sweep_labels import edges_of, name_of, place_of, positions_along, short, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 QUANTITIES = ("exit_time", "end_risk", "end_time", "start_risk", "nfev", "fewest", "success")
-REPEATED = ("run", "instance")  # dimensions that are averaged over
 PANELS = 6
 
 
@@ -28,7 +28,8 @@ def sweep(source: Any, quantity: str | None = None) -> "Figure":
     source : Swept or xarray.Dataset
         What to draw.
     quantity : str, optional
-        Name of the quantity; left out, one that the sweep has.
+        Name of the quantity; left out, one that the sweep has. Of a kept array it is the last output, and all entries are
+        drawn: "forgetting" of all tasks, "forgetting.0" of the first.
 
     Returns
     -------
@@ -46,8 +47,9 @@ def sweep(source: Any, quantity: str | None = None) -> "Figure":
         failed = "; all that were tried failed" if bool((data["failure"] != "").any()) else ""
         raise ValueError(f"show: no point is there yet{failed}")
     quantity = quantity or _choose(data)
-    if quantity != "success" and quantity not in data.data_vars:
+    if quantity != "success" and quantity.partition(".")[0] not in data.data_vars:
         known = [name for name in QUANTITIES if name in data or (name == "success" and "exit_time" in data)]
+        known += [str(name) for name in data.data_vars if name not in (*known, "done", "failure", "ending")]
         raise ValueError(f"quantity: {quantity!r} given, must be one of {', '.join(known)}")
     main = _axes_of(data)
     if len(main) <= 1:
@@ -56,7 +58,7 @@ def sweep(source: Any, quantity: str | None = None) -> "Figure":
         return _panels(data, main[:-1], lambda part, ax: phases(part, main[-1], ax=ax))
     if any(data[dim].dtype.kind not in "iuf" for dim in main[-2:]):
         return _panels(data, main[:-2], lambda part, ax: lines(part, quantity, main[-2], main[-1], ax=ax))
-    kinds = [quantity]
+    data, kinds = entries(data, quantity) if len(main) == 2 else (data, [quantity])
     if quantity == "exit_time" and bool((data["exit_time"].isnull() & data["done"]).any()):
         kinds.append("success")
     y, x = main[-2:]
@@ -65,14 +67,15 @@ def sweep(source: Any, quantity: str | None = None) -> "Figure":
         for i, (ax, kind) in enumerate(zip(np.atleast_1d(panels), kinds, strict=True)):
             heat_map(data, kind, x, y, ax=ax)
             if len(kinds) > 1:
-                letter(ax, "ab"[i])
+                letter(ax, "abcdef"[i])
         return picture
     return _panels(data, main[:-2], lambda part, ax: heat_map(part, quantity, x, y, ax=ax))
 
 
 def _choose(data: Any) -> str:
-    if "fewest" in data:
-        return "fewest"
+    for name in ("fewest", "forgetting", "classification_error"):
+        if name in data and bool(data[name].notnull().any()):
+            return name
     return "exit_time" if "exit_time" in data and bool(data["exit_time"].notnull().any()) else "end_risk"
 
 
@@ -131,7 +134,8 @@ def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = Non
     """
     from matplotlib.colors import LogNorm, Normalize
 
-    data, ax = dataset(source), axes(ax)
+    ax = axes(ax)
+    data, quantity = entry(dataset(source), quantity)
     mean, _ = _average(data, quantity, (x, y))
     values = mean.transpose(y, x).values.astype(float)
     finite = values[np.isfinite(values)]
@@ -142,7 +146,8 @@ def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = Non
         norm = LogNorm(finite.min(), finite.max())
     along, up = positions_along(data, x, ax, "x"), positions_along(data, y, ax, "y")
     ax.set_facecolor("0.85")
-    mesh = ax.pcolormesh(along, up, np.ma.masked_invalid(values), norm=norm, shading="nearest", cmap="viridis")
+    cells = edges_of(along, ax.get_xscale()), edges_of(up, ax.get_yscale())
+    mesh = ax.pcolormesh(*cells, np.ma.masked_invalid(values), norm=norm, cmap="viridis")
     if min(values.shape) > 3 and finite.size > 8 and finite.max() > finite.min():
         levels = [0.5] if quantity == "success" else None
         if isinstance(norm, LogNorm):
@@ -183,7 +188,8 @@ def lines(source: Any, quantity: str, one: str, other: str, ax: "Axes | None" = 
     >>> swept = sv.sweep(problem, vary, until=10, store=None, workers=0)
     >>> ax = sv.plot.lines(swept, "end_risk", "learning_rate", "width")
     """
-    data, ax = dataset(source), axes(ax)
+    ax = axes(ax)
+    data, quantity = entry(dataset(source), quantity)
     along, each = (one, other) if data[one].dtype.kind in "iuf" else (other, one)
     mean, error = _average(data, quantity, (one, other))
     positions = positions_along(data, along, ax, "x")
@@ -235,9 +241,8 @@ def phases(source: Any, x: str, ax: "Axes | None" = None) -> "Axes":
     enough = [(fewest <= n).where(fewest.notnull()).mean(over).values for n in samples]
     along = positions_along(data, x, ax, "x")
     ax.set_facecolor("0.85")
-    mesh = ax.pcolormesh(
-        along, samples, np.ma.masked_invalid(enough), vmin=0, vmax=1, shading="nearest", cmap="viridis"
-    )
+    cells = edges_of(along, ax.get_xscale()), edges_of(samples, "linear")
+    mesh = ax.pcolormesh(*cells, np.ma.masked_invalid(enough), vmin=0, vmax=1, cmap="viridis")
     if len(along) > 1:
         ax.contour(along, samples, np.ma.masked_invalid(enough), [0.5], colors="white", linewidths=1.0)
     ax.set_ylabel("samples")
@@ -306,19 +311,31 @@ def _along(data: Any, quantity: str, along: str | None) -> "Figure":
         family(data, along, ax=panels[0])
         letter(panels[0], "a")
         letter(panels[1], "b")
-    mean, error = _average(data, quantity, (along,))
-    positions = positions_along(data, along, panels[-1], "x")
-    panels[-1].errorbar(positions, mean.values, np.nan_to_num(error.values), marker="o", markersize=3.5, linewidth=1.0)
-    panels[-1].set_ylabel(name_of(data, quantity))
-    missing = np.isnan(mean.values)
+    data, quantities = entries(data, quantity)
+    _draw_along(panels[-1], data, quantities, along)
+    return picture
+
+
+def _draw_along(ax: "Axes", data: Any, quantities: list[str], along: str) -> None:
+    """Quantities with their standard errors along an axis; a cross at the bottom where a mean is not known."""
+    positions = positions_along(data, along, ax, "x")
+    missing = np.zeros(len(positions), dtype=bool)
+    for one in quantities:
+        mean, error = _average(data, one, (along,))
+        label = data[one].attrs["entry"] if len(quantities) > 1 else None
+        ax.errorbar(
+            positions, mean.values, np.nan_to_num(error.values), marker="o", markersize=3.5, linewidth=1.0, label=label
+        )
+        missing |= np.isnan(mean.values)
+    ax.set_ylabel(name_of(data, quantities[0] if len(quantities) == 1 else quantities[0].partition(".")[0]))
     if missing.any():
-        bottom = panels[-1].get_xaxis_transform()
-        panels[-1].plot(
+        bottom = ax.get_xaxis_transform()
+        ax.plot(
             positions[missing], np.full(missing.sum(), 0.03), "x", color="0.4", transform=bottom, markersize=5,
             label="not for all runs",
         )  # fmt: skip
-        panels[-1].legend(fontsize=7)
-    return picture
+    if missing.any() or len(quantities) > 1:
+        ax.legend(fontsize=7)
 
 
 def _panels(data: Any, others: list[str], draw: Any) -> "Figure":
