@@ -19,7 +19,7 @@ from solvable.problems.model import Model
 from solvable.results import Clock, Ending, Trajectory
 from solvable.results.forgetting import NAMES as OF_TASKS
 from solvable.results.forgetting import check_outputs
-from solvable.results.trajectory import AVERAGED
+from solvable.results.readings import AVERAGED
 from solvable.runfiles import RunTable, StartTable, read_level
 from solvable.sweeps.records import Labelled
 
