@@ -455,3 +455,58 @@ def test_spectrum_of_data(tmp_path, capsys) -> None:
         assert text in capsys.readouterr().err
     assert main(["spectrum", str(tmp_path / "none.npy")]) == 2
     assert "No such file" in capsys.readouterr().err
+
+
+CLASSES = """
+[student]
+width = 2
+activation = "linear"
+[inputs]
+dim = 500
+[training]
+learning_rate = 0.2
+[mixture]
+probabilities = [0.5, 0.5]
+means = [[1.0], [-1.0]]
+labels = [1.0, -1.0]
+[start]
+seed = 0
+[run]
+until = 5
+"""
+TASKS = """
+[teacher]
+width = 2
+activation = "erf"
+[student]
+width = 2
+activation = "erf"
+[inputs]
+dim = 500
+[training]
+learning_rate = 0.5
+train_readout = true
+[[tasks]]
+readout = [1.0, 0.0]
+probability = { times = [0, 2], rates = [1, 0] }
+[[tasks]]
+readout = [0.0, 1.0]
+probability = { times = [0, 2], rates = [0, 1] }
+[start]
+seed = 0
+[run]
+until = 5
+"""
+
+
+def test_run_tells_of_classes_and_tasks(tmp_path, capsys) -> None:
+    path = tmp_path / "classes.toml"
+    path.write_text(CLASSES)
+    assert main(["run", str(path)]) == 0
+    assert re.search(r"classification error 0\.\d+ -> 0\.2\d+, oracle 0\.1587\n", capsys.readouterr().out)
+    path.write_text(TASKS)
+    assert main(["run", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"task 1: risk [\d.]+, forgetting -?[\d.]+\ntask 2: risk [\d.]+\n", out)
+    assert main(["run", str(path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["forgetting"]) == 2

@@ -286,3 +286,48 @@ def test_methods_that_do_not_know_cases_refuse(method) -> None:
     problem = two_tasks()
     with pytest.raises(ValueError, match=f"method: '{method}' given, but"):
         sv.run(problem, start_of(problem), Macro(method=method), until=1)
+
+
+def test_classification_errors_are_observables(tmp_path) -> None:
+    """Means, datasets, files and sweeps have them; with several blocks a run must keep these, which sweeps do by themselves."""
+    problem = sv.Problem(
+        student=sv.Student(width=1, activation="erf"), inputs=sv.Inputs(dim=60, spectrum=sv.Spectrum(eigenvalues=(1.5, 0.5))),
+        training=sv.Training(learning_rate=0.3), mixture=sv.Mixture.opposite(1.5),
+    )  # fmt: skip
+    start, times = sv.start(problem, seed=0), [0.0, 2.0, 5.0]
+    with pytest.raises(
+        ValueError, match="classification_error: inputs have several blocks, whose overlaps were not kept"
+    ):
+        sv.run(problem, start, Macro(), times=times).mean("classification_error")
+    run = sv.run(problem, start, Macro(), times=times, keep_blocks=True)
+    assert "classification_error" not in run.data
+    mean = run.mean("classification_error").mean
+    assert mean[-1] < mean[0]
+    np.testing.assert_array_equal(run.data["classification_error"], mean[None])
+    run.save(tmp_path / "run.nc")
+    np.testing.assert_array_equal(sv.Trajectory.load(tmp_path / "run.nc").classification_error, mean[None])
+    options = {"times": times, "keep": ["classification_error"], "store": None, "workers": 0}
+    swept = sv.sweep(problem, {"training.learning_rate": [0.3]}, **options)
+    np.testing.assert_allclose(swept.data["classification_error"].values.ravel(), mean, rtol=1e-12)
+    with pytest.raises(
+        ValueError, match=r"when: 'classification_error' given, must be one of .* for Macro: lambda overlaps"
+    ):
+        sv.when("classification_error", below=0.2)
+    level = sv.when(lambda overlaps: sv.dynamics.classification_error(problem, overlaps), below=float(mean[1]))
+    assert sv.run(problem, start, Macro(), until=5, stop=level).end_time[0] == pytest.approx(2.0, rel=1e-4)
+
+
+@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf", "relu"])
+def test_opposite_classes_are_looked_up(unit) -> None:
+    """The error of four classes is the average of each class alone."""
+    problem = sv.Problem(
+        student=sv.Student(width=2, activation=unit, readout=(0.6, -0.9)), training=sv.Training(learning_rate=0.1),
+        mixture=sv.Mixture.xor(1.3),
+    )  # fmt: skip
+    state = sv.start(problem, student_overlap=[[1.0, 0.2], [0.2, 0.7]], direction_overlap=[[0.9, -0.3], [0.1, 0.8]])
+    alone = []
+    for mean, label in zip(problem.mixture.means, problem.mixture.labels, strict=True):
+        one = sv.Mixture(probabilities=(1.0,), means=(mean,), labels=(label,), gram=problem.mixture.gram)
+        alone.append(classification_error(problem.replace(mixture=one), state))
+    assert classification_error(problem, state) == pytest.approx(np.mean(alone), abs=1e-4)  # nodes are not symmetric
+    assert np.ptp(alone) > 0.01

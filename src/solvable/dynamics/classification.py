@@ -13,19 +13,49 @@ from solvable.gaussian.chances import (
     chance_of_negative_output,
     chance_of_unequal_signs,
 )
+from solvable.gaussian.units import Activation
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 
+EVEN, ODD = ("quadratic",), ("linear", "erf", "tanh")  # units
+Known = dict[tuple[bytes, ...], float]  # chances by readout, mean and covariance of the fields
+
 
 def classification_error(problem: Problem, state: Overlaps, alpha: float = 0.0) -> float:
-    """P(label x output < 0) in a state, over the mix of tasks and classes at a time (steps/dim)."""
+    """How often the output has another sign than the label in a state, over the mix of tasks and classes at a time.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned; labels of classes must have signs.
+    state : Overlaps
+        The state.
+    alpha : float
+        The time (steps/dim), where probabilities of tasks or classes are schedules.
+
+    Returns
+    -------
+    float
+        P(label x output < 0), without noise on labels; an output of zero counts half.
+
+    Examples
+    --------
+    >>> problem = sv.Problem(
+    ...     student=sv.Student(width=1, activation="linear"), training=sv.Training(learning_rate=0.1),
+    ...     mixture=sv.Mixture.opposite(1.0),
+    ... )
+    >>> aligned = sv.start(problem, student_overlap=[[1.0]], direction_overlap=[[1.0]])
+    >>> round(sv.dynamics.classification_error(problem, aligned), 4)
+    0.1587
+    """
     now = problem.at(alpha)
     tests = case_table(now, tests=True)
     eigenvalues, heads = now.inputs.eigenvalues, np.atleast_2d(state.readout)
-    errors = []
+    errors: list[float] = []
+    known: Known = {}
     for case in range(tests.size):
         mean, covariance = _fields(tests, case, state, eigenvalues)
-        errors.append(_error(now, tests, case, tests.mask[case] * heads[tests.head[case]], mean, covariance))
+        errors.append(_error(now, tests, case, tests.mask[case] * heads[tests.head[case]], mean, covariance, known))
     return float(tests.probability[0] @ np.array(errors))
 
 
@@ -38,7 +68,9 @@ def _fields(tests: Cases, case: int, state: Overlaps, eigenvalues: np.ndarray) -
     return along @ tests.means[case], covariance + (along * tests.spikes[case]) @ along.T
 
 
-def _error(problem: Problem, tests: Cases, case: int, a: np.ndarray, h: np.ndarray, C: np.ndarray) -> float:
+def _error(
+    problem: Problem, tests: Cases, case: int, a: np.ndarray, h: np.ndarray, C: np.ndarray, known: Known
+) -> float:
     p, unit, teacher = problem.student.width, problem.student.unit, problem.teacher
     label, readout = float(tests.label[case]), tests.teacher_readout[case]
     if teacher.target == "additive":
@@ -50,7 +82,7 @@ def _error(problem: Problem, tests: Cases, case: int, a: np.ndarray, h: np.ndarr
                 raise ValueError(
                     "classification_error: the label of a class is 0, which has no sign; give labels of both signs, as 1 and -1"
                 )
-            below = chance_of_negative_output(unit, a, 0.0, h, C)
+            below = _chance_of_negative_output(unit, a, h, C, known)
             return below if label > 0 else 1.0 - below
         if problem.student.activation == teacher.activation == "linear":
             both = np.zeros((2, len(h)))
@@ -67,6 +99,18 @@ def _error(problem: Problem, tests: Cases, case: int, a: np.ndarray, h: np.ndarr
         labels = lambda z: label + teacher.unit.function(z) @ readout  # noqa: E731
         return chance_of_error(unit, a, 0.0, h, C, labels, _cut(teacher.unit.name, label, readout))
     return chance_of_error(unit, a, 0.0, h, C, lambda z: label + tests.sign[case] * teacher.labels(z), None)
+
+
+def _chance_of_negative_output(unit: Activation, a: np.ndarray, h: np.ndarray, C: np.ndarray, known: Known) -> float:
+    """The chance, looked up where another class has the same fields or the opposite ones, as classes +m and -m have."""
+    same, opposite = (tuple((part + 0.0).tobytes() for part in (a, mean, C)) for mean in (h, -h))
+    if same not in known:
+        known[same] = chance_of_negative_output(unit, a, 0.0, h, C)
+        if unit.name in EVEN:
+            known[opposite] = known[same]
+        elif unit.name in ODD:
+            known[opposite] = 1.0 - known[same]
+    return known[same]
 
 
 def _cut(unit: str, label: float, readout: np.ndarray) -> float | None:

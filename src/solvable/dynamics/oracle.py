@@ -14,8 +14,28 @@ KNOWN = "oracle_error: known for two classes, and for +-m_1 against +-m_2, ortho
 
 
 def oracle_error(problem: Problem) -> float:
-    """The classification error of who knows the classes: for two of them, and for +-m_1 against +-m_2 (XOR) of equal
-    probabilities. All classes have the same variances and spikes; a shift that all means share does not matter."""
+    """The least classification error, that of who knows the classes.
+
+    Parameters
+    ----------
+    problem : Problem
+        With two classes, or with +-m_1 against +-m_2 (XOR) of equal probabilities. All classes have the same variances and
+        spikes; a shift that all means share does not matter.
+
+    Returns
+    -------
+    float
+        The error.
+
+    Examples
+    --------
+    >>> problem = sv.Problem(
+    ...     student=sv.Student(width=1, activation="linear"), training=sv.Training(learning_rate=0.1),
+    ...     mixture=sv.Mixture.opposite(1.0),
+    ... )
+    >>> round(sv.dynamics.oracle_error(problem), 4)
+    0.1587
+    """
     mixture = problem.mixture
     if mixture is None or mixture.labels is None or problem.teacher.width:
         raise ValueError("oracle_error: needs classes that give the labels, without a teacher")

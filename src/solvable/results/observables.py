@@ -305,17 +305,6 @@ def overlap_with(role: str, trajectory: Trajectory) -> np.ndarray | None:
     return found
 
 
-def classification_error(trajectory: Trajectory) -> np.ndarray:
-    """(run, time) see `Trajectory.classification_error`."""
-    from solvable.dynamics.classification import classification_error as error_of
-
-    t = trajectory
-    errors = np.full(t.risk.shape, np.nan)
-    for run, i in np.argwhere(np.isfinite(t.risk)):
-        errors[run, i] = error_of(t.problem, t.at(float(t.time[i]), int(run)), float(t.alpha[i]))
-    return errors
-
-
 def oracle_error(trajectory: Trajectory) -> float:
     from solvable.dynamics.oracle import oracle_error as error_of
 

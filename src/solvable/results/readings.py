@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvable.results import forgetting, observables, switching
+from solvable.results import classifying, forgetting, observables, switching
 from solvable.results.ending import Ending
 from solvable.results.selecting import check_alike, run_number
 from solvable.results.threshold import Threshold
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 AVERAGED = (
     "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap", "task_risk",
 )  # fmt: skip
+COMPUTED = (*forgetting.NAMES, classifying.NAME)  # when they are asked for
 
 
 def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
@@ -30,7 +31,7 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     ----------
     name : str
         "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap",
-        "task_risk", "forgetting" or "transfer".
+        "task_risk", "forgetting", "transfer" or "classification_error".
 
     Returns
     -------
@@ -48,9 +49,10 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     >>> sgd.mean().mean.shape, sgd.mean().runs
     ((201,), 8)
     """
-    if name not in (*AVERAGED, *forgetting.NAMES) or getattr(self, name) is None:
+    if name not in (*AVERAGED, *COMPUTED) or getattr(self, name) is None:
         have = [one for one in AVERAGED if getattr(self, one) is not None]
         have += forgetting.NAMES if self.problem.tasks else ()
+        have += [classifying.NAME] if classifying.is_asked_for(self.problem) else []
         raise ValueError(f"mean: {name!r} given, must be one of {', '.join(have)}")
     check_alike(self, "mean")
     return observables.mean(getattr(self, name), self.risk, self.endings)

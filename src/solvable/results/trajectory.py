@@ -10,6 +10,7 @@ import numpy as np
 from solvable.overlaps import nearest_frame
 from solvable.problems import Problem
 from solvable.results import (
+    classifying,
     distances,
     forgetting,
     logs,
@@ -202,12 +203,15 @@ class Trajectory:
     @cached_property
     def classification_error(self) -> np.ndarray:
         """(run, time) how often output and label have different signs, over the mix of tasks and classes at each time, without
-        noise on labels. With several blocks of inputs it needs keep_blocks=True."""
-        return observables.classification_error(self)
+        noise on labels. With several blocks of inputs it needs keep_blocks=True. Where it takes long it does so on all cores; once
+        it has been asked for, `data` and files have it too."""
+        self.__dict__.pop("data", None)  # which had been made without it
+        return classifying.classification_error(self)
 
     @property
     def oracle_error(self) -> float:
-        """The classification error of who knows the classes, for two opposite ones and for +-m_1 against +-m_2."""
+        """The least classification error, that of who knows the classes: for two of them and for +-m_1 against +-m_2, all of one
+        covariance; a shift of all means does not matter."""
         return observables.oracle_error(self)
 
     @property

@@ -17,13 +17,13 @@ from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model
 from solvable.results import Clock, Ending, Trajectory
-from solvable.results.forgetting import NAMES as OF_TASKS
+from solvable.results.classifying import NAME as OF_SIGNS
 from solvable.results.forgetting import check_outputs
-from solvable.results.readings import AVERAGED
+from solvable.results.readings import AVERAGED, COMPUTED
 from solvable.runfiles import RunTable, StartTable, read_level
 from solvable.sweeps.records import Labelled
 
-KEPT = (*AVERAGED, *OF_TASKS, "risk_error", "overlap_error")
+KEPT = (*AVERAGED, *COMPUTED, "risk_error", "overlap_error")
 
 
 class Measure(Protocol):
@@ -176,6 +176,7 @@ class Run:
         found = run_batch(
             problem, self._starts(problem), self.level, self.run.until,
             times=self.run.times, clock=self.run.clock, stop=stop, progress=False,
+            keep_blocks=OF_SIGNS in self.keep and problem.inputs.blocks > 1,
         )  # fmt: skip
         if Ending.INTERRUPTED in found.ending:
             raise KeyboardInterrupt
