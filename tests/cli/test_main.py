@@ -185,6 +185,7 @@ def test_examples_run(name, capsys) -> None:
         ("", ["--cross", "0.1"], "cross: given with Gaussian students"),
         ("", ["--output", "x.csv"], "--output: x.csv given, must end in .nc"),
         ("seed = 0->scale = 1.0", [], "start.seed: is missing; give it by --seed"),
+        ("seed = 0->seed = 0\n[vary]\nx = [1]", [], "vary: is a table of a sweep; `solvable sweep` runs the file"),
         (
             "width = 2->width = 2\nK = 3",
             [],
@@ -510,3 +511,13 @@ def test_run_tells_of_classes_and_tasks(tmp_path, capsys) -> None:
     assert re.search(r"task 1: risk [\d.]+, forgetting -?[\d.]+\ntask 2: risk [\d.]+\n", out)
     assert main(["run", str(path), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["forgetting"]) == 2
+
+
+def test_mistakes_inside_tasks_are_told_with_their_place(tmp_path, capsys) -> None:
+    path = tmp_path / "tasks.toml"
+    path.write_text(TASKS.replace("readout = [1.0, 0.0]", "readout = [1.0]"))
+    assert main(["run", str(path)]) == 2
+    assert capsys.readouterr().err == "solvable: tasks.0.readout: 1 given for 2 teachers, must be as many\n"
+    path.write_text(TASKS.replace("[[tasks]]", "[tasks]", 1).replace("[[tasks]]", "[other]", 1))
+    assert main(["run", str(path)]) == 2
+    assert "tasks: a table given, must be tables [[tasks]]" in capsys.readouterr().err

@@ -195,3 +195,57 @@ def test_whole_mixtures_and_tasks_are_called_by_what_differs() -> None:
         "0.probability.times.1 = 1", "0.probability.times.1 = 2",
     ]  # fmt: skip
     assert labels_of("tasks", [()]) == ["tasks"]
+
+
+SIMILARITY = """
+[student]
+width = 2
+activation = "erf"
+[teacher]
+width = 2
+activation = "erf"
+[inputs]
+dim = 100
+[training]
+learning_rate = 0.1
+[tasks]
+sequence = [[1.0, 0.0], [0.0, 1.0]]
+switches = [2]
+[start]
+scale = 0.1
+[run]
+until = 4.0
+[vary]
+"tasks.replay" = [0.0, 0.2]
+similarity = [0.0, 0.3]
+[derive]
+teacher.overlap = "[[1, similarity], [similarity, 1]]"
+"""
+
+
+@pytest.mark.parametrize("rule", ['"[[1, similarity], [similarity, 1]]"', '[[1, "similarity"], ["similarity", 1]]'])
+@pytest.mark.parametrize("listed", [False, True])
+def test_similarity_and_replay_are_numbers_of_a_file(rule, listed, tmp_path: Path) -> None:
+    text = SIMILARITY.replace('"[[1, similarity], [similarity, 1]]"', rule)
+    if listed:  # the same tasks one by one
+        tasks = "".join(
+            f"[[tasks]]\nreadout = {readout}\nprobability = {{ times = [0, 2], rates = {rates} }}\n"
+            for readout, rates in (("[1.0, 0.0]", "[1, 0]"), ("[0.0, 1.0]", "[0, 1]"))
+        )
+        text = text.replace("[tasks]\nsequence = [[1.0, 0.0], [0.0, 1.0]]\nswitches = [2]\n", tasks)
+    (tmp_path / "sweep.toml").write_text(text)
+    points = [point.problem for point in read(tmp_path / "sweep.toml").points]
+    assert [point.teacher.overlap[0][1] for point in points] == [0.0, 0.3, 0.0, 0.3]
+    assert [point.tasks[0].probability.rates[1] for point in points] == [0.0, 0.0, 0.2, 0.2]
+
+
+def test_the_distance_of_classes_is_a_number_of_a_file(tmp_path: Path) -> None:
+    table = SIMILARITY.partition("[tasks]")[0].replace(
+        '[teacher]\nwidth = 2\nactivation = "erf"\n', "[run]\nuntil = 1.0\n"
+    )
+    (tmp_path / "sweep.toml").write_text(
+        table + '[mixture]\nxor = 1.0\nvariance = 0.5\n[vary]\n"mixture.xor" = [1.0, 2]\n'
+    )
+    planned = read(tmp_path / "sweep.toml")
+    assert [point.problem.mixture for point in planned.points] == [sv.Mixture.xor(1.0, 0.5), sv.Mixture.xor(2.0, 0.5)]
+    assert planned.grid.dims == ("xor",)

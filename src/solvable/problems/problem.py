@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from solvable.gaussian.losses import BUILT_IN_LOSSES, LOSSES
 from solvable.gaussian.units import BUILT_IN, UNITS, OwnFunction
@@ -18,7 +18,7 @@ from solvable.problems.inputs import Inputs
 from solvable.problems.mixture import Mixture
 from solvable.problems.model import InvalidProblem, Model, Plain
 from solvable.problems.networks import Student, Teacher
-from solvable.problems.tasks import Task
+from solvable.problems.tasks import Task, from_table, resequenced
 from solvable.problems.training import Training
 
 FUNCTIONS = (("student", "activation"), ("teacher", "activation"), ("teacher", "target"))  # which may be one's own
@@ -70,12 +70,41 @@ class Problem(Model):
     inputs: Inputs = Field(default_factory=Inputs)
     training: Training
     mixture: Mixture | None = None
-    tasks: Annotated[tuple[Task, ...], Plain] = ()
+    tasks: Annotated[tuple[Task, ...], Plain, BeforeValidator(from_table)] = ()
 
     @model_validator(mode="after")
     def _check(self) -> "Problem":
         check_parts(self)
         return self
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed, validated again.
+
+        Parameters
+        ----------
+        **changes
+            New values: `training__learning_rate=0.1` reaches inside a part, `tasks__0__readout` inside one of several;
+            `tasks__switches` and `tasks__replay` are those of `Task.sequence`, `mixture__xor` and `mixture__opposite` distances.
+
+        Returns
+        -------
+        Problem
+            Checked.
+
+        Examples
+        --------
+        >>> problem.replace(student__width=3).student.width
+        3
+        """
+        inner = {name: changes.pop(f"tasks__{name}") for name in ("switches", "replay") if f"tasks__{name}" in changes}
+        if inner and any(name.partition("__")[0] == "tasks" for name in changes):
+            raise InvalidProblem([f"tasks.{next(iter(inner))}: given together with other fields of tasks; give one"])
+        if inner:
+            try:
+                changes["tasks"] = resequenced(self.tasks, inner)
+            except InvalidProblem as error:
+                raise InvalidProblem([f"tasks.{line}" for line in error.problems]) from None
+        return super().replace(**changes)
 
     @property
     def heads(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from solvable.problems import InvalidProblem, Problem
-from solvable.sweeps.expressions import FUNCTIONS, Expression
+from solvable.sweeps.expressions import FUNCTIONS, Expression, as_text
 from solvable.sweeps.labels import label_of, labels_of
 from solvable.sweeps.measures import Measure, field_of
 from solvable.sweeps.records import MANIFEST, Labelled, Record, key_of
@@ -282,8 +282,7 @@ def _axes(values: dict[str, tuple[Any, ...]], together: Sequence[Sequence[str]])
 def _rule(name: str, rule: Any) -> Any:
     if callable(rule):
         return rule
-    if isinstance(rule, bool | int | float):
-        rule = repr(rule)
+    rule = as_text(rule)
     if not isinstance(rule, str):
         raise ValueError(f"{name}: {rule!r} given, must be an expression")
     try:

@@ -113,7 +113,7 @@ class Run:
                 f"starts: {self.starts} given, but the start is prescribed, so all would be one; must be 1"
             )
         if isinstance(self.start, StartTable) and self.start.seed is None and self.start.student_overlap is None:
-            raise ValueError("start.seed: is missing; give seeds, or a start with one")
+            raise ValueError("start.seed: is missing; give one in [start], or vary start.seed")
 
     def look(self, name: str) -> Any:
         """The value of a dotted name, such as "start.seed", for derived names and conditions."""
