@@ -84,7 +84,7 @@ def test_theory_lists_what_applies_and_folds_the_rest(capsys) -> None:
     assert "escape_time(problem, start): Time at which quadratic students have left the plateau.\n" in short
     assert "rate_limit(problem) = 0.9: Learning rate above which the zero-error solutions are unstable.\n" in short
     assert "erf_plateau" not in short
-    assert "others do not apply; --all says why" in short
+    assert "other closed forms do not apply to this problem; --all says why" in short
     assert main(["theory", file, "--all"]) == 0
     whole = capsys.readouterr().out
     assert "this closed form is for 'erf' units" in whole

@@ -224,7 +224,13 @@ def theory(options: Namespace) -> int:
             print("", *reasons, sep="\n", end=":\n")
             print(f"  {', '.join(one.name for one in refused if one.reasons == reasons)}")
     elif refused:
-        print(f"({len(refused)} others do not apply; --all says why)")
+        none = len(refused) == len(listed)
+        some = (
+            f"none of the {len(listed)} closed forms applies"
+            if none
+            else f"{len(refused)} other closed forms do not apply"
+        )
+        print(f"({some} to this problem; --all says why)")
     return 0
 
 

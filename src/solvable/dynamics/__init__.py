@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from solvable.dynamics.covariance import step_covariance
     from solvable.dynamics.gaussian_moments import Moments, field_covariance, moments
     from solvable.dynamics.motion import Derivative, derivative
-    from solvable.dynamics.oracle import oracle_error
 
 # Raise it when a change moves results by more than rounding: sweeps then compute anew what they have stored.
 VERSION = 4
@@ -21,13 +20,11 @@ _HOMES = {
     "covariance": ("step_covariance",),
     "gaussian_moments": ("Moments", "field_covariance", "moments"),
     "motion": ("Derivative", "derivative"),
-    "oracle": ("oracle_error",),
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Derivative", "Moments", "classification_error", "derivative", "field_covariance", "moments", "oracle_error",
-    "step_covariance",
+    "Derivative", "Moments", "classification_error", "derivative", "field_covariance", "moments", "step_covariance",
 ]  # fmt: skip
 
 

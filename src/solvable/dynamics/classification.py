@@ -4,6 +4,8 @@ Given its class and task a test is Gaussian, so that the chance of a wrong sign 
 the class's own, or the teacher's, or both together; outputs and labels have no noise.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from solvable.dynamics.cases import Cases, case_table
@@ -15,8 +17,9 @@ from solvable.gaussian.chances import (
 )
 from solvable.gaussian.units import Activation
 from solvable.overlaps import Overlaps
-from solvable.problems import Problem
+from solvable.problems import EVERYTHING, FEATURES, Problem
 
+ANYTHING = replace(EVERYTHING, knows=FEATURES)
 EVEN, ODD = ("quadratic",), ("linear", "erf", "tanh")  # units
 Known = dict[tuple[bytes, ...], float]  # chances by readout, mean and covariance of the fields
 
@@ -48,6 +51,7 @@ def classification_error(problem: Problem, state: Overlaps, alpha: float = 0.0) 
     >>> round(sv.dynamics.classification_error(problem, aligned), 4)
     0.1587
     """
+    ANYTHING.require(problem, "`classification_error`")
     now = problem.at(alpha)
     tests = case_table(now, tests=True)
     eigenvalues, heads = now.inputs.eigenvalues, np.atleast_2d(state.readout)
