@@ -95,3 +95,9 @@ def test_a_problem_without_teacher_has_no_symbols(key) -> None:
     )
     with pytest.raises(sv.problems.NotApplicable, match="mixture"):
         sv.problems.convention(key).require(problem)
+
+
+def test_papers_without_symbols_say_so() -> None:
+    for key in ("lee2021", "refinetti2021"):
+        with pytest.raises(ValueError, match=f"convention: '{key}' given, must be one of .* of this paper there are figures alone"):
+            sv.problems.convention(key)

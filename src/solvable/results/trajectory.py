@@ -217,7 +217,8 @@ class Trajectory:
     @property
     def forgetting(self) -> np.ndarray:
         """(run, time, task) the risk of a task less that at the end of its own stretch, in which it was more probable than every
-        other (the latest that has ended); NaN before. It needs outputs at these ends."""
+        other (the latest that has ended); NaN before. It needs outputs at these ends, which default outputs have. Stretches that
+        ended before the run began are not known to it."""
         return forgetting.forgetting(self)
 
     @property
