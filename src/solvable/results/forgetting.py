@@ -51,13 +51,13 @@ def known(trajectory: Trajectory) -> dict[str, np.ndarray]:
 
 def check_outputs(problem: Problem, times: np.ndarray) -> None:
     """Raise unless there are outputs (steps/dim) at the ends of all stretches of tasks until the last one."""
-    for task, spans in enumerate(stretches(problem.tasks)):
-        for _, end in spans:
-            if end <= times[-1] and np.abs(times - end).min() > 1e-9 * max(1.0, end):
-                raise ValueError(
-                    f"keep: 'forgetting' given, but task {task} ends at {end!r} (steps/dim), which is none of `times`; add it, or "
-                    f"give `until` alone"
-                )
+    ends = [(task, end) for task, spans in enumerate(stretches(problem.tasks)) for _, end in spans if end <= times[-1]]
+    for task, end in ends:
+        if np.abs(times - end).min() > 1e-9 * max(1.0, end):
+            raise ValueError(
+                f"keep: 'forgetting' given, but task {task} ends at {end!r} (steps/dim), which is none of `times`; add it, or "
+                f"give `until` alone"
+            )
 
 
 def _risks(who: str, trajectory: Trajectory) -> np.ndarray:
