@@ -99,5 +99,7 @@ def test_a_problem_without_teacher_has_no_symbols(key) -> None:
 
 def test_papers_without_symbols_say_so() -> None:
     for key in ("lee2021", "refinetti2021"):
-        with pytest.raises(ValueError, match=f"convention: '{key}' given, must be one of .* of this paper there are figures alone"):
+        with pytest.raises(
+            ValueError, match=f"convention: '{key}' given, must be one of .* of this paper there are figures alone"
+        ):
             sv.problems.convention(key)

@@ -49,6 +49,6 @@ def convention(key: str) -> Convention:
     2
     """
     if key not in CONVENTIONS:
-        hint = "; of this paper there are figures alone, whose settings we chose in our own symbols" if key in UNREAD else ""
+        hint = "; of this paper there are figures alone, in our own symbols" if key in UNREAD else ""
         raise ValueError(f"convention: {key!r} given, must be one of {', '.join(CONVENTIONS)}{hint}")
     return CONVENTIONS[key]
