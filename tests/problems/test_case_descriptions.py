@@ -257,6 +257,8 @@ def test_mixtures_by_a_distance() -> None:
     for made, message in [
         (lambda: sv.Mixture.xor("a"), "distance: 'a' given, must be a number"),
         (lambda: sv.Mixture.from_mapping({"xor": "a"}), "xor: 'a' given, must be a number"),
+        (lambda: sv.Mixture.xor(1e200), r"distance: 1e\+200 given, must be finite and at most 1e\+75 in size"),
+        (lambda: sv.Mixture.xor(float("nan")), "distance: nan given, must be finite"),
         (lambda: sv.Mixture.xor(1.0).replace(xor=None), "xor: None given, must be a number"),
         (lambda: sv.Mixture.from_mapping({"xor": 1.0, "opposite": 1.0}), "opposite: given together with xor"),
     ]:
@@ -272,6 +274,8 @@ def test_mixtures_by_a_distance() -> None:
             lambda: sv.Task.sequence([(1, 0), (0, 1)], 5, replay=[0.1]),
             "replay: .* must be a number, .* give each Task a `probability`",
         ),
+        (lambda: sv.Task.sequence([(1, 0), (0, 1)], 5, heads=5), "heads: 5 given, must be a number for each task"),
+        (lambda: sv.Task.sequence([(1, 0), (0, 1)], [10**400]), "switches: .* given, must be times"),
         (lambda: sv.Task.sequence(3, 5), "readouts: 3 given, must be a row of numbers for each task"),
         (
             lambda: sv.Training(learning_rate=0.1, dropout=0.5),

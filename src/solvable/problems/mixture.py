@@ -13,6 +13,7 @@ Blocks = Annotated[tuple[tuple[tuple[float, ...], ...], ...], Plain]
 Share = Annotated[float, Plain, Field(gt=0, le=1)] | Schedule
 
 DISTANCES = ("opposite", "xor")  # mixtures that a distance describes, and the fields that follow from it
+MOST = 1e75  # distance, of which squares are taken
 OF_DISTANCES = ("probabilities", "means", "gram", "labels")
 
 
@@ -219,7 +220,13 @@ class Mixture(Model):
 def _number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise InvalidProblem([f"{name}: {value!r} given, must be a number"])
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = np.inf
+    if not abs(number) <= MOST:
+        raise InvalidProblem([f"{name}: {number!r} given, must be finite and at most {MOST:g} in size"])
+    return number
 
 
 def _rectangular(name: str, rows: Any) -> Any:

@@ -67,7 +67,7 @@ class Task(Model):
             raise InvalidProblem([f"readouts: {readouts!r} given, must be a row of numbers for each task"]) from None
         try:
             times = (0.0, *(float(time) for time in np.atleast_1d(np.asarray(switches, dtype=float))))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidProblem([f"switches: {switches!r} given, must be times (steps/dim)"]) from None
         if len(times) != len(rows):
             raise InvalidProblem([f"switches: {len(times) - 1} given for {len(rows)} tasks, must be one less"])
@@ -77,6 +77,8 @@ class Task(Model):
             hint = "; where it changes in time, give each Task a `probability` of its own"
             hint = hint if isinstance(replay, Schedule | list | tuple) else ""
             raise InvalidProblem([f"replay: {replay!r} given, must be a number, at least 0 and below 1{hint}"])
+        if heads is not None and not hasattr(heads, "__len__"):
+            raise InvalidProblem([f"heads: {heads!r} given, must be a number for each task"])
         if heads is not None and len(heads) != len(rows):
             raise InvalidProblem([f"heads: {len(heads)} given for {len(rows)} tasks, must be as many"])
         shares = np.zeros((len(rows), len(rows)))  # of a task, in a stretch of time
