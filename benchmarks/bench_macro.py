@@ -174,15 +174,13 @@ def cases() -> None:
         )
         classes = plain.replace(mixture=sv.Mixture.xor(1.0))
         contestants = {
-            "plain": partial(sides, plain, sv.measure(plain, W, V, plain.readout_values)),
-            "four classes": partial(
-                sides, classes, sv.measure(classes, W, V, classes.readout_values, directions=directions)
-            ),
+            "plain": sides(plain, sv.measure(plain, W, V, plain.readout_values)),
+            "four classes": sides(classes, sv.measure(classes, W, V, classes.readout_values, directions=directions)),
         }
         for name, base in (("two tasks", plain), ("four classes, two tasks", classes)):
             one = base.replace(tasks=tasks)
             more = {"directions": directions} if one.mixture else {}
-            contestants[name] = partial(sides, one, sv.measure(one, W, V, one.readout_values, **more))
+            contestants[name] = sides(one, sv.measure(one, W, V, one.readout_values, **more))
         report(f"{SIDES} right-hand sides, {unit}", interleaved(contestants), "plain")
 
 
@@ -202,7 +200,7 @@ def rules() -> None:
             "a rule of one's own": {"training__rule": sv.Rule("halved", halved)},
         }  # fmt: skip
         problems = {name: plain.replace(**change) for name, change in changes.items()}
-        contestants = {name: partial(sides, one, sv.start(one, **start), FEW) for name, one in problems.items()}
+        contestants = {name: sides(one, sv.start(one, **start), FEW) for name, one in problems.items()}
         report(f"{FEW} right-hand sides, losses and rules, {unit}", interleaved(contestants), "squared")
 
 
@@ -211,10 +209,11 @@ def halved(F, fields, label, output, size):  # noqa: ARG001
         F[k] *= 0.5
 
 
-def sides(problem, start, count=SIDES) -> None:
+def sides(problem, start, count=SIDES):
+    """A call that evaluates right-hand sides alone; what they are made of is made beforehand."""
     one = system(problem, pack(problem, start), 2**13)
     state, data = one.packed.state, one.data()
-    repeat(count, one.rhs, state, np.empty_like(state), *data)
+    return partial(repeat, count, one.rhs, state, np.empty_like(state), *data)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ alpha = step / N, draws for every sample of its batch a class c, a task t, a mas
 
     inputs     x = sum_j (M_cj + sqrt(tau_cj) zeta_j) m_j / sqrt(N) + sqrt(lambda_bc) xi,   students see x + sqrt(sigma_b) xi'
     fields     z = W x / sqrt(N)
-    label      y = +-(y_c + sum_l a*_tl g(z*_l)) + sqrt(noise) zeta
+    label      y = +-(y_c + sum_l a*_tl g(z*_l)) + sqrt(noise) zeta, or the product of all z*_l in place of the sum
     error      e = y - sum_k a_k g(z_k),  a = mask times the head of task t,  loss c e^2 (or another, whose push is given)
     weights    w_k <- w_k - (eta / N) (decay w_k + anchor (w_k - w_k(0))) + (eta / B) sum_batch 2 c a_k g'(z_k) e x / sqrt(N)
                sphere: |w_k|^2 = N
@@ -27,6 +27,7 @@ UNITS = {
     "quadratic": (lambda z: z**2, lambda z: 2 * z),
     "relu": (lambda z: np.maximum(z, 0), lambda z: (z > 0) * 1.0),
     "tanh": (np.tanh, lambda z: np.cosh(z) ** -2.0),
+    "hermite": (lambda z: 0.8 * z + 0.4 * (z**2 - 1), lambda z: 0.8 + 0.8 * z),
     "erf": (lambda z: erf(z / np.sqrt(2)), lambda z: np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2)),
 }
 
@@ -71,6 +72,8 @@ class Setting:
     rule: object = lambda F, z, y, output, size: F  # what becomes of F (run, sample, p)
     lookahead: float = 0.0
     repeats: int = 1
+    product: bool = False
+    stretch: object = lambda alpha: 1.0  # (block,) factors on the variances
 
     def but(self, **changes):
         return replace(self, **changes)
@@ -123,9 +126,10 @@ def _learn(one, step, W, V, heads, random):
     task = random.choice(len(one.heads), size=shape, p=one.task_probability(step / N))
     head = np.array(one.heads)[task]
     mask = one.mask_scale * (random.random((*shape, p)) < one.keep)
-    x, seen = _inputs(one, kind, random)
+    x, seen = _inputs(one.but(variances=one.variances * one.stretch(step / N)), kind, random)
     z, fields = seen @ W.transpose(0, 2, 1) * scale, x @ V.transpose(0, 2, 1) * scale
-    y = one.labels[kind] + (one.teacher_readout[task] * UNITS[one.teacher_unit][0](fields)).sum(axis=-1)
+    taught = (one.teacher_readout[task] * UNITS[one.teacher_unit][0](fields)).sum(axis=-1)
+    y = one.labels[kind] + (fields.prod(axis=-1) if one.product else taught)
     y = np.sign(y) if one.signs else y
     y = np.where(random.random(shape) < one.flips, -y, y) + np.sqrt(one.label_noise) * random.standard_normal(shape)
     a = mask * heads[np.arange(runs)[:, None], head]
