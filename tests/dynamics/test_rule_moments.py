@@ -154,6 +154,22 @@ def test_correlation_loss_is_closed(unit):
     assert np.allclose(found.noise, sv.gaussian.expect(noise, COVARIANCE, nodes), atol=tolerance)
 
 
+@pytest.mark.parametrize("unit", ["tanh", "relu"])
+def test_correlation_loss_of_other_units_needs_nodes_for_the_noise_alone(unit):
+    """Drift, readout drift and risk are averages over two fields: they do not change with the nodes, and equal dense quadrature."""
+    problem = problem_of(unit, loss="correlation", label_noise=0.4)
+    few, many = (sv.dynamics.moments(COVARIANCE, problem, nodes=nodes) for nodes in (2**8, 2**13))
+    for name in ("drift", "readout_drift", "risk"):
+        assert np.allclose(getattr(few, name), getattr(many, name), rtol=1e-12)
+    assert not np.allclose(few.noise, many.noise, rtol=1e-6)
+    assert np.allclose(few.noise, many.noise, rtol=0.2)
+    z = np.random.default_rng(0).standard_normal((400_000, 4)) @ np.linalg.cholesky(COVARIANCE).T
+    (g, slope), a, b = UNITS[unit], np.array([0.8, 0.5]), np.array([1.2, -0.7])
+    draws = (a * slope(z[:, :2]) * (g(z[:, 2:]) @ b)[:, None])[:, :, None] * z[:, None, :]
+    error = draws.std(axis=0) / np.sqrt(len(z))
+    assert (np.abs(draws.mean(axis=0) - many.drift @ COVARIANCE) < 5.5 * error).all()
+
+
 def test_polynomials_seen_again_are_exact():
     problem = problem_of("quadratic", lookahead=0.2)
     assert rule_for(problem, 2**13, 0).exact

@@ -7,6 +7,7 @@ fields: the nodes are for S alone, because steps would chase the jumps of their 
 
 import math
 
+from solvable.dynamics.averages import risk_of_pairs
 from solvable.dynamics.case_equations import (
     add_case,
     add_pull,
@@ -40,6 +41,7 @@ from solvable.dynamics.node_averages import (
     weighted_dot,
 )
 from solvable.gaussian.losses import SQUARED
+from solvable.gaussian.pair_planes import fill_pairs, pair_scratch
 from solvable.gaussian.relu_means import relu_averages
 from solvable.gaussian.units import LINEAR, RELU
 from solvable.numerics.compiled import compiled
@@ -52,7 +54,7 @@ def case_node_scratch(students: int, teachers: int, rows: int, blocks: int) -> i
     """Numbers of scratch behind the planes."""
     fields = students + teachers
     shared = blocks * (rows**2 + students * rows + students**2 + 1) + (students + rows) * rows + fields
-    return shared + 8 * fields**2 + 5 * fields + node_scratch(fields)
+    return shared + 8 * fields**2 + 5 * fields + max(node_scratch(fields), pair_scratch(fields))
 
 
 @compiled()
@@ -124,17 +126,42 @@ def case_moments(problem, case, noise, fields, roots, numbers, out, scratch):
 
 @compiled()
 def has_pairs(problem):
-    """Whether averages over two fields are closed."""
+    """Whether averages over two fields are closed, or computed as such."""
+    if problem.pairs:
+        return True
     ramps = problem.unit == RELU and (problem.teachers == 0 or problem.teacher_unit == RELU)
     return ramps and problem.loss == SQUARED and not problem.product and not problem.signed
 
 
 @compiled()
-def case_moments_of_pairs(problem, case, noise, fields, root, numbers, out, scratch):
-    """The same from closed averages over two fields, `fields` = (h, C, s), and S on nodes."""
-    (h, C, s), (D, S, phi, pull) = fields, out
-    p, n, c = problem.students, s.size, problem.loss_factor
-    relu_averages(p, (h, C), (case.label, s), out)
+def correlation_averages(problem, C, s, numbers, out, planes, scratch):
+    """<g'_k y>, which is not asked for without means, <d(g'_k y)/dz_j> and <g_k y> of additive labels, from averages over two
+    fields; `planes` are three matrices of scratch."""
+    (D, _, phi, pull), (product, slopes, curvature) = out, planes
+    p = problem.students
+    student = problem.unit, problem.unit_at, problem.unit_terms
+    teacher = problem.teacher_unit, problem.teacher_at, problem.teacher_terms
+    fill_pairs(student, teacher, p, C, numbers, product, slopes, curvature, scratch)
+    for k in range(p):
+        phi[k] = pull[k] = 0.0
+        for j in range(p):
+            D[k, j] = 0.0
+        for j in range(p, s.size):
+            D[k, j] = s[j] * slopes[k, j]
+            D[k, k] += s[j] * curvature[k, j]
+            pull[k] += s[j] * product[k, j]
+
+
+@compiled()
+def case_moments_of_pairs(problem, case, noise, fields, matrices, numbers, out, scratch):
+    """The same from averages over two fields, `fields` = (h, C, s), and S on nodes; the first of `matrices` is the root of C."""
+    (h, C, s), (D, S, phi, pull), root = fields, out, matrices[0]
+    p, n, c, seen = problem.students, s.size, problem.loss_factor, 1.0
+    if problem.pairs:
+        correlation_averages(problem, C, s, numbers, out, (matrices[2], matrices[3], matrices[4]), scratch)
+        seen = 0.0  # of the output
+    else:
+        relu_averages(p, (h, C), (case.label, s), out)
     for k in range(p):
         phi[k] *= -2.0 * c * s[k]
         pull[k] *= 2.0 * c
@@ -147,7 +174,7 @@ def case_moments_of_pairs(problem, case, noise, fields, root, numbers, out, scra
         take_case(problem, case, h, s, root, numbers, begin, rows)
         w, label, output = rows[4 * n + WEIGHT], rows[4 * n + LABEL], rows[4 * n + OUTPUT]
         for i in range(size):
-            w[i] *= 4.0 * c * c * ((label[i] - output[i]) ** 2 + noise)
+            w[i] *= 4.0 * c * c * ((label[i] - seen * output[i]) ** 2 + noise)
         for k in range(p):
             for m in range(k + 1):
                 S[k, m] += weighted_dot(rows[2 * n + k], rows[2 * n + m], w)
@@ -208,7 +235,7 @@ def moments_of_case(problem, case, rule, fields, matrices, numbers, out, left):
     root, inverse, kept = matrices[0], matrices[1], matrices[4]
     symmetric_roots(C, matrices[2], matrices[3], root, inverse)
     if has_pairs(problem):
-        case_moments_of_pairs(problem, case, noise, (h, C, s), root, numbers, out, left)
+        case_moments_of_pairs(problem, case, noise, (h, C, s), matrices, numbers, out, left)
     else:
         case_moments(problem, case, noise, (h, s), (root, inverse, kept), numbers, out, left)
 
@@ -287,6 +314,11 @@ def observe_cases_on_nodes(segment, t, y, seen, problems, blocks, cases, numbers
         h, s, C = vectors[0], vectors[2], planes[0]
         if problem.signed and problem.kind == LINEAR and problem.linear_teacher:
             square = square_of_signs(problem, case, h, C, s)
+        elif problem.pairs:
+            student = problem.unit, problem.unit_at, problem.unit_terms
+            teacher = problem.teacher_unit, problem.teacher_at, problem.teacher_terms
+            fill_pairs(student, teacher, p, C, numbers, planes[1], planes[2], planes[3], left)
+            square = risk_of_pairs(1.0, s, planes[1])
         elif has_pairs(problem):
             square, _ = relu_averages(0, (h, C), (case.label, s), (C, C, h, h))
         else:

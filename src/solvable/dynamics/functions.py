@@ -35,7 +35,7 @@ def with_functions(packed: Packed, problem: Problem, rule: Rule | None) -> Packe
         "teacher_unit": teacher[0], "teacher_terms": teacher[1].size // 2,
         "product": problem.teacher.target == "product",
         "smooth": student[0] != RELU and not problem.student.unit.kinks and not loss.kinks and problem.teacher.target != "sign",
-        "kink_count": len(loss.kinks),
+        "kink_count": len(loss.kinks), "pairs": is_correlation(problem) and problem.mixture is None,
         "loss": loss.kind, "margin": loss.of == "margin",
         "node_count": nodes.shape[1], "node_fields": nodes.shape[0] - 1,
     }  # fmt: skip
@@ -109,7 +109,9 @@ def is_on_a_line(problem: Problem) -> bool:
 
 def uses_pairs(problem: Problem) -> bool:
     """Whether averages over two fields are computed as such. Where samples come in cases, whose fields have means, only those of
-    ReLU units are (and those of closed moments)."""
+    ReLU units are (and those of closed moments, and of the correlation loss without means)."""
+    if is_correlation(problem) and problem.mixture is None:
+        return True
     ramps = problem.student.activation == "relu" and (
         problem.teacher.width == 0 or problem.teacher.activation == "relu"
     )

@@ -64,8 +64,8 @@ PROBLEM = record(
     loss=int, loss_at=int, margin=bool, product=bool, smooth=bool,
     nodes=int, node_count=int, node_fields=int,
     # labels that are signs, kinks of the loss, and what becomes of a sample's gradient (`rule_averages.py`)
-    signed=bool, linear_teacher=bool, loss_kinks=int, kink_count=int, shaped=bool, rule=int, rule_number=float, rule_address=int,
-    lookahead=float, repeats=int,
+    signed=bool, linear_teacher=bool, pairs=bool, loss_kinks=int, kink_count=int, shaped=bool, rule=int, rule_number=float,
+    rule_address=int, lookahead=float, repeats=int,
 )  # fmt: skip
 # the reduced process of SGD: sizes and switches, slots of its state and its workspace, places in its numbers, and what schedules
 # change, at present
