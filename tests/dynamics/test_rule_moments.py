@@ -106,6 +106,26 @@ def panels(deviation):
     return points, weights * np.exp(-0.5 * (points / deviation) ** 2) / (np.sqrt(2 * np.pi) * deviation)
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("student", "teacher"), [("linear", "linear"), ("linear", "tanh"), ("erf", "erf"), ("erf", "tanh")]
+)
+def test_the_risk_about_signs_is_closed(student, teacher):
+    """It does not change with the nodes, and is that of 400 000 samples within 5.5 standard errors."""
+    problem = problem_of(student, target="sign", loss="logistic").replace(
+        teacher={"width": 1, "activation": teacher, "target": "sign", "readout": (-0.7,)}
+    )
+    C = COVARIANCE[:3, :3]
+    few, many = (sv.dynamics.moments(C, problem, nodes=nodes) for nodes in (2**8, 2**13))
+    z = np.random.default_rng(seed(5)).standard_normal((400_000, 3)) @ np.linalg.cholesky(C).T
+    errors = (
+        0.5 * (problem.teacher.labels(z[:, 2:]) - problem.student.unit.function(z[:, :2]) @ np.array([0.8, 0.5])) ** 2
+    )
+    assert few.risk == many.risk
+    assert abs(few.risk - errors.mean()) < 5.5 * errors.std() / np.sqrt(len(errors))
+    assert is_exact(problem, 2**8, noise=True) == (student == "linear")
+
+
 def test_absolute_loss_of_linear_units_has_the_closed_form():
     """D_kj = 2c a_k s_j sqrt(2/pi)/sigma_e, S = 4 c^2 a a^T."""
     problem = problem_of("linear", loss="absolute", label_noise=0.3)

@@ -43,7 +43,7 @@ from solvable.dynamics.node_averages import (
 from solvable.gaussian.losses import SQUARED
 from solvable.gaussian.pair_planes import fill_pairs, pair_scratch
 from solvable.gaussian.relu_means import relu_averages
-from solvable.gaussian.units import LINEAR, RELU
+from solvable.gaussian.units import ERF, LINEAR, RELU
 from solvable.numerics.compiled import compiled
 from solvable.numerics.small_matrices import symmetric_roots
 
@@ -284,6 +284,35 @@ def square_of_signs(problem, case, h, C, s):
     return max(1.0 - 2.0 * mean + output * output + square, 0.0)
 
 
+@compiled()
+def is_centred(case, h):
+    """Whether neither fields nor labels have a mean."""
+    centred = case.label == 0.0
+    for i in range(h.size):
+        centred = centred and h[i] == 0.0
+    return centred
+
+
+@compiled()
+def square_of_erf_signs(problem, C, s):
+    """The same of erf students without means: <g_i g_j> = (2/pi) asin(C_ij/sqrt((1 + C_ii)(1 + C_jj))), and a sign is erf of a
+    field whose variance is beyond all bounds."""
+    p, n, square, variance = problem.students, s.size, 1.0, 0.0
+    for i in range(p, n):
+        for j in range(p, n):
+            variance += s[i] * C[i, j] * s[j]
+    for k in range(p):
+        joint = 0.0
+        for i in range(p, n):
+            joint += C[k, i] * s[i]
+        if variance > 0.0:  # students' weights are minus their readouts
+            square += 4.0 / math.pi * s[k] * math.asin(joint / math.sqrt((1.0 + C[k, k]) * variance))
+        for m in range(p):
+            ratio = C[k, m] / math.sqrt((1.0 + C[k, k]) * (1.0 + C[m, m]))
+            square += 2.0 / math.pi * s[k] * s[m] * math.asin(ratio)
+    return max(square, 0.0)
+
+
 @compiled(SYSTEM)
 def observe_cases_on_nodes(segment, t, y, seen, problems, blocks, cases, numbers, work):
     """The risk of the present mix of tests, and what is watched."""
@@ -312,8 +341,10 @@ def observe_cases_on_nodes(segment, t, y, seen, problems, blocks, cases, numbers
         set_fields(problem, case, numbers, eigenvalues, p, who, stacks, along, vectors[0], planes[0])
         set_weights(problem, case, y, numbers, p, who, vectors[1], vectors[2])
         h, s, C = vectors[0], vectors[2], planes[0]
-        if problem.signed and problem.kind == LINEAR and problem.linear_teacher:
+        if problem.linear_sign and problem.kind == LINEAR:
             square = square_of_signs(problem, case, h, C, s)
+        elif problem.linear_sign and problem.kind == ERF and is_centred(case, h):
+            square = square_of_erf_signs(problem, C, s)
         elif problem.pairs:
             student = problem.unit, problem.unit_at, problem.unit_terms
             teacher = problem.teacher_unit, problem.teacher_at, problem.teacher_terms

@@ -3,6 +3,7 @@
 import numpy as np
 
 from solvable.dynamics.functions import (
+    has_linear_sign,
     has_numbers,
     is_additive,
     is_correlation,
@@ -85,8 +86,8 @@ def rule_for(problem: Problem, nodes: int, seed: int) -> Rule:
 
 
 def _is_signed(problem: Problem) -> bool:
-    """Whether the risk is that of linear students about signs of linear teachers, which is closed."""
-    return problem.teacher.target == "sign" and problem.student.activation == problem.teacher.activation == "linear"
+    """Whether the risk is that of linear students about signs of a sum of fields, which is closed."""
+    return has_linear_sign(problem) and problem.student.activation == "linear"
 
 
 def has_jumps(problem: Problem) -> bool:

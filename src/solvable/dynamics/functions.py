@@ -16,6 +16,8 @@ from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import RELU
 from solvable.problems import Problem, Target, features
 
+ODD = ("linear", "erf", "tanh")  # units that are odd and monotone
+
 
 def with_functions(packed: Packed, problem: Problem, rule: Rule | None) -> Packed | None:
     """A packed problem with its functions, and the nodes of a rule; None where Python alone can call a function: targets of one's
@@ -35,7 +37,8 @@ def with_functions(packed: Packed, problem: Problem, rule: Rule | None) -> Packe
         "teacher_unit": teacher[0], "teacher_terms": teacher[1].size // 2,
         "product": problem.teacher.target == "product",
         "smooth": student[0] != RELU and not problem.student.unit.kinks and not loss.kinks and problem.teacher.target != "sign",
-        "kink_count": len(loss.kinks), "pairs": is_correlation(problem) and problem.mixture is None,
+        "kink_count": len(loss.kinks), "linear_sign": has_linear_sign(problem),
+        "pairs": is_correlation(problem) and problem.mixture is None,
         "loss": loss.kind, "margin": loss.of == "margin",
         "node_count": nodes.shape[1], "node_fields": nodes.shape[0] - 1,
     }  # fmt: skip
@@ -90,6 +93,13 @@ def is_correlation(problem: Problem) -> bool:
     return problem.teacher.target == "additive" and is_loss and not training.is_shaped
 
 
+def has_linear_sign(problem: Problem) -> bool:
+    """Whether labels are signs of a sum of teachers' fields: of linear teachers, or of a single odd and monotone one."""
+    teacher, mixture = problem.teacher, problem.mixture
+    alone = teacher.width == 1 and teacher.activation in ODD and (mixture is None or mixture.labels is None)
+    return teacher.target == "sign" and (teacher.activation == "linear" or alone)
+
+
 def is_on_a_line(problem: Problem) -> bool:
     """Whether averages over one variable on panels give all moments (`line_averages.py`): linear students and a linear teacher or
     labels of classes; or a single student and labels of classes."""
@@ -100,7 +110,9 @@ def is_on_a_line(problem: Problem) -> bool:
     if additive and loss.kind in (SQUARED, CORRELATION):
         return False
     noisy = training.segments["label_noise"][:, 1].max() > 0
-    if student.activation == "linear" and (teacher.width == 0 or teacher.activation == "linear"):
+    if student.activation == "linear" and (
+        teacher.width == 0 or teacher.activation == "linear" or has_linear_sign(problem)
+    ):
         if additive and loss.of == "residual":
             return True
         return not noisy and (teacher.width == 0 or not additive)

@@ -64,7 +64,7 @@ PROBLEM = record(
     loss=int, loss_at=int, margin=bool, product=bool, smooth=bool,
     nodes=int, node_count=int, node_fields=int,
     # labels that are signs, kinks of the loss, and what becomes of a sample's gradient (`rule_averages.py`)
-    signed=bool, linear_teacher=bool, pairs=bool, loss_kinks=int, kink_count=int, shaped=bool, rule=int, rule_number=float,
+    signed=bool, linear_sign=bool, pairs=bool, loss_kinks=int, kink_count=int, shaped=bool, rule=int, rule_number=float,
     rule_address=int, lookahead=float, repeats=int,
 )  # fmt: skip
 # the reduced process of SGD: sizes and switches, slots of its state and its workspace, places in its numbers, and what schedules
@@ -260,7 +260,7 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "noise": noise,
         "watched": NOTHING, "watched_row": -1, "watched_column": -1,
         "loss_factor": training.loss_factor, "loss": training.loss_function.kind, "signed": problem.teacher.target == "sign",
-        "linear_teacher": problem.teacher.activation == "linear", **rule_words(problem),
+        **rule_words(problem),
     }  # fmt: skip
 
 
