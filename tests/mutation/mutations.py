@@ -296,7 +296,7 @@ NUMERICS = (
     ),
     Mutation(
         "schedules-not-shifted",
-        "problems/training.py",
+        "problems/schedules.py",
         "(at - time, rate)",
         "(at, rate)",
         ("agreement/test_schedules.py::test_a_run_that_goes_on_later_equals_one_without_a_break",),
@@ -746,7 +746,7 @@ CASES = (
     ),
     Mutation(
         "mixed-schedules-pass-as-shares",
-        "problems/training.py",
+        "problems/schedules.py",
         "np.abs(slope * lengths).max() > 1e-9",
         "False",
         ("problems/test_case_descriptions.py::test_mistakes_are_told_in_one_line",),
@@ -777,7 +777,7 @@ DESCRIPTIONS = (
     ),
     Mutation(
         "schedule-integral-of-a-ramp",
-        "problems/training.py",
+        "problems/schedules.py",
         "passed * (rate + 0.5 * slope * passed)",
         "passed * (rate + slope * passed)",
         ("problems/test_problem.py::test_schedule_integral_and_inverse[linear]",),

@@ -29,7 +29,7 @@ from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
 from solvable.overlaps.watching import WATCHABLE
 from solvable.problems import Problem, features
-from solvable.problems.training import begins_of, within
+from solvable.problems.schedules import begins_of, within
 
 UNKNOWN = -1  # a unit without closed form: compiled code must not ask for its kind
 RISK, WATCHED = 0, 1  # what `observe` sees: the risk, and whatever a threshold is for

@@ -10,8 +10,9 @@ from solvable.problems.mixture import Mixture
 from solvable.problems.model import InvalidProblem
 from solvable.problems.networks import Hermite, Student, Target, Teacher
 from solvable.problems.problem import Problem
+from solvable.problems.schedules import Schedule
 from solvable.problems.tasks import Task
-from solvable.problems.training import Schedule, Training
+from solvable.problems.training import Training
 
 __all__ = [
     "CASES", "EVERYTHING", "FEATURES", "ONE_PASS", "Convention", "Data", "Domain", "Dropout", "Hermite", "Inputs",

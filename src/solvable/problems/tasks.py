@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from solvable.problems.model import Array, InvalidProblem, Model, Plain
-from solvable.problems.training import Schedule, later, value_at
+from solvable.problems.schedules import Schedule, later, value_at
 
 Probability = Annotated[float, Plain, Field(ge=0, le=1)] | Schedule
 
