@@ -503,8 +503,8 @@ SIMULATIONS = (
     Mutation(
         "micro-batch-not-averaged",
         "micro/batch.py",
-        "rate = load(work, form.rate) * (1.0 / form.batch)",
-        "rate = load(work, form.rate) * 1.0",
+        "rate = load(work, form.rate) * (weight / form.batch)",
+        "rate = load(work, form.rate) * weight",
         ("agreement/test_micro_law.py::test_reduced_process_has_the_law_of_full_weights[relu, batch of 2]",),
     ),
     Mutation(
@@ -723,8 +723,8 @@ CASES = (
     Mutation(
         "extra-rows-not-in-the-hash",
         "overlaps/state.py",
-        "ARRAYS if self.extras else ARRAYS[:4]",
-        "ARRAYS[:4]",
+        "5 if self.extras else 4",
+        "4",
         ("overlaps/test_extras.py::test_directions_beside_teachers",),
     ),
     Mutation(
@@ -785,8 +785,8 @@ DESCRIPTIONS = (
     Mutation(
         "clock-ignores-the-schedule",
         "results/clock.py",
-        "factor * self.problem.training.schedule.integral(alpha)",
-        "factor * self.problem.training.schedule.rates[0] * alpha",
+        "factor * self.problem.training.effective_schedule.integral(alpha)",
+        "factor * self.problem.training.effective_schedule.rates[0] * alpha",
         ("results/test_results.py::test_clocks",),
     ),
     Mutation(
@@ -1525,7 +1525,7 @@ EQUATIONS_OF_CASES = (
     ),
     Mutation(
         "turning-the-other-way",
-        "dynamics/case_equations.py",
+        "dynamics/row_motion.py",
         "G[first, j] += turn * Omega[first + 1, j]",
         "G[first, j] -= turn * Omega[first + 1, j]",
         ("macro/test_case_curves.py::test_turning_teachers",),

@@ -12,7 +12,11 @@ alpha = step / N, draws for every sample of its batch a class c, a task t, a mas
     readout    head_tk <- head_tk + (eta_a / N B) sum over the samples of head t of 2 c mask_k g(z_k) e
     teachers   the first two turn by rotation / N, then w* <- (1 - drift / N) w* + sqrt(2 drift / N) normals of covariance T0
 
-all from the weights and readouts before the step.
+all from the weights and readouts before the step. With momentum the last term of the weights' step goes into velocities and these
+move the weights, v <- beta v + (eta / B) sum ..., w <- w + v; slow ones have beta = 1 - kappa / N, get kappa times as much and
+move weights by v / N; decay and anchor use the rate eta / (1 - beta) of fast ones; readouts have velocities likewise. Nesterov's
+fields are those of w + (what is left of v). An average moves after each step by the share `average_rate / N` to the weights, or by
+1 / (1 + the number of steps since alpha = average_begin), until when it is the weights; a snapshot is the weights until its time.
 """
 
 from dataclasses import dataclass, replace
@@ -65,16 +69,25 @@ class Setting:
     sphere: bool = False
     batch: int = 1
     readout_rate: float = 0.0
+    beta: float = 0.0
+    kappa: float = 0.0
+    nesterov: bool = False
+    average_rate: float = 0.0
+    average_begin: float | None = None
+    snapshot: float | None = None  # time; the anchor is then the snapshot
+    roles: tuple[str, ...] = ()  # of "velocity", "average", "snapshot" those that are recorded
 
     def but(self, **changes):
         return replace(self, **changes)
 
 
 class Record(NamedTuple):
-    """Overlaps (run, time, block, row, row) of students, teachers, directions and anchors; readouts (run, time, head, p)."""
+    """Overlaps (run, time, block, row, row) of students, teachers, directions, anchors and `roles`; readouts (run, time, head, p)
+    and their velocities."""
 
     overlaps: np.ndarray
     readout: np.ndarray
+    readout_velocity: np.ndarray
 
 
 def simulate(setting, steps, runs, seed):
@@ -82,14 +95,25 @@ def simulate(setting, steps, runs, seed):
     one, random = _completed(setting), np.random.default_rng(seed)
     W, V = np.tile(one.student, (runs, 1, 1)), np.tile(one.teacher, (runs, 1, 1))
     heads, kept = np.tile(one.readout, (runs, 1, 1)), []
+    more = {"velocity": 0 * W, "average": W.copy(), "snapshot": W.copy(), "readout": 0 * heads}
     for step in range(max(steps) + 1):
         if step in steps:
-            kept.append((_overlaps(one, W, V), heads.copy()))
+            kept.append((_overlaps(one, W, V, more), heads.copy(), more["readout"].copy()))
         if step < max(steps):
-            W, heads = _learn(one, step, W, V, heads, random)
+            W, heads = _learn(one, step, W, V, heads, more, random)
             V = _drift(one, V, random)
-    overlaps, readout = (np.stack(part, axis=1) for part in zip(*kept, strict=True))
-    return Record(overlaps, readout)
+            _remember(one, step, W, more)
+    return Record(*(np.stack(part, axis=1) for part in zip(*kept, strict=True)))
+
+
+def _remember(one, step, W, more):
+    """Averages and snapshots after a step."""
+    N = W.shape[2]
+    since = step + 1 - N * (one.average_begin or 0.0)
+    share = one.average_rate / N or 1 / (1 + max(since, 0.0))
+    more["average"] += (1.0 if step < N * (one.average_begin or 0.0) else share) * (W - more["average"])
+    if one.snapshot is not None and step < one.snapshot * N:
+        more["snapshot"] = W.copy()
 
 
 def _completed(one):
@@ -109,8 +133,8 @@ def _completed(one):
     )
 
 
-def _learn(one, step, W, V, heads, random):
-    """Weights and readouts after a step."""
+def _learn(one, step, W, V, heads, more, random):
+    """Weights and readouts after a step; velocities are changed in place."""
     runs, N, p = len(W), W.shape[2], W.shape[1]
     shape, scale = (runs, one.batch), 1 / np.sqrt(N)
     kind = random.choice(len(one.variances), size=shape, p=one.class_probability(step / N))
@@ -119,18 +143,23 @@ def _learn(one, step, W, V, heads, random):
     mask = one.mask_scale * (random.random((*shape, p)) < one.keep)
     x, seen = _inputs(one, kind, random)
     g, slope = UNITS[one.unit]
-    z, fields = seen @ W.transpose(0, 2, 1) * scale, x @ V.transpose(0, 2, 1) * scale
+    beta, kick, share = (1 - one.kappa / N, one.kappa, 1 / N) if one.kappa else (one.beta, 1.0, 1.0)
+    at = W + beta * share * more["velocity"] if one.nesterov else W
+    z, fields = seen @ at.transpose(0, 2, 1) * scale, x @ V.transpose(0, 2, 1) * scale
     y = one.labels[kind] + (one.teacher_readout[task] * UNITS[one.teacher_unit][0](fields)).sum(axis=-1)
     y = np.where(random.random(shape) < one.flips, -y, y) + np.sqrt(one.label_noise) * random.standard_normal(shape)
     a = mask * heads[np.arange(runs)[:, None], head]
     push = 2 * one.loss_factor * (y - (a * g(z)).sum(axis=-1))[..., None]
-    pull = one.decay * W + one.anchor * (W - one.student)
-    W = W - one.rate / N * pull + one.rate / one.batch * scale * (a * slope(z) * push).transpose(0, 2, 1) @ seen
+    pull = one.decay * W + one.anchor * (W - (one.student if one.snapshot is None else more["snapshot"]))
+    gradient = one.rate / one.batch * scale * (a * slope(z) * push).transpose(0, 2, 1) @ seen
+    more["velocity"] = beta * more["velocity"] + kick * gradient
+    W = W - one.rate / (1 - one.beta) / N * pull + share * more["velocity"]
     if one.sphere:
         W = W * np.sqrt(N / (W**2).sum(axis=2, keepdims=True))
     belongs = head[..., None] == np.arange(heads.shape[1])  # (run, sample, head)
     gain = np.einsum("rst,rsk->rtk", belongs.astype(float), mask * g(z) * push)
-    return W, heads + one.readout_rate / (N * one.batch) * gain
+    more["readout"] = beta * more["readout"] + kick * one.readout_rate / (N * one.batch) * gain
+    return W, heads + share * more["readout"]
 
 
 def _inputs(one, kind, random):
@@ -158,10 +187,11 @@ def _drift(one, V, random):
     return (1 - one.drift / N) * V + np.sqrt(2 * one.drift / N) * walk
 
 
-def _overlaps(one, W, V):
-    """(run, block, row, row) of students, teachers, directions and anchors (if there are any)."""
+def _overlaps(one, W, V, more):
+    """(run, block, row, row) of students, teachers, directions, anchors (if there are any) and the `roles`."""
     N = W.shape[2]
-    fixed = np.concatenate([one.directions, one.student if one.anchor else one.student[:0]])
-    rows = np.concatenate([W, V, np.broadcast_to(fixed, (len(W), *fixed.shape))], axis=1)
+    fixed = np.concatenate([one.directions, one.student if one.anchor and one.snapshot is None else one.student[:0]])
+    others = [more[role] for role in one.roles]
+    rows = np.concatenate([W, V, np.broadcast_to(fixed, (len(W), *fixed.shape)), *others], axis=1)
     parts = np.split(rows, np.cumsum(one.sizes)[:-1], axis=2)
     return np.stack([part @ part.transpose(0, 2, 1) / N for part in parts], axis=1)

@@ -107,10 +107,10 @@ def risks(problem: Problem, states: list[Overlaps], times: np.ndarray, nodes: in
     looks = observers(problem, states[0], nodes)
     found = np.empty((len(looks), len(states), SEEN))
     for look, rows in zip(looks, found, strict=True):
-        data, moving = look.data(), int(look.packed.problems["moving"][0])
+        data = look.data()
         segments = np.searchsorted(look.packed.problems["begin"], times, side="right") - 1
         for state, time, segment, row in zip(states, times.tolist(), segments.tolist(), rows, strict=True):
-            look.observe(segment, time, state_of(state, moving), row, *data)
+            look.observe(segment, time, state_of(state, problem), row, *data)
     return found[0, :, RISK], np.abs(found[0, :, RISK] - found[-1, :, RISK])
 
 

@@ -31,6 +31,8 @@ from solvable.overlaps import Overlaps
 from solvable.problems import CASES, Problem
 from solvable.results import Ending, Threshold, Trajectory
 
+FIRST = 64  # samples of the first leap, where velocities begin
+MEMORY = 0.2  # of the time in which a velocity forgets: at this leap 20 000 paths have the means and variances of Micro
 FATES = {
     leap.GOING: Ending.FINISHED,
     leap.PASSED: Ending.STOPPED,
@@ -123,7 +125,7 @@ class Meso:
         if problem.inputs.dim is None:
             raise ValueError("inputs.dim: infinite, but Meso has the noise of a finite one; give it, or use Macro")
         least = 2 * problem.student.width + problem.teacher.width + len(problem.extras)
-        others = ", directions and anchors" if problem.extras else ""
+        others = f" and {len(problem.extras)} further rows" if problem.extras else ""
         if problem.inputs.block_sizes.min() <= least:
             raise ValueError(
                 f"inputs.dim: a block of {problem.inputs.block_sizes.min()} dimensions, must have more than {least} here "
@@ -181,6 +183,8 @@ class _Setting:
         self.rtol = level.tolerance(records.dim)
         begin = first_step(packed.state, speed, float(records.steps[-1]) / records.dim, self.rtol)
         self.leap = min(begin, 0.1 / max(fastest, 1e-12))  # the state may be at rest, but noise moves it
+        if problem.training.is_slow:  # velocities begin at zero: of few samples their squares would scatter below it
+            self.leap = max(self.leap, FIRST / (records.dim * float(packed.problems["batch"][0])))
 
     def _fastest(self, speed: np.ndarray) -> float:
         """Roughly, by how much the slope of the equations changes with the state, which some directions show."""
@@ -190,6 +194,14 @@ class _Setting:
             self.kernels.rhs(0, 0.0, state + signs * np.abs(state).max(), other, *self.system.data())
             changes.append(np.abs(other - speed).max() / (1e-6 * np.abs(state).max()))
         return max(changes)
+
+
+def _longest(problem: Problem) -> float:
+    """Leap beyond which the splitting into kicks and steps would show in rows that remember kicks: velocities and averages, which
+    forget them at these rates."""
+    average, friction = problem.training.average, problem.training.segments["friction"][:, 1].max()
+    fastest = max(float(friction), (average and average.rate) or 0.0)
+    return MEMORY / fastest if fastest else np.inf
 
 
 def _fastest(problem: Problem, start: Overlaps) -> float:
@@ -241,7 +253,7 @@ class _Path:
         one, level, observer = self.setting, self.setting.level, self.setting.observer
         path = np.zeros(1, dtype=leap.PATH)
         for name, value in {
-            "leap": one.leap, "most": level.max_steps, "fixed": level.leap or 0.0,
+            "leap": one.leap, "longest": _longest(one.lane.problem), "most": level.max_steps, "fixed": level.leap or 0.0,
             "rtol": one.rtol, "atol": 0.1 * one.rtol / np.sqrt(one.records.dim), "bound": observer.bound,
             "direction": (-1 if observer.falls else 1) if observer.watches else 0, "level": observer.level,
             "rounds": level.samples // WIDTH,

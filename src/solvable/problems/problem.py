@@ -99,10 +99,24 @@ class Problem(Model):
 
     @property
     def extras(self) -> tuple[str, ...]:
-        """The roles of the rows beyond students and teachers: directions of the mixture, then anchors."""
-        directions = 0 if self.mixture is None else self.mixture.directions
-        anchors = self.student.width if self.training.anchor else 0
-        return ("direction",) * directions + ("anchor",) * anchors
+        """The roles of the rows beyond students and teachers: directions of the mixture, then, one for each student, anchors,
+        velocities, averages and snapshots."""
+        training = self.training
+        used = {
+            "anchor": bool(training.anchor) and training.snapshot is None,
+            "velocity": training.momentum is not None,
+            "average": training.average is not None,
+            "snapshot": training.snapshot is not None,
+        }
+        directions = ("direction",) * (0 if self.mixture is None else self.mixture.directions)
+        return directions + tuple(role for role, is_used in used.items() if is_used for _ in range(self.student.width))
+
+    @property
+    def scalars(self) -> tuple[str, ...]:
+        """The roles of the numbers behind the readouts in a state: velocities of trained readouts."""
+        training = self.training
+        moving = training.momentum is not None and training.train_readout
+        return ("readout_velocity",) * (self.heads * self.student.width if moving else 0)
 
     @property
     def hash(self) -> str:

@@ -119,6 +119,15 @@ def as_schedule(rate: float | Schedule) -> Schedule:
     return Schedule.model_construct(times=(0.0,), rates=(rate,), shape="steps")
 
 
+def scaled(rate: float | Schedule, factor: float) -> float | Schedule:
+    """A rate times a number; itself where that is one."""
+    if factor == 1:
+        return rate
+    if not isinstance(rate, Schedule):
+        return rate * factor
+    return Schedule.model_construct(times=rate.times, rates=tuple(factor * one for one in rate.rates), shape=rate.shape)
+
+
 def segments_of(number: float | Schedule) -> np.ndarray:
     """(segments, 3): begin, value there and slope of a number that may be a schedule."""
     return number.segments if isinstance(number, Schedule) else np.array([[0.0, number, 0.0]])

@@ -7,9 +7,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from solvable.gaussian.losses import LOSSES
+from solvable.problems.averages import Average
 from solvable.problems.dropout import Dropout
 from solvable.problems.model import Array, Model, Plain, Unbounded, one_of
-from solvable.problems.schedules import Schedule, as_schedule, later, segments_of, value_at, whole, within
+from solvable.problems.momentum import Momentum
+from solvable.problems.schedules import Schedule, as_schedule, later, scaled, segments_of, value_at, whole, within
 
 Positive = Annotated[float, Plain, Field(gt=0)]
 Rate = Annotated[float, Unbounded, Field(gt=0)] | Schedule  # runs at any rate have an ending: they diverge
@@ -56,7 +58,15 @@ class Training(Model):
     label_flips : float
         Probability that a label has the wrong sign.
     anchor : float
-        Pulls students back to where the run began: rate x anchor x (w - w_start) / dim in each step.
+        Pulls students back to where the run began: rate x anchor x (w - w_start) / dim in each step; or to the
+        `snapshot`, if there is one.
+    momentum : Momentum or float, optional
+        `Momentum(beta=...)` or `Momentum(kappa=...)`; a number is beta. Weight decay and anchor use the effective rate.
+    average : Average, optional
+        An average of the students' weights that is kept beside them, with a risk of its own.
+    snapshot : float, optional
+        Time (steps/dim) at which the students are copied, for the anchor or to compare with; until then the copy follows
+        them.
 
     Examples
     --------
@@ -77,6 +87,17 @@ class Training(Model):
     input_noise: NotNegative | Array = 0.0
     label_flips: Annotated[float, Plain, Field(ge=0, le=0.5)] = 0.0
     anchor: NotNegative = 0.0
+    momentum: Momentum | None = None
+    average: Average | None = None
+    snapshot: NotNegative | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_beta(cls, fields: Any) -> Any:
+        given = fields.get("momentum") if isinstance(fields, dict) else None
+        if isinstance(given, int | float | np.number) and not isinstance(given, bool):
+            return fields | {"momentum": {"beta": float(given)}}
+        return fields
 
     @model_validator(mode="after")
     def _check(self) -> "Training":
@@ -101,7 +122,27 @@ class Training(Model):
             "decay": segments_of(self.weight_decay),
             "batch": whole(segments_of(self.batch)),
             "label_noise": segments_of(self.label_noise),
+            "friction": segments_of(self._friction),
         }
+
+    @property
+    def _friction(self) -> float | Schedule:
+        return 0.0 if self.momentum is None or self.momentum.kappa is None else self.momentum.kappa
+
+    @property
+    def effective_rate(self) -> float | Schedule:
+        """What gradients add up to: the learning rate, divided by 1 - beta with momentum of that kind."""
+        return scaled(self.learning_rate, self.gain)
+
+    @property
+    def gain(self) -> float:
+        """The effective rate over the learning rate."""
+        return 1.0 if self.momentum is None else self.momentum.gain
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether velocities are slow, of the momentum kappa."""
+        return self.momentum is not None and self.momentum.beta is None
 
     def at(self, time: float) -> "Training":
         """The same with the numbers of one time (steps/dim) in the place of schedules; a batch is a whole number."""
@@ -109,18 +150,27 @@ class Training(Model):
             return self
         found = {name: value_at(getattr(self, name), time) for name in SCHEDULED}
         batch, _ = within(self.segments["batch"], np.maximum([time], 0.0))
-        return self._with(found | {"batch": int(batch[0])})
+        momentum = None if self.momentum is None else self.momentum.at(time)
+        return self._with(found | {"batch": int(batch[0]), "momentum": momentum})
 
     def later(self, time: float) -> "Training":
         """The same with schedules as seen from `time` (steps/dim) on."""
-        if not self.is_scheduled:
+        if not self.is_scheduled and self.average is None and self.snapshot is None:
             return self
-        return self._with({name: later(getattr(self, name), time) for name in SCHEDULED})
+        found: dict[str, Any] = {name: later(getattr(self, name), time) for name in SCHEDULED}
+        if self.momentum is not None:
+            found["momentum"] = self.momentum.later(time)
+        if self.average is not None:
+            found["average"] = self.average.later(time)
+        if self.snapshot is not None:
+            found["snapshot"] = max(self.snapshot - time, 0.0)
+        return self._with(found)
 
     @property
     def is_scheduled(self) -> bool:
         """Whether a number changes in time."""
-        return any(isinstance(getattr(self, name), Schedule) for name in SCHEDULED)
+        changing = [getattr(self, name) for name in SCHEDULED]
+        return any(isinstance(number, Schedule) for number in (*changing, self._friction))
 
     def _with(self, found: dict[str, Any]) -> "Training":
         """Not checked: a rate may be zero by now, which none that is given is."""
@@ -130,6 +180,11 @@ class Training(Model):
     def schedule(self) -> Schedule:
         """The learning rate as a Schedule, also where it is constant."""
         return as_schedule(self.learning_rate)
+
+    @cached_property
+    def effective_schedule(self) -> Schedule:
+        """The effective rate as a Schedule."""
+        return as_schedule(self.effective_rate)
 
     @cached_property
     def readout_schedule(self) -> Schedule:

@@ -21,7 +21,7 @@ class Clock:
     problem : Problem
         The problem whose time is counted; its schedules are taken into account.
     unit : str
-        "alpha" (steps/dim), "steps", "rate" (the integral of the learning rate over alpha), or a paper's key for its
+        "alpha" (steps/dim), "steps", "rate" (the integral of the effective learning rate over alpha), or a paper's key for its
         own time.
 
     Examples
@@ -54,7 +54,7 @@ class Clock:
         if self.unit == "steps":
             return alpha * self.problem.inputs.dim
         factor = self._rate_factor
-        return alpha if factor is None else factor * self.problem.training.schedule.integral(alpha)
+        return alpha if factor is None else factor * self.problem.training.effective_schedule.integral(alpha)
 
     def to_alpha(self, time: Any) -> np.ndarray:
         """Times in steps/dim, from times in this unit."""
@@ -64,7 +64,7 @@ class Clock:
         factor = self._rate_factor
         if factor is None:
             return time
-        alpha = self.problem.training.schedule.inverse_integral(time / factor)
+        alpha = self.problem.training.effective_schedule.inverse_integral(time / factor)
         if not np.isfinite(alpha).all():
             reach = self.from_alpha(self.problem.training.schedule.times[-1])
             raise ValueError(f"clock: the schedule ends at rate 0, so {self.unit!r} time never passes {reach:.6g}")

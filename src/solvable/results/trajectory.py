@@ -76,11 +76,14 @@ class Trajectory:
     weights, teacher_weights : ndarray or None
         (run, time, p, dim) and (run, p*, dim): all units in the coordinates of the data's rows, for finite data sets.
     extra_overlap : ndarray or None
-        (run, time, extra, p + p* + extra) overlaps of directions and anchors with all rows: students, teachers, extras.
+        (run, time, extra, p + p* + extra) overlaps of further rows (`problem.extras`: directions, anchors, velocities,
+        averages, snapshots) with all rows: students, teachers, extras.
     moving_teacher_overlap : ndarray or None
         (run, time, p*, p*) overlaps between teachers, where they move.
     task_risk : ndarray or None
         (run, time, task) risk of each task, where there are tasks.
+    scalars, end_scalars : ndarray or None
+        (run, time, scalar) and (run, scalar): numbers of the state beside the readout (`problem.scalars`), where there are any.
     measured_end_risk : ndarray or None
         (run,) risk of the last state on rows of data, where the level measures it there; `end_risk` has it for all runs.
     stop : Threshold or None
@@ -131,6 +134,8 @@ class Trajectory:
     moving_teacher_overlap: np.ndarray | None = None
     task_risk: np.ndarray | None = None
     measured_end_risk: np.ndarray | None = None
+    scalars: np.ndarray | None = None
+    end_scalars: np.ndarray | None = None
     stop: Threshold | None = None
     unit: str = "alpha"
     labels: dict[str, np.ndarray] = field(default_factory=dict)
@@ -164,6 +169,21 @@ class Trajectory:
     def anchor_overlap(self) -> np.ndarray | None:
         """(run, time, p, p) overlaps of students with those of the start that they are anchored to; None without anchors."""
         return observables.overlap_with("anchor", self)
+
+    @property
+    def velocity_overlap(self) -> np.ndarray | None:
+        """(run, time, p, p) overlaps of students with the velocities of momentum; None without momentum."""
+        return observables.overlap_with("velocity", self)
+
+    @property
+    def average_overlap(self) -> np.ndarray | None:
+        """(run, time, p, p) overlaps of students with their averages; None where the training keeps none."""
+        return observables.overlap_with("average", self)
+
+    @property
+    def snapshot_overlap(self) -> np.ndarray | None:
+        """(run, time, p, p) overlaps of students with their copies of a time; None where the training keeps none."""
+        return observables.overlap_with("snapshot", self)
 
     @property
     def population_loss(self) -> np.ndarray:
@@ -279,7 +299,8 @@ class Trajectory:
             raise ValueError("at: the overlaps of the single blocks were not kept; run with keep_blocks=True")
         if np.isnan(self.risk[run, i]):
             raise ValueError(f"at: run {run} ended before, at {self.end_time[run]:.6g} ({self.ending[run].text})")
-        return self._state(run, blocks.pick(run, i), self.readout[run, i])
+        scalars = None if self.scalars is None else self.scalars[run, i]
+        return self._state(run, blocks.pick(run, i), self.readout[run, i], scalars)
 
     def _is_step(self, output: int, time: float) -> bool:
         """Whether an output of Micro is at the whole step nearest to a time."""
@@ -312,15 +333,17 @@ class Trajectory:
         run = self._run_number("last", run, "; `states()` gives those of all")
         if not np.isfinite(self.end_blocks.student[run]).all():
             raise ValueError(f"last: run {run} has no finite last state ({self.ending[run].text})")
-        return self._state(run, self.end_blocks.pick(run), self.end_readout[run])
+        scalars = None if self.end_scalars is None else self.end_scalars[run]
+        return self._state(run, self.end_blocks.pick(run), self.end_readout[run], scalars)
 
-    def _state(self, run: int, blocks: Blocks, readout: np.ndarray) -> Overlaps:
+    def _state(self, run: int, blocks: Blocks, readout: np.ndarray, scalars: np.ndarray | None) -> Overlaps:
         teacher = self.block_teacher_overlap[run] if blocks.teacher is None else blocks.teacher
         sphere = self.problem.student.norm == "sphere"
         extras = () if blocks.extra is None else self.problem.extras
         return repaired(
-            blocks.student, blocks.cross, teacher, readout, sphere=sphere, extras=extras, extra=blocks.extra
-        )
+            blocks.student, blocks.cross, teacher, readout,
+            sphere=sphere, extras=extras, extra=blocks.extra, scalars=scalars,
+        )  # fmt: skip
 
     def states(self, time: float | None = None) -> list[Overlaps]:
         """The states of all runs, as starts for `run_batch`.
