@@ -109,12 +109,29 @@ def cases():
             },
             snapshot=1.0, anchor=1.5, average_begin=0.5, kappa=3.0, batch=2,
         ),
+        "AdaGrad, decay": case(
+            {"training__rate_rule": sv.problems.AdaGrad(offset=0.5)},
+            training={"rate_rule": sv.problems.AdaGrad(offset=0.4), "weight_decay": 0.5, "label_noise": 0.2},
+            adagrad=0.4, decay=0.5, label_noise=0.2,
+        ),
+        "AdaGrad, batch, momentum": case(
+            {"training__batch": 1}, training={"rate_rule": sv.problems.AdaGrad(offset=0.4), "batch": 3, "momentum": slow},
+            adagrad=0.4, batch=3, kappa=3.0,
+        ),
+        "clipped batches": case(
+            {"training__rate_rule": sv.problems.Clip(norm=0.3)},
+            training={"rate_rule": sv.problems.Clip(norm=0.2), "batch": 4}, clip=0.2, batch=4,
+        ),
+        "clipped samples": case(
+            {"training__rate_rule": sv.problems.Clip(norm=0.3)}, training={"rate_rule": sv.problems.Clip(norm=0.2)}, clip=0.2
+        ),
     }  # fmt: skip
 
 
 NAMES = (
     "slow, decay", "slow, sphere", "slow, readout, batch", "slow, drift", "fast, decay", "fast, Nesterov, readout",
-    "fast, batch, sphere", "exponential average", "plain average, momentum", "snapshot, anchor", "all, batch",
+    "fast, batch, sphere", "exponential average", "plain average, momentum", "snapshot, anchor", "all, batch", "AdaGrad, decay",
+    "AdaGrad, batch, momentum", "clipped batches", "clipped samples",
 )  # fmt: skip
 
 
@@ -163,8 +180,10 @@ def agree(name, found, runs):
 def simulated(name, runs):
     one = cases()[name]
     record = simulate(one.setting, [round(time * DIM) for time in TIMES], runs, seed(2))
-    speeds = record.readout_velocity if one.problem.scalars else record.readout_velocity[..., :0]
-    return flat(record.overlaps, record.readout, speeds)
+    roles = one.problem.scalars
+    speeds = record.readout_velocity if "readout_velocity" in roles else record.readout_velocity[..., :0]
+    sums = record.accumulated if "accumulated" in roles else record.accumulated[..., :0]
+    return flat(record.overlaps, record.readout, speeds, sums)
 
 
 def micro(name, runs, problem=None, form="reduced"):
@@ -178,8 +197,10 @@ def micro(name, runs, problem=None, form="reduced"):
         teacher = np.broadcast_to(run.block_teacher_overlap[:, None], (*run.blocks.cross.shape[:3], 2, 2))
     units = np.concatenate([run.blocks.cross.swapaxes(-1, -2), teacher], axis=-1)
     units = np.concatenate([np.concatenate([run.blocks.student, run.blocks.cross], axis=-1), units], axis=-2)
-    rows = np.concatenate([units, run.blocks.extra[..., :4].swapaxes(-1, -2)], axis=-1)
-    rows = np.concatenate([rows, run.blocks.extra], axis=-2)
+    rows = units
+    if problem.extras:
+        rows = np.concatenate([units, run.blocks.extra[..., :4].swapaxes(-1, -2)], axis=-1)
+        rows = np.concatenate([rows, run.blocks.extra], axis=-2)
     return flat(rows, run.readout, np.zeros((runs, 0)) if run.scalars is None else run.scalars)
 
 

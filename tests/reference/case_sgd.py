@@ -75,6 +75,8 @@ class Setting:
     average_rate: float = 0.0
     average_begin: float | None = None
     snapshot: float | None = None  # time; the anchor is then the snapshot
+    adagrad: float = 0.0  # offset of AdaGrad-Norm; the rate is then eta / sqrt(offset^2 + G), G before the step
+    clip: float = 0.0  # length to which the gradient (1 / B) sum F x / sqrt(N) of all students is shortened
     roles: tuple[str, ...] = ()  # of "velocity", "average", "snapshot" those that are recorded
 
     def but(self, **changes):
@@ -83,11 +85,12 @@ class Setting:
 
 class Record(NamedTuple):
     """Overlaps (run, time, block, row, row) of students, teachers, directions, anchors and `roles`; readouts (run, time, head, p)
-    and their velocities."""
+    and their velocities; sums of squared gradients (run, time)."""
 
     overlaps: np.ndarray
     readout: np.ndarray
     readout_velocity: np.ndarray
+    accumulated: np.ndarray
 
 
 def simulate(setting, steps, runs, seed):
@@ -95,10 +98,10 @@ def simulate(setting, steps, runs, seed):
     one, random = _completed(setting), np.random.default_rng(seed)
     W, V = np.tile(one.student, (runs, 1, 1)), np.tile(one.teacher, (runs, 1, 1))
     heads, kept = np.tile(one.readout, (runs, 1, 1)), []
-    more = {"velocity": 0 * W, "average": W.copy(), "snapshot": W.copy(), "readout": 0 * heads}
+    more = {"velocity": 0 * W, "average": W.copy(), "snapshot": W.copy(), "readout": 0 * heads, "G": np.zeros(runs)}
     for step in range(max(steps) + 1):
         if step in steps:
-            kept.append((_overlaps(one, W, V, more), heads.copy(), more["readout"].copy()))
+            kept.append((_overlaps(one, W, V, more), heads.copy(), more["readout"].copy(), more["G"].copy()))
         if step < max(steps):
             W, heads = _learn(one, step, W, V, heads, more, random)
             V = _drift(one, V, random)
@@ -151,9 +154,14 @@ def _learn(one, step, W, V, heads, more, random):
     a = mask * heads[np.arange(runs)[:, None], head]
     push = 2 * one.loss_factor * (y - (a * g(z)).sum(axis=-1))[..., None]
     pull = one.decay * W + one.anchor * (W - (one.student if one.snapshot is None else more["snapshot"]))
-    gradient = one.rate / one.batch * scale * (a * slope(z) * push).transpose(0, 2, 1) @ seen
-    more["velocity"] = beta * more["velocity"] + kick * gradient
-    W = W - one.rate / (1 - one.beta) / N * pull + share * more["velocity"]
+    gradient = scale / one.batch * (a * slope(z) * push).transpose(0, 2, 1) @ seen
+    square = (gradient**2).sum(axis=(1, 2))
+    rate = one.rate / np.sqrt(one.adagrad**2 + more["G"]) if one.adagrad else np.full(runs, one.rate)
+    if one.clip:
+        rate = rate * np.minimum(1.0, one.clip / np.sqrt(square))
+    more["G"], rate = more["G"] + square / N, rate[:, None, None]
+    more["velocity"] = beta * more["velocity"] + kick * rate * gradient
+    W = W - rate / (1 - one.beta) / N * pull + share * more["velocity"]
     if one.sphere:
         W = W * np.sqrt(N / (W**2).sum(axis=2, keepdims=True))
     belongs = head[..., None] == np.arange(heads.shape[1])  # (run, sample, head)

@@ -31,8 +31,9 @@ from solvable.dynamics.equations import (
     stack,
     watch,
 )
-from solvable.dynamics.kernel_data import GAIN, PLANES, RISK, SYSTEM, WATCHED
+from solvable.dynamics.kernel_data import GAIN, PLANES, RISK, SIGNS, SYSTEM, WATCHED
 from solvable.dynamics.mean_moments import moments_with_means
+from solvable.dynamics.pace import follow_state
 from solvable.dynamics.row_motion import copy_to_followers, gain_of_followers, gain_of_teachers, move_readouts
 from solvable.gaussian.means import averages_with_means, mean_scratch
 from solvable.numerics.compiled import compiled
@@ -197,6 +198,8 @@ def assemble_cases(segment, t, y, dy, problems, blocks, numbers, work, stacks, s
     problem, G = problems[segment], work[GAIN]
     gains, spreads, columns = sums
     eta, batch, friction = rate_at(problem, t), batch_at(problem, t), friction_at(problem, t)
+    if problem.rule > 0:
+        eta = follow_state(segment, t, y, dy, problems, blocks, batch, eta, stacks, sums, work)
     decay, kick = eta * decay_at(problem, t), eta * friction if problem.velocities > 0 else eta
     for b in range(problem.blocks):
         gain_of_students(problem, eta, decay, friction, stacks[b], gains[b], columns, G)
@@ -294,3 +297,11 @@ def observe_cases(segment, t, y, seen, problems, blocks, cases, numbers, work):
         size += weight * terms
     seen[RISK] = clipped(problem.loss_factor * risk, problem.loss_factor * size)
     seen[WATCHED] = watch(problem, y, seen[RISK], work)
+
+
+@compiled(SYSTEM, pure=True)
+def rhs_of_paced_cases(segment, t, y, dy, problems, blocks, cases, numbers, work):
+    """The same where the rate follows the risk."""
+    plane = work[SIGNS]
+    observe_cases(segment, t, y, plane.reshape(plane.size), problems, blocks, cases, numbers, work)
+    rhs_of_cases(segment, t, y, dy, problems, blocks, cases, numbers, work)

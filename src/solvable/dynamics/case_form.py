@@ -8,6 +8,7 @@ from solvable.dynamics.cases import case_table
 from solvable.dynamics.rows import moving_rows, row_order
 from solvable.overlaps import gram_factor
 from solvable.problems import Problem, features
+from solvable.problems.rate_rules import KINDS
 
 ORDER = (
     "teacher",
@@ -54,6 +55,7 @@ def case_words(problem: Problem, rows: Rows, draws: int) -> dict[str, Any]:
         "slow": training.is_slow, "nesterov": training.momentum is not None and training.momentum.nesterov,
         "beta": (training.momentum and training.momentum.beta) or 0.0, "gain": training.gain,
         "readout_velocities": "readout_velocity" in problem.scalars,
+        **_rule(problem),
         "average_rate": (average and average.rate) or 0.0, "average_begin": (average and average.begin) or 0.0,
         "cases": len(table.label), "moving": len(rows.moving), "fixed": len(rows.fixed),
         "moving_teachers": problem.teacher.is_moving, "directions": directions, "direction": before,
@@ -63,6 +65,11 @@ def case_words(problem: Problem, rows: Rows, draws: int) -> dict[str, Any]:
         "stride": _table(problem).shape[1], "entries": 2 + q,
         "drift": problem.teacher.drift, "rotation": problem.teacher.rotation, "anchor": problem.training.anchor,
     }  # fmt: skip
+
+
+def _rule(problem: Problem) -> dict[str, Any]:
+    rule = problem.training.rate_rule
+    return {} if rule is None else {"rule": KINDS[rule.kind], "rule_number": rule.number}
 
 
 def _places(rows: Rows) -> dict[str, int]:
@@ -131,4 +138,5 @@ def work_sizes(problem: Problem, words: dict[str, Any], widest: int) -> dict[str
         "case": 1, "chances": -(-words["cases"] // 8), "label": 1, "head": 1, "case_teachers": q, "case_readout": p, "mask": p,
         "weights": words["directions"], "spreads": problem.inputs.blocks,
         "walks": q * widest if problem.teacher.drift else 0,
+        "base_rate": 1, "triangles": problem.inputs.blocks * p * p if problem.training.rate_rule is not None else 0,
     }  # fmt: skip

@@ -30,7 +30,8 @@ from solvable.gaussian.pairs import KINDS
 from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
 from solvable.overlaps.watching import WATCHABLE
-from solvable.problems import Problem, features
+from solvable.problems import Problem, RateFunction, features
+from solvable.problems.rate_rules import KINDS as KINDS_OF_RULES
 from solvable.problems.schedules import begins_of, within
 
 UNKNOWN = -1  # a unit without closed form: compiled code must not ask for its kind
@@ -57,6 +58,7 @@ PROBLEM = record(
     loss_factor=float,
     velocities=int, averages=int, snapshots=int, average_rate=float, average_begin=float, average_follows=bool,
     snapshot_follows=bool, slow=bool, scalars=int, readout_velocities=bool,
+    rule=int, rule_number=float, rule_function=int, rule_begin=float,
     begin=float, sloped=bool,
     rate=float, rate_slope=float, readout_rate=float, readout_rate_slope=float, decay=float, decay_slope=float,
     batch=float, batch_slope=float, label_noise=float, label_noise_slope=float, friction=float, friction_slope=float,
@@ -91,12 +93,16 @@ PROCESS = record(
     state_rows=int, scalars=int, student_row=int, velocity_row=int, average_row=int, snapshot_row=int, learner=int,
     drifting=bool, slow=bool, nesterov=bool, readout_velocities=bool, average_follows=bool, snapshot_follows=bool,
     beta=float, gain=float, friction=float, average_rate=float, average_begin=float,
+    # rates that follow the state: kind of rule and its number; slots of the rate that it multiplies and of triangles of all blocks;
+    # where G is in the state
+    rule=int, rule_number=float, base_rate=int, triangles=int, accumulated=int,
 )  # fmt: skip
 # one block of it: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of C, L, B, of its draws,
 # of its sums over a batch and of the factor R of a batch, and the root of its eigenvalue, at present. With cases `root` is 1,
 # because draws have their scale already, and `deviation` has the root
 FRAME = record(rank=int, freedom=int, C=int, L=int, B=int, draws=int, sums=int, factor=int, root=float, deviation=float)
-BLOCK = record(eigenvalue=float, slope=float, fraction=float)
+# an eigenvalue, its slope and its share of the dimensions; `fraction` is that, or what of it the equations take the noise of
+BLOCK = record(eigenvalue=float, slope=float, fraction=float, share=float)
 # one case: probability (of a test: of its task and class), share within its task, label, number of task and head, places of what
 # it is made of: means and spikes (directions,), eigenvalue factors and input noise (blocks,), teacher readouts, mask (students,)
 CASE = record(
@@ -167,6 +173,7 @@ def _records(problem: Problem, noise: bool) -> tuple[np.ndarray, np.ndarray, np.
         begins = np.union1d(begins, [*probability_begins(problem), *follower_begins(problem)])
     blocks = np.zeros((len(begins), inputs.blocks), dtype=BLOCK)
     blocks["fraction"], blocks["eigenvalue"] = inputs.fractions, 0.0 if spectrum else inputs.eigenvalues
+    blocks["share"] = inputs.fractions
     for b, rows in enumerate(spectrum):
         blocks["eigenvalue"][:, b], blocks["slope"][:, b] = within(rows, begins)
     problems = np.zeros(len(begins), dtype=PROBLEM)
@@ -253,7 +260,7 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
     return {
         "students": p, "teachers": q, "rows": p + q + len(extras), "moving": moving_rows(problem), "blocks": problem.inputs.blocks,
         **_counts(problem), "heads": problem.heads, "directions": extras.count("direction"),
-        **firsts(problem), "slow": training.is_slow, "scalars": len(problem.scalars),
+        **firsts(problem), **_rule(problem), "slow": training.is_slow, "scalars": len(problem.scalars),
         "readout_velocities": "readout_velocity" in problem.scalars,
         "average_rate": (average and average.rate) or 0.0, "average_begin": (average and average.begin) or 0.0,
         "anchor": training.anchor, "drift": problem.teacher.drift, "rotation": problem.teacher.rotation,
@@ -262,6 +269,15 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
         "watched": NOTHING, "watched_row": -1, "watched_column": -1,
         "loss_factor": training.loss_factor,
     }  # fmt: skip
+
+
+def _rule(problem: Problem) -> dict[str, Any]:
+    """Of rates that follow the state."""
+    rule = problem.training.rate_rule
+    if rule is None:
+        return {}
+    own = {"rule_function": rule.address, "rule_begin": rule.begin} if isinstance(rule, RateFunction) else {}
+    return {"rule": KINDS_OF_RULES[rule.kind], "rule_number": rule.number} | own
 
 
 def _counts(problem: Problem) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def reduced_form(problem: Problem) -> ReducedForm:
     if has_cases(problem):
         words = case_words(problem, rows, draws)
         sizes = work_sizes(problem, words, max(rank for rank, _ in shaped) + rows.moving.size)
-        known |= words
+        known |= words | {"accumulated": state + problem.heads * p + len(problem.scalars) - 1}
         known["normals"] += more_normals(words)
         numbers |= case_numbers(problem)
     known |= dict(zip(numbers, np.cumsum([0, *(values.size for values in numbers.values())]), strict=False))

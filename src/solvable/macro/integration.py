@@ -189,5 +189,6 @@ def _asking(function: Any, lane: Lane, look: Any) -> Any:
 def _floor(lane: Lane, first: np.ndarray) -> float:
     """Risk below which nothing can grow any more: zero, up to rounding, where neither noise nor decay moves a perfect student."""
     training = lane.problem.training
-    still = not (training.label_noise or training.weight_decay or features(lane.problem))
+    moving = set(features(lane.problem)) - {"training.rate_rule"}
+    still = not (training.label_noise or training.weight_decay or moving)
     return 1e-14 * min(float(first[RISK]), training.loss_factor) if still else -np.inf

@@ -14,6 +14,7 @@ from typing import Any
 from solvable.dynamics.case_sample import case_amplitudes, case_fields, draw_case, of_head, set_chances
 from solvable.dynamics.equations import batch_at, eigenvalue_at, friction_at, label_noise_at, rate_at, readout_rate_at
 from solvable.dynamics.kernel_data import GAIN
+from solvable.dynamics.pace import PACE, recall
 from solvable.dynamics.python_kernels import in_python
 from solvable.dynamics.row_motion import copy_to_followers
 from solvable.dynamics.sample import draw
@@ -183,7 +184,7 @@ def sample_cases(problem, blocks, segment, alpha, y, sampler, geometry, rounds):
 
 
 @compiled(strict=True)
-def kick_cases(_rhs, h, alpha, segment, y, data, sampler, geometry, _slope, rounds):
+def kick_cases(rhs, h, alpha, segment, y, data, sampler, geometry, slope, rounds):
     """As `leap.kick`."""
     problem, blocks, sums, form = data[0][segment], data[1], sampler[6], sampler[0][0]
     p, n, batch = problem.students, problem.rows, batch_at(problem, alpha)
@@ -192,6 +193,9 @@ def kick_cases(_rhs, h, alpha, segment, y, data, sampler, geometry, _slope, roun
     sample_cases(problem, blocks, segment, alpha, y, sampler, geometry, rounds)
     size, kick, v = math.sqrt(h * samples / (form.dim * batch)), kick_at(problem, alpha), problem.velocities
     eta = rate_at(problem, alpha) * kick
+    if problem.rule > 0:
+        rhs(segment, alpha, y, slope, *data)
+        eta *= recall(data[4], PACE)
     moved, at = data[4][GAIN], problem.blocks * p * n
     for b in range(problem.blocks):
         push_rows(b, eta * size, h, samples, problem, sampler, geometry[2], moved)
@@ -200,6 +204,8 @@ def kick_cases(_rhs, h, alpha, segment, y, data, sampler, geometry, _slope, roun
         for k in range(v, v + p):
             for j in range(v, k + 1):
                 more = outside * mean(sums, at, samples)
+                if problem.rule > 0 and j == k:
+                    y[y.size - 1] += blocks[segment, b].share / batch * size * mean(sums, at, samples)
                 y[(b * problem.moving + k) * n + j] += more
                 if j < k:
                     y[(b * problem.moving + j) * n + k] += more

@@ -16,7 +16,7 @@ from solvable.dynamics.kernel_data import SEEN, Packed, pack
 from solvable.dynamics.python_kernels import in_python, own_amplitudes
 from solvable.levels import Lane, Plan
 from solvable.levels.jobs import Control, run_jobs
-from solvable.levels.limits import check_settings, check_whole
+from solvable.levels.limits import check_rule, check_settings, check_whole
 from solvable.levels.observer import Observer
 from solvable.levels.records import Records
 from solvable.levels.seeds import lane_seed, seed_settings
@@ -131,6 +131,7 @@ class Meso:
                 f"inputs.dim: a block of {problem.inputs.block_sizes.min()} dimensions, must have more than {least} here "
                 f"(twice the students and the teachers{others}); Micro takes blocks of any size"
             )
+        check_rule(problem)
         if not is_closed(problem):
             rule_for(problem, NODES, 0)
 

@@ -63,21 +63,26 @@ def learn_batch(form, frames, stream, state, work):
 def add_batch(form, frames, stream, state, work, rows, first, weight):
     """What a batch, times a weight, adds to those that learn, from the row `first` on of the `rows` that move: outside the frames,
     R^T times the triangle of Bartlett (1933) has the law of the update."""
-    p = form.students
     rate = load(work, form.rate) * (weight / form.batch)
     for b in range(form.blocks):
         frame = frames[b]
-        rank, freedom, at = frame.rank, frame.freedom, frame.sums
-        width, C = rank + (rows if freedom > 0 else 0), frame.C + first * rank
-        scale = rate * frame.root
-        for k in range(p):
-            for i in range(rank):
-                slot = C + k * rank + i
-                store(state, slot, fma(scale, load(work, at + k * width + i), load(state, slot)))
-        if freedom > 0:
-            draw_triangle(p, stream, work, form.triangle, freedom)
-            _widen(form, rows, first, state, frame.L, work, at + rank, width, frame.factor, scale)
-            fold(rows, rows + p, state, frame.L, work, form.wide)
+        if frame.freedom > 0:
+            draw_triangle(form.students, stream, work, form.triangle, frame.freedom)
+        add_block(form, frame, state, work, rows, first, rate * frame.root)
+
+
+@compiled(strict=True, inline=True)
+def add_block(form, frame, state, work, rows, first, scale):
+    """The same in one block, with the triangle that was drawn for it."""
+    p, rank, freedom, at = form.students, frame.rank, frame.freedom, frame.sums
+    width, C = rank + (rows if freedom > 0 else 0), frame.C + first * rank
+    for k in range(p):
+        for i in range(rank):
+            slot = C + k * rank + i
+            store(state, slot, fma(scale, load(work, at + k * width + i), load(state, slot)))
+    if freedom > 0:
+        _widen(form, rows, first, state, frame.L, work, at + rank, width, frame.factor, scale)
+        fold(rows, rows + p, state, frame.L, work, form.wide)
 
 
 @compiled(strict=True)

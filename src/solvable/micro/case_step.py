@@ -5,7 +5,7 @@ What momentum and averages do to rows is in `row_step.py`."""
 import math
 
 from solvable.dynamics.case_sample import of_head
-from solvable.micro.batch import add_batch, add_to_factor, add_to_sums, draw_triangle, fold
+from solvable.micro.batch import add_batch, add_block, add_to_factor, add_to_sums, draw_triangle, fold
 from solvable.micro.row_step import average_students, kick_of, move_students, push_readout, slow_down
 from solvable.micro.step import add_sample, to_sphere
 from solvable.numerics.compiled import compiled
@@ -86,7 +86,10 @@ def learn_case_batch(form, frames, stream, state, work, step):
     """One step on a whole batch."""
     slow_down(form, frames, state)
     pull_back(form, frames, state, work)
-    add_batch(form, frames, stream, state, work, form.moving, form.learner, kick_of(form))
+    if form.rule > 0:
+        add_drawn_batch(form, frames, state, work)
+    else:
+        add_batch(form, frames, stream, state, work, form.moving, form.learner, kick_of(form))
     move_students(form, frames, state)
     if form.sphere:
         to_sphere(form, frames, state, form.moving, form.student_row)
@@ -95,6 +98,16 @@ def learn_case_batch(form, frames, stream, state, work, step):
         rate = load(work, form.readout_rate) * (1.0 / form.batch)
         for k in range(form.heads * form.students):
             push_readout(form, state, k, rate, load(work, form.push_sums + k))
+
+
+@compiled(strict=True)
+def add_drawn_batch(form, frames, state, work):
+    """What a batch adds, with triangles that were drawn for all blocks."""
+    rate, kept = load(work, form.rate) * (kick_of(form) / form.batch), form.triangle
+    for b in range(form.blocks):
+        form.triangle = form.triangles + b * form.students**2
+        add_block(form, frames[b], state, work, form.moving, form.learner, rate)
+    form.triangle = kept
 
 
 @compiled(strict=True)

@@ -8,7 +8,11 @@ import numpy as np
 from solvable.dynamics import reduced_form
 from solvable.dynamics.case_form import walk_covariance
 from solvable.dynamics.case_sample import answer, set_chances
+from solvable.dynamics.kernel_choice import system
+from solvable.dynamics.kernel_data import pack
+from solvable.dynamics.pace import ADAGRAD, CLIP, PACE, recall
 from solvable.dynamics.python_kernels import in_python, own_amplitudes
+from solvable.levels.observer import NODES
 from solvable.micro import process
 from solvable.micro.full import Walk
 from solvable.micro.row_step import set_friction
@@ -36,7 +40,10 @@ class CaseWalk(Walk):
         self.edges = np.repeat(np.arange(form.blocks), self.problem.inputs.block_sizes)  # the block of each coordinate
         self.walk = gram_factor(walk_covariance(self.problem), self.problem.teacher.width)
         self.heads = self.readout.reshape(self.problem.heads, self.p)
-        self.speeds = self.numbers[self.readout.size :][: self.readout.size].reshape(-1, self.p)
+        if self.made.form.rule:
+            self.equations = system(self.problem, pack(self.problem, self.lane.start), NODES)
+        speeds = self.numbers[self.readout.size :][: self.problem.scalars.count("readout_velocity")]
+        self.speeds = speeds.reshape(-1, self.p)
         first = self.p + self.problem.teacher.width
         chosen = {role: np.flatnonzero([one == role for one in self.problem.extras]) for role in ROLES}
         self.extra = {role: slice(first + rows[0], first + rows[-1] + 1) for role, rows in chosen.items() if rows.size}
@@ -61,8 +68,11 @@ class CaseWalk(Walk):
         W, velocity = self.V[:p], self._rows("velocity")
         ahead = W + form.beta * share * velocity if form.nesterov else W
         F, pushed = self._pushes(case, seen @ ahead.T / root, x @ self.V[p : p + q].T / root)
+        gradient = F.T @ seen / len(case)
+        if form.rule:
+            rate = self._followed(number, rate, float((gradient**2).sum()) / self.dim)
         W -= rate * form.gain * self._pull()
-        move = rate * kick * root / len(case) * F.T @ seen
+        move = rate * kick * root * gradient
         if len(velocity):
             velocity *= form.beta
             velocity += move
@@ -84,6 +94,20 @@ class CaseWalk(Walk):
     def _rows(self, role: str) -> np.ndarray:
         """Of the students, with this role; none if there are none."""
         return self.V[self.extra[role]] if role in self.extra else self.V[:0]
+
+    def _followed(self, number: int, rate: float, square: float) -> float:
+        """The rate of a step where it follows the state; G grows by the squared gradient."""
+        form, G = self.made.form, float(self.numbers[-1])
+        y, time = self.overlaps(), number / self.dim
+        self.numbers[-1] = G + square / self.dim
+        if form.rule == ADAGRAD:
+            return float(rate / math.sqrt(form.rule_number**2 + G))
+        if form.rule == CLIP:
+            return float(rate * min(1.0, form.rule_number / math.sqrt(square + 1e-300)))
+        segment = int(np.searchsorted(self.equations.packed.problems["begin"], time, side="right")) - 1
+        data = self.equations.data()
+        self.equations.rhs(segment, time, y, np.empty_like(y), *data)
+        return float(rate * recall.py_func(data[-1], PACE))
 
     def _pull(self) -> np.ndarray:
         """Weight decay and anchors."""

@@ -13,12 +13,14 @@ from solvable.problems.model import InvalidProblem
 from solvable.problems.momentum import Momentum
 from solvable.problems.networks import Hermite, Student, Target, Teacher
 from solvable.problems.problem import Problem
+from solvable.problems.rate_rules import AdaGrad, Clip, LineSearch, Polyak, RateFunction
 from solvable.problems.schedules import Schedule
 from solvable.problems.tasks import Task
 from solvable.problems.training import Training
 
 __all__ = [
-    "CASES", "EVERYTHING", "FEATURES", "ONE_PASS", "Average", "Convention", "Data", "Domain", "Dropout", "Hermite", "Inputs",
-    "InvalidProblem", "Mixture", "Momentum", "NotApplicable", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Target",
-    "Task", "Teacher", "Training", "convention", "effective", "features", "is_fast", "require",
+    "CASES", "EVERYTHING", "FEATURES", "ONE_PASS", "AdaGrad", "Average", "Clip", "Convention", "Data", "Domain", "Dropout",
+    "Hermite", "Inputs", "InvalidProblem", "LineSearch", "Mixture", "Momentum", "NotApplicable", "Polyak", "PowerLaw",
+    "Problem", "RateFunction", "Schedule", "Spectrum", "Student", "Target", "Task", "Teacher", "Training", "convention",
+    "effective", "features", "is_fast", "require",
 ]  # fmt: skip

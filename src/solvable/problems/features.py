@@ -6,7 +6,7 @@ from solvable.problems.problem import Problem
 
 FEATURES = (
     "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
-    "training.anchor", "training.momentum", "training.average", "training.snapshot",
+    "training.anchor", "training.momentum", "training.average", "training.snapshot", "training.rate_rule",
 )  # fmt: skip
 
 
@@ -44,5 +44,6 @@ def features(problem: Problem) -> tuple[str, ...]:
         "training.momentum": training.momentum is not None,
         "training.average": training.average is not None,
         "training.snapshot": training.snapshot is not None,
+        "training.rate_rule": training.rate_rule is not None,
     }
     return tuple(name for name, is_used in used.items() if is_used)

@@ -21,7 +21,12 @@ from solvable.problems.networks import Student, Teacher
 from solvable.problems.tasks import Task
 from solvable.problems.training import Training
 
-FUNCTIONS = (("student", "activation"), ("teacher", "activation"), ("teacher", "target"))  # which may be one's own
+FUNCTIONS = (
+    ("student", "activation"),
+    ("teacher", "activation"),
+    ("teacher", "target"),
+    ("training", "rate_rule"),
+)  # which may be one's own
 
 QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor")}
 
@@ -113,10 +118,12 @@ class Problem(Model):
 
     @property
     def scalars(self) -> tuple[str, ...]:
-        """The roles of the numbers behind the readouts in a state: velocities of trained readouts."""
+        """The roles of the numbers behind the readouts in a state: velocities of trained readouts, and the sum of squared gradients
+        where the rate follows the state."""
         training = self.training
         moving = training.momentum is not None and training.train_readout
-        return ("readout_velocity",) * (self.heads * self.student.width if moving else 0)
+        velocities = ("readout_velocity",) * (self.heads * self.student.width if moving else 0)
+        return velocities + ("accumulated",) * (training.rate_rule is not None)
 
     @property
     def hash(self) -> str:
@@ -140,6 +147,8 @@ class Problem(Model):
         content = self.model_dump(mode="json", exclude_defaults=True) | {"hash": 1}
         if self.inputs.spectrum is not None:
             content["inputs"]["spectrum"]["kind"] = self.inputs.spectrum.kind
+        if self.training.rate_rule is not None:
+            content["training"]["rate_rule"]["kind"] = self.training.rate_rule.kind
         added = {place: unit.identity for place, unit in self._added().items()}
         return content | ({"added": added} if added else {})
 

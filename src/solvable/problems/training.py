@@ -11,6 +11,7 @@ from solvable.problems.averages import Average
 from solvable.problems.dropout import Dropout
 from solvable.problems.model import Array, Model, Plain, Unbounded, one_of
 from solvable.problems.momentum import Momentum
+from solvable.problems.rate_rules import LineSearch, RateFunction, RateRule
 from solvable.problems.schedules import Schedule, as_schedule, later, scaled, segments_of, value_at, whole, within
 
 Positive = Annotated[float, Plain, Field(gt=0)]
@@ -67,6 +68,8 @@ class Training(Model):
     snapshot : float, optional
         Time (steps/dim) at which the students are copied, for the anchor or to compare with; until then the copy follows
         them.
+    rate_rule : AdaGrad, LineSearch, Polyak, Clip or RateFunction, optional
+        What multiplies the learning rate of the weights, following the state; they are in `problems`.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class Training(Model):
     momentum: Momentum | None = None
     average: Average | None = None
     snapshot: NotNegative | None = None
+    rate_rule: RateRule | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -107,11 +111,30 @@ class Training(Model):
             rate = getattr(self, name)
             if isinstance(rate, Schedule) and max(rate.rates) == 0:
                 raise ValueError(f"{name}: is zero at all times, so nothing would be learned")
+        if self.rate_rule is not None:
+            self._check_rule(self.rate_rule)
         if isinstance(self.batch, Schedule) and min(self.batch.rates) < 1:
             raise ValueError(f"batch: must be at least 1 at all times, got {self.batch.rates}")
         if isinstance(self.input_noise, tuple) and (not self.input_noise or min(self.input_noise) < 0):
             raise ValueError(f"input_noise: must be numbers that are not negative, got {self.input_noise}")
         return self
+
+    def _check_rule(self, rule: RateRule) -> None:
+        if self.train_readout and self.readout_rate is None:
+            raise ValueError(
+                "readout_rate: is missing; rate_rule is for the weights alone, the readout needs a rate of its own"
+            )
+        if not isinstance(rule, LineSearch):
+            return
+        for name in ("weight_decay", "anchor", "train_readout", "momentum", "dropout", "input_noise", "label_flips"):
+            if getattr(self, name):
+                raise ValueError(
+                    f"rate_rule: line search given together with {name}, with which the risk falls otherwise"
+                )
+        if self.loss != "squared":
+            raise ValueError(
+                f"rate_rule: line search given with the loss {self.loss!r}, must be 'squared': it is for the risk"
+            )
 
     @cached_property
     def segments(self) -> dict[str, np.ndarray]:
@@ -155,7 +178,13 @@ class Training(Model):
 
     def later(self, time: float) -> "Training":
         """The same with schedules as seen from `time` (steps/dim) on."""
-        if not self.is_scheduled and self.average is None and self.snapshot is None:
+        rule = self.rate_rule
+        if (
+            not self.is_scheduled
+            and self.average is None
+            and self.snapshot is None
+            and not isinstance(rule, RateFunction)
+        ):
             return self
         found: dict[str, Any] = {name: later(getattr(self, name), time) for name in SCHEDULED}
         if self.momentum is not None:
@@ -164,6 +193,8 @@ class Training(Model):
             found["average"] = self.average.later(time)
         if self.snapshot is not None:
             found["snapshot"] = max(self.snapshot - time, 0.0)
+        if isinstance(rule, RateFunction):
+            found["rate_rule"] = rule.later(time)
         return self._with(found)
 
     @property

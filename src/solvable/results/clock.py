@@ -40,6 +40,8 @@ class Clock:
             raise ValueError(f"clock: {self.unit!r} given, must be one of {', '.join(UNITS)}")
         if self.unit == "steps" and self.problem.inputs.dim is None:
             raise ValueError("clock: 'steps' needs a finite inputs.dim")
+        if self.unit == "rate" and self.problem.training.rate_rule is not None:
+            raise ValueError("clock: 'rate' given, but training.rate_rule lets the rate follow the state; use 'alpha'")
         if self.unit in CONVENTIONS:
             convention(self.unit).require(self.problem)
 

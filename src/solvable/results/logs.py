@@ -27,6 +27,7 @@ def from_weights(
     plain: bool,
     basis: Any,
     directions: Any = None,
+    velocities: Any = None,
 ) -> Trajectory:
     """See `Trajectory.from_weights`."""
     from solvable.results.building import Curves, Ends, build
@@ -66,14 +67,15 @@ def from_weights(
     values = problem.readout_values
     a = np.broadcast_to(values if readout is None else as_array(readout), (*W.shape[:2], *values.shape))
     B = np.broadcast_to(B, (*W.shape[:2], *B.shape[-2:]))
+    alpha = Clock(problem, clock).to_alpha(time)
+    more = _following(problem, W, alpha, scale, velocities)
     states = [
         [
-            measure(problem, w, b, k, basis, directions=directions, anchors=run[0] if problem.training.anchor else None)
-            for w, b, k in zip(run, bs, ks, strict=True)
+            measure(problem, w, b, k, basis, directions=directions, **{name: rows[i, j] for name, rows in more.items()})
+            for j, (w, b, k) in enumerate(zip(run, bs, ks, strict=True))
         ]
-        for run, bs, ks in zip(W, B, a, strict=True)
+        for i, (run, bs, ks) in enumerate(zip(W, B, a, strict=True))
     ]
-    alpha = Clock(problem, clock).to_alpha(time)
     risk, error = np.array([risks(problem, run, alpha, NODES) for run in states]).swapaxes(0, 1)
     student = np.array([[one.block_student_overlap for one in run] for run in states])
     cross = np.array([[one.block_cross_overlap for one in run] for run in states])
@@ -99,7 +101,32 @@ def from_weights(
         np.zeros(runs, dtype=np.int64),
     )
     built = build(problem, "weights", {"plain": plain}, [run[0] for run in states], risk[:, 0], curves, ends)
-    return replace(built, unit=clock)
+    scalars = np.array([[one.scalars for one in run] for run in states]) if problem.scalars else None
+    ended = None if scalars is None else scalars[:, -1]
+    return replace(built, unit=clock, scalars=scalars, end_scalars=ended)
+
+
+def _following(
+    problem: Problem, W: np.ndarray, alpha: np.ndarray, scale: float, velocities: Any
+) -> dict[str, np.ndarray]:
+    """(run, time, p, dim) rows that follow from a log of weights: anchors and snapshots from entries of it, velocities as given. An
+    average is refused: it needs all steps."""
+    found, roles = {}, problem.extras
+    if "average" in roles:
+        raise ValueError("training.average: given, but a log does not hold every step; average the weights themselves")
+    if "anchor" in roles:
+        found["anchors"] = np.broadcast_to(W[:, :1], W.shape)
+    if "snapshot" in roles:
+        taken = max(int(np.searchsorted(alpha, problem.training.snapshot or 0.0, side="right")) - 1, 0)
+        found["snapshots"] = W[:, np.minimum(np.arange(alpha.size), taken)]
+    if "velocity" in roles and velocities is None:
+        raise ValueError("velocities: are missing; the problem has momentum, so give their log (time, p, dim)")
+    if velocities is not None:
+        given = scale * as_array(velocities)
+        found["velocities"] = given[None] if given.ndim == 3 else given
+        if found["velocities"].shape != W.shape:
+            raise ValueError(f"velocities: shape {given.shape} given, must be that of the weights")
+    return found
 
 
 def _teachers(problem: Problem, scale: float, given: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
-from solvable.results import forgetting, loading, logs, observables, other_risk, storage, summary
+from solvable.results import averaged, forgetting, loading, logs, observables, other_risk, rates, storage, summary
 from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
@@ -184,6 +184,18 @@ class Trajectory:
     def snapshot_overlap(self) -> np.ndarray | None:
         """(run, time, p, p) overlaps of students with their copies of a time; None where the training keeps none."""
         return observables.overlap_with("snapshot", self)
+
+    @cached_property
+    def average_risk(self) -> np.ndarray:
+        """(run, time) risk of the averaged weights, with the readouts of the run, where the training keeps an average. With several
+        blocks of inputs it needs keep_blocks=True."""
+        return averaged.average_risk(self)
+
+    @cached_property
+    def rate(self) -> np.ndarray:
+        """(run, time) the learning rate, also where it follows the state (`training.rate_rule`). With several blocks of inputs all
+        rules but AdaGrad need keep_blocks=True."""
+        return rates.rate(self)
 
     @property
     def population_loss(self) -> np.ndarray:
@@ -769,6 +781,7 @@ class Trajectory:
         plain: bool = False,
         basis: Any = None,
         directions: Any = None,
+        velocities: Any = None,
     ) -> "Trajectory":
         """A trajectory from a log of weights of any training, to compare it with theory.
 
@@ -794,6 +807,8 @@ class Trajectory:
             (dim, dim) eigenvectors of the input covariance as columns, as in `measure`.
         directions : array, optional
             (directions, dim) directions of a mixture, as in `measure`.
+        velocities : array, optional
+            (time, p, dim) or (run, time, p, dim) velocities of momentum, if the problem has it.
 
         Returns
         -------
@@ -807,7 +822,9 @@ class Trajectory:
         >>> logged.cross_overlap.shape
         (1, 5, 2, 1)
         """
-        return logs.from_weights(problem, weights, teacher_weights, times, readout, clock, plain, basis, directions)
+        return logs.from_weights(
+            problem, weights, teacher_weights, times, readout, clock, plain, basis, directions, velocities
+        )
 
     def plot(self, ax: "Axes | None" = None, **style: Any) -> "Axes":
         """Draw the risk of every run against time.
