@@ -161,3 +161,12 @@ def test_the_risk_of_averages():
     assert run.average_risk[0, 3] < 0.3 * run.average_risk[0, 2]
     with pytest.raises(ValueError, match=r"^average_risk: the training keeps no average"):
         sv.run(problem_of(None), begun(problem_of(None)), sv.Macro(), until=1).average_risk  # noqa: B018
+
+
+def test_a_linear_student_comes_to_rest_with_cases():
+    """A risk that vanishes is zero up to rounding, not impossible."""
+    problem = problem_of(AdaGrad(offset=1.5), rate=0.3)
+    run = sv.run(problem, begun(problem), sv.Macro(rtol=1e-11), until=1000)
+    assert run.success
+    assert np.isfinite(run.risk).all()
+    assert run.risk[0, -1] < 1e-9
