@@ -92,9 +92,8 @@ def pace_of(problem, t, y, square, best, work):
 
 
 @compiled()
-def follow_state(segment, t, y, dy, problems, blocks, batch, eta, stacks, sums, work):
-    """The rate at this state; G moves, and what was found is kept."""
-    problem = problems[segment]
+def follow_state(segment, t, y, dy, problem, blocks, batch, stacks, sums, work):
+    """What multiplies the learning rate in this state; G moves, and what was found is kept."""
     square = mean_square(problem, segment, blocks, batch, sums[1])
     best = 0.0
     if problem.rule == LINE_SEARCH:
@@ -103,4 +102,4 @@ def follow_state(segment, t, y, dy, problems, blocks, batch, eta, stacks, sums, 
     keep(work, SQUARE, square)
     keep(work, PACE, pace)
     dy[y.size - 1] = square
-    return eta * pace
+    return pace

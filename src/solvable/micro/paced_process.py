@@ -4,7 +4,7 @@ AdaGrad-Norm takes its rate from G before the step, clipping from the length of 
 exactly; all other rules from the equations in the present overlaps, at every step.
 """
 
-from numba import float64, from_dtype, int64
+from numba import float64, from_dtype, int64, types
 
 from solvable.dynamics.case_sample import case_amplitudes, case_fields, draw_case, set_chances
 from solvable.dynamics.equations import segment_at
@@ -89,15 +89,15 @@ def count_gradient(form, square, state, work):
 
 @compiled(
     int64(
-        SYSTEM_FUNCTION, SIGHT, SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], int64,
-        int64, int64, int64,
+        SYSTEM_FUNCTION, SIGHT, SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1],
+        types.UniTuple(int64, 4),
     ),
     strict=True,
 )  # fmt: skip
-def follow_paced(rhs, equations, observe, process, sight, runs, ends, begin, end, stride, direction):
+def follow_paced(rhs, equations, observe, process, sight, runs, ends, span):
     """As `process.follow`, with the equations for rules that look at them, and their data; in place of anchors and steepness these
-    have a state and its slope as scratch."""
-    forms, frames, numbers, segments, blocks, stream, state, work = process
+    have a state and its slope as scratch. `span` is begin, end, stride and direction."""
+    (forms, frames, numbers, segments, blocks, stream, state, work), (begin, end, stride, direction) = process, span
     form, due = forms[0], float(begin)
     for step in range(begin, end):
         if step >= due:

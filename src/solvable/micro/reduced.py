@@ -112,7 +112,8 @@ class Group:
         if self.slow:
             end = min(end, (begin // self.stride + 1) * self.stride)
         followed = *self.equations, self.observe, self.process, self.sight, self.fates, self.ends
-        came = int(self.follow(*followed, begin, end, self.stride, self.direction))
+        span = begin, end, self.stride, self.direction
+        came = int(self.follow(*followed, span) if self.equations else self.follow(*followed, *span))
         if self.slow and came % self.stride == 0:
             self._look_slowly(came)
         return came
