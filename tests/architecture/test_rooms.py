@@ -18,9 +18,9 @@ ORDER = [
 ]  # fmt: skip
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {
-    "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Overlaps", "PowerLaw",
-    "Problem", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "measure", "run", "start",
-    "sweep", "when",
+    "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Momentum", "Overlaps",
+    "PowerLaw", "Problem", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "measure", "run",
+    "start", "sweep", "when",
 }  # fmt: skip
 MOST = 26  # names at top level, beside the rooms; rules of learning and momentum took the last two
 OPEN = {

@@ -105,7 +105,8 @@ def is_on_a_line(problem: Problem) -> bool:
     labels of classes; or a single student and labels of classes."""
     training, student, teacher = problem.training, problem.student, problem.teacher
     loss, additive = training.loss_function, teacher.target == "additive"
-    if training.is_shaped or teacher.target not in ("additive", "sign") or not features(problem):
+    paced = training.rate_rule is not None  # which looks at the risk on nodes
+    if paced or training.is_shaped or teacher.target not in ("additive", "sign") or not features(problem):
         return False
     if additive and loss.kind in (SQUARED, CORRELATION):
         return False

@@ -96,7 +96,13 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
     )  # fmt: skip
     Q, R, T = C[None, :p, :p], C[None, :p, p:], C[None, p:, p:]
     start: Any = SimpleNamespace(
-        block_student_overlap=Q, block_cross_overlap=R, block_teacher_overlap=T, stacked=C[None], extras=(), readout=a
+        block_student_overlap=Q,
+        block_cross_overlap=R,
+        block_teacher_overlap=T,
+        stacked=C[None],
+        extras=(),
+        readout=a,
+        scalars=np.zeros(0),
     )  # not checked as a start is: any covariance may be asked about
     found = system(plain, pack(plain, start), nodes, seed)
     work, speed, seen = found.workspace(), np.empty_like(found.packed.state), np.empty(SEEN)

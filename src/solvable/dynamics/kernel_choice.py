@@ -64,8 +64,10 @@ def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0) -> Syste
 
 def _of_cases(problem: Problem, packed: Packed, nodes: int, seed: int) -> System:
     """Where samples come in cases."""
+    paced = problem.training.rate_rule is not None
     if is_closed(problem):
-        return System(case_equations.rhs_of_cases, case_equations.observe_cases, packed)
+        closed = case_equations.rhs_of_paced_cases if paced else case_equations.rhs_of_cases
+        return System(closed, case_equations.observe_cases, packed)
     on_a_line, closed_risk = is_on_a_line(problem), has_closed_risk(problem)
     found = with_functions(packed, problem, None if on_a_line and closed_risk else rule_for(problem, nodes, seed))
     if found is None:
@@ -75,13 +77,15 @@ def _of_cases(problem: Problem, packed: Packed, nodes: int, seed: int) -> System
     observe = case_equations.observe_cases if closed_risk else case_averages.observe_cases_on_nodes
     if on_a_line:
         return System(line_averages.rhs_on_a_line, observe, found)
-    shaped = problem.training.is_shaped
-    return System(rule_averages.rhs_of_rules if shaped else case_averages.rhs_of_cases_on_nodes, observe, found)
+    on_nodes = case_averages.rhs_of_paced_cases_on_nodes if paced else case_averages.rhs_of_cases_on_nodes
+    return System(rule_averages.rhs_of_rules if problem.training.is_shaped else on_nodes, observe, found)
 
 
 _SCRATCH: dict[Any, Callable[..., int]] = {
     case_equations.rhs_of_cases: case_equations.case_scratch,
+    case_equations.rhs_of_paced_cases: case_equations.case_scratch,
     case_averages.rhs_of_cases_on_nodes: case_averages.case_node_scratch,
+    case_averages.rhs_of_paced_cases_on_nodes: case_averages.case_node_scratch,
     line_averages.rhs_on_a_line: case_averages.case_node_scratch,
     rule_averages.rhs_of_rules: rule_averages.rule_scratch,
 }
@@ -118,10 +122,10 @@ def risks(problem: Problem, states: list[Overlaps], times: np.ndarray, nodes: in
     looks = observers(problem, states[0], nodes)
     found = np.empty((len(looks), len(states), SEEN))
     for look, rows in zip(looks, found, strict=True):
-        data, moving = look.data(), int(look.packed.problems["moving"][0])
+        data = look.data()
         segments = np.searchsorted(look.packed.problems["begin"], times, side="right") - 1
         for state, time, segment, row in zip(states, times.tolist(), segments.tolist(), rows, strict=True):
-            look.observe(segment, time, state_of(state, moving), row, *data)
+            look.observe(segment, time, state_of(state, problem), row, *data)
     return found[0, :, RISK], np.abs(found[0, :, RISK] - found[-1, :, RISK])
 
 

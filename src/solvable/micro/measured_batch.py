@@ -40,28 +40,29 @@ def add_outside(form, frames, work, i):
 
 
 @compiled(strict=True)
-def add_measured_batch(form, frames, state, work):
-    """What a batch adds to the students, the last of the rows that move."""
-    p, rows, n = form.students, form.moving, form.moving + form.batch
-    scale = load(work, form.rate) * (1.0 / form.batch)
+def add_measured_batch(form, frames, state, work, weight):
+    """What a batch, times a weight, adds to those that learn, from the row `form.learner` on."""
+    p, rows, n, first = form.students, form.moving, form.moving + form.batch, form.learner
+    scale = load(work, form.rate) * (weight / form.batch)
     for b in range(form.blocks):
         frame = frames[b]
         rank, sums = frame.rank, frame.sums
-        width, C = rank + (rows if frame.freedom > 0 else 0), frame.C + (rows - p) * rank
+        width, C = rank + (rows if frame.freedom > 0 else 0), frame.C + first * rank
         for k in range(p):
             for i in range(rank):
                 slot = C + k * rank + i
                 store(state, slot, fma(scale, load(work, sums + k * width + i), load(state, slot)))
         if frame.freedom > 0:
             for k in range(rows):
-                at, row, student = frame.L + k, form.wide + k * n, k - (rows - p)
+                at, row, student = frame.L + k, form.wide + k * n, k - first
+                learns = 0 <= student < p
                 outer = form.outer + (b * p + student) * form.largest
                 for j in range(rows):
-                    total = scale * load(work, sums + student * width + rank + j) if student >= 0 else fill(0.0)
+                    total = scale * load(work, sums + student * width + rank + j) if learns else fill(0.0)
                     if j <= k:
                         total = total + load(state, at)
                         at += rows - 1 - j
                     store(work, row + j, total)
                 for j in range(form.batch):
-                    store(work, row + rows + j, scale * load(work, outer + j) if student >= 0 else fill(0.0))
+                    store(work, row + rows + j, scale * load(work, outer + j) if learns else fill(0.0))
             fold(rows, n, state, frame.L, work, form.wide)

@@ -6,15 +6,17 @@ from solvable.problems.problem import Problem
 
 FEATURES = (
     "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
-    "training.anchor", "training.rule", "training.lookahead", "training.repeats",
+    "training.anchor", "training.momentum", "training.average", "training.snapshot", "training.rate_rule",
+    "training.rule", "training.lookahead", "training.repeats",
 )  # fmt: skip
 
 
 def features(problem: Problem) -> tuple[str, ...]:
     """Which fields take a problem beyond one class, one task, and gradients of plain samples.
 
-    They give it classes, tasks, masks, noise that only students see, anchors, moving teachers, labels that are signs, a rule of
-    learning other than gradients, or a loss whose moments are closed or averages over one variable.
+    They give it classes, tasks, masks, noise that only students see, anchors, moving teachers, momentum, averages, rates that
+    follow the state, labels that are signs, a rule of learning other than gradients, or a loss whose moments are closed or averages
+    over one variable.
 
     Parameters
     ----------
@@ -44,6 +46,10 @@ def features(problem: Problem) -> tuple[str, ...]:
         "training.input_noise": training.input_noise != 0 and np.any(training.input_noise),
         "training.label_flips": bool(training.label_flips),
         "training.anchor": bool(training.anchor),
+        "training.momentum": training.momentum is not None,
+        "training.average": training.average is not None,
+        "training.snapshot": training.snapshot is not None,
+        "training.rate_rule": training.rate_rule is not None,
         "training.rule": training.rule is not None,
         "training.lookahead": bool(training.lookahead),
         "training.repeats": training.repeats > 1,

@@ -27,13 +27,22 @@ def message(trajectory: Trajectory) -> str:
             span = f"{ends.min():.6g}" if chosen.sum() == 1 else f"{ends.min():.6g} to {ends.max():.6g}"
             text += f" (at {trajectory.clock.label}: {span})"
         parts.append(text)
-    raised = trajectory.settings.get("raised_rtol")
+    return "; ".join([*parts, *_notes(trajectory)])
+
+
+def _notes(trajectory: Trajectory) -> list[str]:
+    """What of the problem the level took in its limit, and where it could not keep a tolerance."""
+    training, raised = trajectory.problem.training, trajectory.settings.get("raised_rtol")
+    given, notes = trajectory.settings.get("rtol"), []
     if raised:
-        given = trajectory.settings.get("rtol")
-        parts.append(
+        notes.append(
             f"rtol {given:.3g} was raised to {raised:.2g}, because averages over nodes jump in time; give more nodes"
         )
-    return "; ".join(parts)
+    if trajectory.level not in ("macro", "meso") or training.momentum is None or training.is_slow:
+        return notes
+    rates = training.effective_schedule.rates
+    rate = f"{rates[0]:.6g}" if len(rates) == 1 else f"{rates[0]:.6g} at first"
+    return [*notes, f"momentum beta = {training.momentum.beta:g} is the effective rate {rate} here"]
 
 
 def html(trajectory: Trajectory) -> str:
