@@ -22,17 +22,15 @@ from solvable.problems.networks import Student, Teacher
 from solvable.problems.tasks import Task, from_table, with_sequence
 from solvable.problems.training import Training, stopped_rates
 
-FUNCTIONS = tuple(  # which may be one's own
-    tuple(path.split("."))
-    for path in (
-        "student.activation",
-        "teacher.activation",
-        "teacher.target",
-        "training.rate_rule",
-        "training.loss",
-        "training.rule",
-    )
+OWN = (
+    "student.activation",
+    "teacher.activation",
+    "teacher.target",
+    "training.rate_rule",
+    "training.loss",
+    "training.rule",
 )
+FUNCTIONS = tuple(tuple(path.split(".")) for path in OWN)  # which may be one's own
 
 QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor", "lookahead", "repeats")}
 
