@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Momentum,
         PowerLaw,
         Problem,
+        Rule,
         Schedule,
         Spectrum,
         Student,
@@ -57,8 +58,8 @@ _imported = globals().get(
 _HOMES = {
     "gaussian": ("Activation",),
     "problems": (
-        "Data", "Inputs", "InvalidProblem", "Mixture", "Momentum", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Task",
-        "Teacher", "Training",
+        "Data", "Inputs", "InvalidProblem", "Mixture", "Momentum", "PowerLaw", "Problem", "Rule", "Schedule", "Spectrum", "Student",
+        "Task", "Teacher", "Training",
     ),
     "overlaps": ("Overlaps", "measure", "start"),
     "results": ("Trajectory",),
@@ -78,9 +79,9 @@ _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Momentum", "Overlaps",
-    "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "checks", "dynamics",
-    "empirical", "gaussian", "landscape", "levels", "measure", "overlaps", "plot", "problems", "results", "run", "start",
-    "sweep", "sweeps", "theory", "when",
+    "PowerLaw", "Problem", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "checks",
+    "dynamics", "empirical", "gaussian", "landscape", "levels", "measure", "overlaps", "plot", "problems", "results", "run",
+    "start", "sweep", "sweeps", "theory", "when",
 ]  # fmt: skip
 
 

@@ -19,10 +19,10 @@ ORDER = [
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {
     "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Momentum", "Overlaps",
-    "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "measure", "run",
+    "PowerLaw", "Problem", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "measure", "run",
     "start", "sweep", "when",
 }  # fmt: skip
-MOST = 25  # names at top level, beside the rooms
+MOST = 26  # names at top level, beside the rooms; rules of learning and momentum took the last two
 OPEN = {
     "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
     "theory",

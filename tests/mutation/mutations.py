@@ -855,8 +855,8 @@ DESCRIPTIONS = (
     Mutation(
         "overlap-error-left-zero",
         "macro/integration.py",
-        "risk_error=of_risk, overlap_error=of_overlaps)",
-        "risk_error=of_risk)",
+        "risk_error=of_risk, overlap_error=of_overlaps, raised=raised)",
+        "risk_error=of_risk, raised=raised)",
         ("dynamics/test_general.py::test_every_level_says_what_nodes_do_to_overlaps[macro]",),
     ),
     Mutation(
@@ -1679,6 +1679,72 @@ EQUATIONS_OF_CASES = (
     ),
 )
 
+RULES = (
+    Mutation(
+        "correlation-looks-at-the-output",
+        "dynamics/case_equations.py",
+        "            s[kept, :students] = 0.0\n",
+        "            s[kept, :students] *= 0.5\n",
+        ("dynamics/test_rule_moments.py::test_correlation_loss_is_closed[erf]",),
+    ),
+    Mutation(
+        "sign-drift-without-the-jump",
+        "dynamics/line_averages.py",
+        "(second - along * jump) / deviation",
+        "second / deviation",
+        ("dynamics/test_rule_moments.py::test_the_perceptron_has_its_classical_angle",),
+    ),
+    Mutation(
+        "residual-without-label-noise",
+        "dynamics/line_averages.py",
+        "form_of(t, C) + (noise if residual else 0.0)",
+        "form_of(t, C)",
+        ("dynamics/test_rule_moments.py::test_absolute_loss_of_linear_units_has_the_closed_form",),
+    ),
+    Mutation(
+        "look-ahead-is-kept",
+        "dynamics/rule_averages.py",
+        "problem.lookahead * size, rows, F)",
+        "0.5 * problem.lookahead * size, rows, F)",
+        ("dynamics/test_rule_moments.py::test_moments_equal_sampling[erf-lookahead]",),
+    ),
+    Mutation(
+        "repeats-forget-the-rate",
+        "dynamics/rule_sample.py",
+        "load(work, form.rate) * (form.dim / form.batch)",
+        "load(work, form.rate) * form.dim",
+        ("agreement/test_rule_law.py::test_batches_of_rules_have_it_too[repeats-2-sizes2]",),
+    ),
+    Mutation(
+        "length-without-the-outside",
+        "dynamics/case_sample.py",
+        "total = fma(outside, outside, total)",
+        "total = fma(fill(0.0), outside, total)",
+        ("agreement/test_rule_law.py::test_the_length_of_each_input_counts",),
+    ),
+    Mutation(
+        "batch-rows-have-more-freedom",
+        "micro/measured_batch.py",
+        "float(freedom - i)))",
+        "float(freedom + 3 * i)))",
+        ("agreement/test_rule_law.py::test_batches_of_rules_have_it_too[clipped-4-sizes0]",),
+    ),
+    Mutation(
+        "signs-are-not-labels",
+        "dynamics/case_sample.py",
+        "fill(1.0), fill(-1.0))\n    if form.noisy",
+        "fill(1.0), fill(0.0))\n    if form.noisy",
+        ("agreement/test_rule_law.py::test_the_reduced_process_has_the_law_of_full_weights[perceptron]",),
+    ),
+    Mutation(
+        "jumps-do-not-raise-the-tolerance",
+        "dynamics/exactness.py",
+        "return max(SCATTER, 1.0 / nodes) if new and has_jumps(problem) else SCATTER",
+        "return SCATTER",
+        ("macro/test_rule_curves.py::test_averages_that_jump_raise_the_tolerance_and_say_so",),
+    ),
+)
+
 MUTATIONS = (
     *GAUSSIAN,
     *DYNAMICS,
@@ -1686,6 +1752,7 @@ MUTATIONS = (
     *SIMULATIONS,
     *CASES,
     *EQUATIONS_OF_CASES,
+    *RULES,
     *DESCRIPTIONS,
     *THEORY,
     *STORES,

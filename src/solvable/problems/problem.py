@@ -22,12 +22,17 @@ from solvable.problems.networks import Student, Teacher
 from solvable.problems.tasks import Task, from_table, with_sequence
 from solvable.problems.training import Training, stopped_rates
 
-FUNCTIONS = tuple(  # which may be one's own
-    tuple(path.split("."))
-    for path in ("student.activation", "teacher.activation", "teacher.target", "training.rate_rule")
+OWN = (
+    "student.activation",
+    "teacher.activation",
+    "teacher.target",
+    "training.rate_rule",
+    "training.loss",
+    "training.rule",
 )
+FUNCTIONS = tuple(tuple(path.split(".")) for path in OWN)  # which may be one's own
 
-QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor")}
+QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor", "lookahead", "repeats")}
 
 
 def _hash(content: dict[str, Any]) -> str:
@@ -181,8 +186,9 @@ class Problem(Model):
         found: dict[str, OwnFunction] = {
             place: UNITS[name] for place, name in named.items() if isinstance(name, str) and name not in BUILT_IN
         }
-        if self.training.loss not in BUILT_IN_LOSSES:
-            found["training.loss"] = LOSSES[self.training.loss]
+        loss = self.training.loss
+        if isinstance(loss, str) and loss not in BUILT_IN_LOSSES:
+            found["training.loss"] = LOSSES[loss]
         return found
 
     def at(self, alpha: float) -> "Problem":
@@ -252,7 +258,7 @@ class Problem(Model):
         Returns
         -------
         dict
-            Activations and targets by their places, such as "student.activation".
+            Activations, targets, losses and rules by their places, such as "student.activation".
 
         Examples
         --------

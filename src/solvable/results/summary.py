@@ -31,13 +31,18 @@ def message(trajectory: Trajectory) -> str:
 
 
 def _notes(trajectory: Trajectory) -> list[str]:
-    """What of the problem the level took in its limit."""
-    training = trajectory.problem.training
+    """What of the problem the level took in its limit, and where it could not keep a tolerance."""
+    training, raised = trajectory.problem.training, trajectory.settings.get("raised_rtol")
+    given, notes = trajectory.settings.get("rtol"), []
+    if raised:
+        notes.append(
+            f"rtol {given:.3g} was raised to {raised:.2g}, because averages over nodes jump in time; give more nodes"
+        )
     if trajectory.level not in ("macro", "meso") or training.momentum is None or training.is_slow:
-        return []
+        return notes
     rates = training.effective_schedule.rates
     rate = f"{rates[0]:.6g}" if len(rates) == 1 else f"{rates[0]:.6g} at first"
-    return [f"momentum beta = {training.momentum.beta:g} is the effective rate {rate} here"]
+    return [*notes, f"momentum beta = {training.momentum.beta:g} is the effective rate {rate} here"]
 
 
 def html(trajectory: Trajectory) -> str:
