@@ -54,6 +54,10 @@ def features(q):
         "dropout": {"training__dropout": {"keep": 0.7}},
         "input noise": {"training__input_noise": 0.1},
         "drifting teachers": {"teacher__drift": 0.1},
+        "slow momentum": {"training__momentum": sv.Momentum(kappa=1.0)},
+        "fast momentum": {"training__momentum": 0.5},
+        "average": {"training__average": sv.problems.Average(rate=1.0)},
+        "AdaGrad": {"training__rate_rule": sv.problems.AdaGrad(offset=1.0)},
     }
 
 
