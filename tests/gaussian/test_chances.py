@@ -98,7 +98,7 @@ def test_best_classifiers() -> None:
     random, distance, variance = np.random.default_rng(seed(8)), 1.3, 0.7
     z = np.sqrt(variance) * random.standard_normal((SAMPLES, 2)) + [distance, 0.0]
     for wrong, expected in [
-        (z[:, 0] < 0, chances.error_of_opposite_classes(distance, variance)),
+        (z[:, 0] < 0, chances.error_of_two_classes(2 * distance / variance**0.5)),
         (np.abs(z[:, 0]) < np.abs(z[:, 1]), chances.error_of_crossed_classes(distance, variance)),
     ]:
         assert wrong.mean() == pytest.approx(expected, abs=6 * np.sqrt(expected / SAMPLES))

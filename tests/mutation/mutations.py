@@ -961,6 +961,13 @@ DESCRIPTIONS = (
 
 THEORY = (
     Mutation(
+        "students-follow-a-drift-at-once",
+        "theory/drifting.py",
+        "delta * size / (e * values + delta)",
+        "delta * size / (e * values)",
+        ("theory/test_linear_theory.py::test_the_risk_of_students_that_follow_a_drift[eigenvalues0-1]",),
+    ),
+    Mutation(
         "uniform-plateau-order",
         "theory/uniform.py",
         "above = T_k / T_1 if printed and order > 1 else (T_k + D_k) / p",
@@ -1501,6 +1508,41 @@ EQUATIONS_OF_CASES = (
         "for _, end in spans:",
         "for _, end in spans[:1]:",
         ("results/test_forgetting.py::test_risks_made_by_hand",),
+    ),
+    Mutation(
+        "before-a-switch-the-risk-after-it",
+        "results/switching.py",
+        "before(task.probability, jump)",
+        "value_at(task.probability, jump)",
+        ("results/test_forgetting.py::test_what_is_read_between_outputs_stays_on_one_side_of_a_switch",),
+    ),
+    Mutation(
+        "default-outputs-without-the-ends-of-tasks",
+        "levels/running.py",
+        "return np.unique(np.concatenate([alpha[~near], ends]))",
+        "return alpha",
+        ("results/test_forgetting.py::test_default_outputs_have_the_ends_of_tasks",),
+    ),
+    Mutation(
+        "oracle-prefers-the-rare-class",
+        "gaussian/chances.py",
+        "share * normal_chance(-half - tilt) + (1 - share) * normal_chance(-half + tilt)",
+        "share * normal_chance(-half + tilt) + (1 - share) * normal_chance(-half - tilt)",
+        ("macro/test_case_curves.py::test_the_oracle_of_two_classes_equals_their_densities",),
+    ),
+    Mutation(
+        "oracle-sees-no-spikes",
+        "dynamics/oracle.py",
+        "scaled @ np.linalg.inv(np.eye(len(scaled)) + spikes[0][:, None] * scaled)",
+        "scaled",
+        ("macro/test_case_curves.py::test_the_oracle_of_two_classes_equals_their_densities",),
+    ),
+    Mutation(
+        "odd-units-take-opposite-classes-as-equal",
+        "dynamics/classification.py",
+        "known[opposite] = 1.0 - known[same]",
+        "known[opposite] = known[same]",
+        ("macro/test_case_curves.py::test_opposite_classes_are_looked_up[erf]",),
     ),
     Mutation(
         "head-start-goes-on-in-the-own-stretch",

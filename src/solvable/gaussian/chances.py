@@ -181,9 +181,13 @@ def chance_of_unequal_signs(mean: np.ndarray, covariance: np.ndarray) -> float:
     return float(0.5 - 0.5 * (together + sign_covariance(mu[0], mu[1], covariance[0, 1] / (spread[0] * spread[1]))))
 
 
-def error_of_opposite_classes(distance: float, variance: float = 1.0) -> float:
-    """Of the best classifier of two classes with means +-m, |m| = distance sqrt(dim), and equal isotropic variance."""
-    return float(normal_chance(-distance / np.sqrt(variance)))
+def error_of_two_classes(distance: float, share: float = 0.5) -> float:
+    """Of the best classifier of two classes of one covariance, in units of which their means are `distance` apart; `share` is the
+    probability of the first. It takes the likelier class beyond a plane, which rarer classes have nearer to them."""
+    if distance == 0:
+        return min(share, 1 - share)
+    half, tilt = 0.5 * distance, np.log(share / (1 - share)) / distance
+    return float(share * normal_chance(-half - tilt) + (1 - share) * normal_chance(-half + tilt))
 
 
 def error_of_crossed_classes(distance: float, variance: float = 1.0) -> float:
