@@ -35,8 +35,10 @@ def _notes(trajectory: Trajectory) -> list[str]:
     training = trajectory.problem.training
     if trajectory.level not in ("macro", "meso") or training.momentum is None or training.is_slow:
         return []
-    rates = training.effective_schedule.rates
+    rates, given = training.effective_schedule.rates, trajectory.labels.get("learning_rate", np.zeros(1))
     rate = f"{rates[0]:.6g}" if len(rates) == 1 else f"{rates[0]:.6g} at first"
+    if len(np.unique(given)) > 1:
+        rate = f"{training.gain:.6g} x learning_rate"
     return [f"momentum beta = {training.momentum.beta:g} is the effective rate {rate} here"]
 
 

@@ -29,6 +29,7 @@ def follow(level: str, settings: dict[str, Any], changes: dict[str, Any]) -> Non
 TWO = {"inputs": {"dim": 40, "spectrum": {"eigenvalues": (1.0, 0.1)}}}
 FEW = {"inputs__dim": 3, "training__samples": 5}
 CLASSES = {"mixture": {"probabilities": (0.5, 0.5), "means": ((1.0,), (-1.0,)), "labels": (1.0, -1.0)}}
+PACED = {"training__rate_rule": {"kind": "adagrad", "offset": 1.0}}
 USUAL: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "diffusion": [("Meso", {}, {})],
     "SGD": [("Micro", {}, {})],
@@ -43,6 +44,7 @@ SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "full weights": [("Micro", {"form": "full"}, {})],
     "classes": [("Macro", {}, CLASSES), ("Micro", {}, CLASSES), ("Micro", {"form": "full"}, CLASSES)],
     "diffusion of classes": [("Meso", {}, CLASSES)],
+    "rates that follow the state": [("Macro", {}, PACED), ("Micro", {}, PACED)],
 }
 
 
