@@ -20,7 +20,7 @@ from solvable.problems.mixture import Mixture
 from solvable.problems.model import InvalidProblem, Model, Plain
 from solvable.problems.networks import Student, Teacher
 from solvable.problems.roles import extra_roles, scalar_roles
-from solvable.problems.tasks import Task, from_table, resequenced
+from solvable.problems.tasks import Task, from_table, with_sequence
 from solvable.problems.training import Training, stopped_rates
 
 FUNCTIONS = tuple(  # which may be one's own
@@ -101,15 +101,7 @@ class Problem(Model):
         >>> problem.replace(student__width=3).student.width
         3
         """
-        inner = {name: changes.pop(f"tasks__{name}") for name in ("switches", "replay") if f"tasks__{name}" in changes}
-        if inner and any(name.partition("__")[0] == "tasks" for name in changes):
-            raise InvalidProblem([f"tasks.{next(iter(inner))}: given together with other fields of tasks; give one"])
-        if inner:
-            try:
-                changes["tasks"] = resequenced(self.tasks, inner)
-            except InvalidProblem as error:
-                raise InvalidProblem([f"tasks.{line}" for line in error.problems]) from None
-        return super().replace(**changes)
+        return super().replace(**with_sequence(self.tasks, changes))
 
     @property
     def heads(self) -> int:
