@@ -58,6 +58,10 @@ def features(q):
         "clipped": {"training__rule": {"threshold": 1.0}},
         "each sample twice": {"training__repeats": 2},
         "clipped, batches of 5": {"training__rule": {"threshold": 1.0}, "training__batch": 5},
+        "slow momentum": {"training__momentum": sv.Momentum(kappa=1.0)},
+        "fast momentum": {"training__momentum": 0.5},
+        "average": {"training__average": sv.problems.Average(rate=1.0)},
+        "AdaGrad": {"training__rate_rule": sv.problems.AdaGrad(offset=1.0)},
     }
 
 

@@ -1745,6 +1745,90 @@ RULES = (
     ),
 )
 
+
+MEMORY = (
+    Mutation(
+        "momentum-noise-not-squared-in-friction",
+        "dynamics/case_equations.py",
+        "fraction * kick * kick / batch",
+        "fraction * kick * eta / batch",
+        ("macro/test_momentum.py::test_isotropic_linear_students_solve_three_equations",),
+    ),
+    Mutation(
+        "momentum-friction-left-out-of-the-gradient",
+        "dynamics/case_equations.py",
+        "G[v + k, j] = friction * (moved - Omega[v + k, j])",
+        "G[v + k, j] = moved - friction * Omega[v + k, j]",
+        ("macro/test_momentum.py::test_the_stationary_risk_does_not_depend_on_friction",),
+    ),
+    Mutation(
+        "momentum-decay-at-the-bare-rate",
+        "micro/case_step.py",
+        "load(work, form.rate) * form.gain",
+        "load(work, form.rate) * 1.0",
+        ("agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[fast, decay]",),
+    ),
+    Mutation(
+        "nesterov-looks-back",
+        "dynamics/case_sample.py",
+        "total = fma(ahead, more, total)",
+        "total = fma(0.0 - ahead, more, total)",
+        (
+            "agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[fast, Nesterov, readout]",
+        ),
+    ),
+    Mutation(
+        "average-of-one-step-less",
+        "micro/row_step.py",
+        "gain = 1.0 / (step + 2.0 - form.average_begin * form.dim)",
+        "gain = 1.0 / (step + 1.0 - form.average_begin * form.dim)",
+        (
+            "agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[plain average, momentum]",
+        ),
+    ),
+    Mutation(
+        "snapshot-of-another-student",
+        "micro/row_step.py",
+        "row = form.student_row + k - form.snapshot_row if copied else k",
+        "row = form.student_row + p - 1 - k + form.snapshot_row if copied else k",
+        ("agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[snapshot, anchor]",),
+    ),
+    Mutation(
+        "fast-velocities-at-the-bare-rate",
+        "problems/effective.py",
+        '"learning_rate": part.effective_rate',
+        '"learning_rate": part.learning_rate',
+        ("macro/test_momentum.py::test_fast_velocities_are_the_effective_rate",),
+    ),
+    Mutation(
+        "adagrad-without-its-offset-squared",
+        "dynamics/pace.py",
+        "math.sqrt(number * number + accumulated_at(problem, y))",
+        "math.sqrt(number + accumulated_at(problem, y))",
+        ("macro/test_rate_rules.py::test_the_last_rate_of_adagrad",),
+    ),
+    Mutation(
+        "line-search-of-half-the-curvature",
+        "dynamics/pace.py",
+        "bends -= blocks[segment, b].share * gain[k, j] * spreads[b, j, k] / batch",
+        "bends -= 0.5 * blocks[segment, b].share * gain[k, j] * spreads[b, j, k] / batch",
+        ("macro/test_rate_rules.py::test_line_search_makes_the_risk_fall_fastest",),
+    ),
+    Mutation(
+        "gradient-without-what-lies-outside",
+        "micro/paced_process.py",
+        "size = fma(outside, outside, size)",
+        "size = fma(outside, fill(0.0), size)",
+        ("agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[AdaGrad, decay]",),
+    ),
+    Mutation(
+        "scalars-not-in-the-hash",
+        "overlaps/state.py",
+        "ARRAYS[5:] * bool(self.scalars.size)",
+        "ARRAYS[5:] * False",
+        ("overlaps/test_extras.py::test_scalars_are_part_of_a_state",),
+    ),
+)
 MUTATIONS = (
     *GAUSSIAN,
     *DYNAMICS,
@@ -1753,6 +1837,7 @@ MUTATIONS = (
     *CASES,
     *EQUATIONS_OF_CASES,
     *RULES,
+    *MEMORY,
     *DESCRIPTIONS,
     *THEORY,
     *STORES,

@@ -40,8 +40,10 @@ def _notes(trajectory: Trajectory) -> list[str]:
         )
     if trajectory.level not in ("macro", "meso") or training.momentum is None or training.is_slow:
         return notes
-    rates = training.effective_schedule.rates
+    rates, several = training.effective_schedule.rates, trajectory.labels.get("learning_rate", np.zeros(1))
     rate = f"{rates[0]:.6g}" if len(rates) == 1 else f"{rates[0]:.6g} at first"
+    if len(np.unique(several)) > 1:
+        rate = f"{training.gain:.6g} x learning_rate"
     return [*notes, f"momentum beta = {training.momentum.beta:g} is the effective rate {rate} here"]
 
 

@@ -32,6 +32,7 @@ CLASSES = {"mixture": {"probabilities": (0.5, 0.5), "means": ((1.0,), (-1.0,)), 
 REPEATED = {"training__repeats": 2, "student__activation": "erf", "teacher__activation": "erf"}
 SIGNS = {"teacher__target": "sign", "teacher__activation": "linear", "student__activation": "linear"}
 ROBUST = {"training__loss": "huber"}
+PACED = {"training__rate_rule": {"kind": "adagrad", "offset": 1.0}}
 USUAL: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "diffusion": [("Meso", {}, {})],
     "SGD": [("Micro", {}, {})],
@@ -47,6 +48,7 @@ SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "classes": [("Macro", {}, CLASSES), ("Micro", {}, CLASSES), ("Micro", {"form": "full"}, CLASSES)],
     "diffusion of classes": [("Meso", {}, CLASSES)],
     "losses and rules": [("Macro", {}, REPEATED), ("Macro", {}, SIGNS), ("Macro", {}, ROBUST), ("Micro", {}, REPEATED)],
+    "rates that follow the state": [("Macro", {}, PACED), ("Micro", {}, PACED)],
 }
 
 
