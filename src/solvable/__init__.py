@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Mixture,
         PowerLaw,
         Problem,
+        Ratio,
         Schedule,
         Spectrum,
         Student,
@@ -56,8 +57,8 @@ _imported = globals().get(
 _HOMES = {
     "gaussian": ("Activation",),
     "problems": (
-        "Data", "Inputs", "InvalidProblem", "Mixture", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher",
-        "Training",
+        "Data", "Inputs", "InvalidProblem", "Mixture", "PowerLaw", "Problem", "Ratio", "Schedule", "Spectrum", "Student", "Task",
+        "Teacher", "Training",
     ),
     "overlaps": ("Overlaps", "measure", "start"),
     "results": ("Trajectory",),
@@ -77,9 +78,9 @@ _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Overlaps", "PowerLaw",
-    "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "checks", "dynamics", "empirical",
-    "gaussian", "landscape", "levels", "measure", "overlaps", "plot", "problems", "results", "run", "start", "sweep", "sweeps",
-    "theory", "when",
+    "Problem", "Ratio", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "checks", "dynamics",
+    "empirical", "gaussian", "landscape", "levels", "measure", "overlaps", "plot", "problems", "results", "run", "start", "sweep",
+    "sweeps", "theory", "when",
 ]  # fmt: skip
 
 

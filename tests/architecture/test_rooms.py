@@ -19,8 +19,8 @@ ORDER = [
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {
     "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Overlaps", "PowerLaw",
-    "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "measure", "run", "start", "sweep",
-    "when",
+    "Problem", "Ratio", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "measure", "run", "start",
+    "sweep", "when",
 }  # fmt: skip
 MOST = 25  # names at top level, beside the rooms
 OPEN = {

@@ -21,6 +21,7 @@ from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread
 from solvable.overlaps import Weights, embed
 from solvable.problems import Data, Domain, Problem
+from solvable.problems.reuse import sample_count
 from solvable.results import Blocks, Clock, Ending, Trajectory
 from solvable.results.building import Curves, Ends, build
 
@@ -159,10 +160,9 @@ class Empirical:
         assert data.rows is not None
         if data.dim != problem.inputs.dim:
             raise ValueError(f"inputs.dim: {problem.inputs.dim} given, but the data have rows of {data.dim} numbers")
-        if (problem.training.samples or 0) > len(data.rows):
-            raise ValueError(
-                f"training.samples: {problem.training.samples} given, but the data have {len(data.rows)} rows"
-            )
+        samples = sample_count(problem)
+        if (samples or 0) > len(data.rows):
+            raise ValueError(f"training.samples: {samples} given, but the data have {len(data.rows)} rows")
         if self.labels is not None and problem.training.label_noise > 0:
             raise ValueError("training.label_noise: given together with labels, so nothing would use it")
         turned = any(lane.weights is None for lane in lanes)
@@ -177,7 +177,7 @@ class Empirical:
         """How many samples a run has; None for the population."""
         if problem.training.samples is None and self.data is not None and self.data.rows is not None:
             return len(self.data.rows)
-        return problem.training.samples
+        return sample_count(problem)
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
         """Follow every lane on its data sets; called by `run`."""

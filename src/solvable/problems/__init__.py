@@ -10,11 +10,12 @@ from solvable.problems.mixture import Mixture
 from solvable.problems.model import InvalidProblem
 from solvable.problems.networks import Hermite, Student, Target, Teacher
 from solvable.problems.problem import Problem
+from solvable.problems.reuse import Ratio
 from solvable.problems.tasks import Task
 from solvable.problems.training import Schedule, Training
 
 __all__ = [
     "CASES", "EVERYTHING", "FEATURES", "ONE_PASS", "Convention", "Data", "Domain", "Dropout", "Hermite", "Inputs",
-    "InvalidProblem", "Mixture", "NotApplicable", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Target", "Task",
-    "Teacher", "Training", "convention", "features", "require",
+    "InvalidProblem", "Mixture", "NotApplicable", "PowerLaw", "Problem", "Ratio", "Schedule", "Spectrum", "Student", "Target",
+    "Task", "Teacher", "Training", "convention", "features", "require",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from solvable.problems.inputs import PowerLaw
 from solvable.problems.model import InvalidProblem, Model
 from solvable.problems.networks import Network
 from solvable.problems.problem import Problem
+from solvable.problems.reuse import Ratio
 from solvable.problems.training import Schedule
 
 ANY = "any"
@@ -209,7 +210,11 @@ class Domain:
             ("loss", self.loss == ANY, "squared", "the squared loss"),
         ]:
             value = getattr(training, name)
-            if not allowed and value != plain:
+            if name == "batch" and value is None:
+                continue
+            if isinstance(value, Ratio) and not self.samples:
+                yield f"training.{name}", f"is {value!r}", "is for numbers, not for ratios to the dimension"
+            elif not allowed and value != plain:
                 given = "is a schedule" if isinstance(value, Schedule) else f"is {value!r}"
                 yield f"training.{name}", given, f"is for {what}"
             elif self.schedules is not True and isinstance(value, Schedule):

@@ -23,7 +23,7 @@ from solvable.problems.training import Training
 
 FUNCTIONS = (("student", "activation"), ("teacher", "activation"), ("teacher", "target"))  # which may be one's own
 
-QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor")}
+QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor", "repeats")}
 
 
 def _hash(content: dict[str, Any]) -> str:
@@ -124,6 +124,8 @@ class Problem(Model):
 
     def _content(self) -> dict[str, Any]:
         content = self.model_dump(mode="json", exclude_defaults=True) | {"hash": 1}
+        if self.training.samples is None and self.training.batch == 1:
+            content["training"].pop("batch")  # what it is where it is left out
         if self.inputs.spectrum is not None:
             content["inputs"]["spectrum"]["kind"] = self.inputs.spectrum.kind
         added = {place: unit.identity for place, unit in self._added().items()}

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from solvable.gaussian.losses import LOSSES
 from solvable.problems.dropout import Dropout
 from solvable.problems.model import Array, Model, Plain, Unbounded, one_of
+from solvable.problems.reuse import Ratio, Selection, check_reuse
 
 
 class Schedule(Model):
@@ -187,7 +188,7 @@ def later(number: Any, time: float) -> Any:
     return number.later(time) if isinstance(number, Schedule) else number
 
 
-SCHEDULED = ("learning_rate", "readout_rate", "batch", "weight_decay", "label_noise")
+SCHEDULED = ("learning_rate", "step", "readout_rate", "batch", "weight_decay", "label_noise")
 
 
 class Training(Model):
@@ -200,8 +201,11 @@ class Training(Model):
     ----------
     learning_rate : float or Schedule
         One step moves w_k by (rate/batch) times the sum over the batch of F_k x / sqrt(dim).
-    batch : int or Schedule
-        Samples of one step.
+    step : float or Schedule, optional
+        In the place of `learning_rate`, which is step x dim: the rate for batches as large as the dimension, of order one
+        at any dim. For training on a data set or on batches that are used again (`Empirical`).
+    batch : int, Ratio or Schedule, optional
+        Samples of one step; left out, all of `samples`, or one where every sample is fresh.
     weight_decay : float or Schedule
         A step takes rate x decay x w / dim off the weights.
     loss_factor : float
@@ -214,9 +218,17 @@ class Training(Model):
     train_readout : bool
         Whether the second layer learns too.
     readout_rate : float or Schedule, optional
-        Its learning rate, per steps/dim; left out, `learning_rate`.
-    samples : int, optional
-        Size of a data set that is seen again and again, all at once (`Empirical`); left out, every sample is fresh.
+        Its learning rate, in the unit of whichever of `learning_rate` (per steps/dim) and `step` (per step) is given; left
+        out, equal to it.
+    samples : int or Ratio, optional
+        Size of a data set that is seen again and again (`Empirical`); left out, every sample is fresh.
+    selection : str, optional
+        Which samples a step takes: "all"; "subsets" (`batch` different ones, drawn anew), "drawn" (with replacement),
+        "shuffled" (each once in an epoch, in an order drawn for every epoch), "partition" (the same batches in every
+        epoch), "persistent" (each sample is in or out by itself, redrawn with the chance 1/repeats in every step);
+        "repeated": fresh batches, each used `repeats` times. Left out: "all", or "subsets" where a batch is given.
+    repeats : int
+        How many steps in a row a fresh batch is used; for "persistent", the mean time between redraws.
     dropout : Dropout, optional
         Leaves some students out at random.
     input_noise : float or tuple of float
@@ -232,25 +244,41 @@ class Training(Model):
     0.0
     """
 
-    learning_rate: Rate
-    batch: Batch | Schedule = 1
+    learning_rate: Rate | None = None
+    step: Rate | None = None
+    batch: Batch | Ratio | Schedule | None = None
     weight_decay: NotNegative | Schedule = 0.0
     loss_factor: Positive = 1.0
     loss: Annotated[str, one_of(LOSSES)] = "squared"
     label_noise: NotNegative | Schedule = 0.0
     train_readout: bool = False
     readout_rate: Rate | None = None
-    samples: Annotated[int, Plain, Field(gt=0, le=10**9)] | None = None
+    samples: Annotated[int, Plain, Field(gt=0, le=10**9)] | Ratio | None = None
+    selection: Selection | None = None
+    repeats: Annotated[int, Plain, Field(ge=1, le=10**6)] = 1
     dropout: Dropout | None = None
     input_noise: NotNegative | Array = 0.0
     label_flips: Annotated[float, Plain, Field(ge=0, le=0.5)] = 0.0
     anchor: NotNegative = 0.0
 
+    @model_validator(mode="before")
+    @classmethod
+    def _single_samples(cls, fields: Any) -> Any:
+        """Where every sample is fresh, a batch that is left out is one sample."""
+        if isinstance(fields, dict) and fields.get("samples") is None and fields.get("batch") is None:
+            return {**fields, "batch": 1}
+        return fields
+
     @model_validator(mode="after")
     def _check(self) -> "Training":
+        if self.learning_rate is None and self.step is None:
+            raise ValueError("learning_rate: is missing; give it, or step = learning_rate / dim")
+        if self.learning_rate is not None and self.step is not None:
+            raise ValueError("step: given together with learning_rate, which is step x dim; give one of them")
+        check_reuse(self)
         if self.readout_rate is not None and not self.train_readout:
             raise ValueError("readout_rate: given although train_readout is false, so nothing would use it")
-        for name in ("learning_rate", "readout_rate"):
+        for name in ("learning_rate", "step", "readout_rate"):
             rate = getattr(self, name)
             if isinstance(rate, Schedule) and max(rate.rates) == 0:
                 raise ValueError(f"{name}: is zero at all times, so nothing would be learned")
@@ -267,7 +295,7 @@ class Training(Model):
             "rate": self.schedule.segments,
             "readout_rate": self.readout_schedule.segments,
             "decay": segments_of(self.weight_decay),
-            "batch": whole(segments_of(self.batch)),
+            "batch": whole(segments_of(self.batch if isinstance(self.batch, int | Schedule) else 1)),
             "label_noise": segments_of(self.label_noise),
         }
 
@@ -276,8 +304,20 @@ class Training(Model):
         if not self.is_scheduled:
             return self
         found = {name: value_at(getattr(self, name), time) for name in SCHEDULED}
-        batch, _ = within(self.segments["batch"], np.maximum([time], 0.0))
-        return self._with(found | {"batch": int(batch[0])})
+        if isinstance(self.batch, Schedule):
+            batch, _ = within(self.segments["batch"], np.maximum([time], 0.0))
+            found["batch"] = int(batch[0])
+        return self._with(found)
+
+    def replace(self, **changes: Any) -> "Training":
+        """Of `learning_rate` and `step` the new one takes the place of the other; a data set in the place of fresh single
+        samples is seen as a whole, unless a batch is given too."""
+        for name, other in (("learning_rate", "step"), ("step", "learning_rate")):
+            if changes.get(name) is not None:
+                changes.setdefault(other, None)
+        if changes.get("samples") is not None and self.samples is None and self.batch == 1:
+            changes.setdefault("batch", None)
+        return super().replace(**changes)
 
     def later(self, time: float) -> "Training":
         """The same with schedules as seen from `time` (steps/dim) on."""
@@ -296,8 +336,10 @@ class Training(Model):
 
     @cached_property
     def schedule(self) -> Schedule:
-        """The learning rate as a Schedule, also where it is constant."""
-        return as_schedule(self.learning_rate)
+        """The learning rate, or the step where that is given, as a Schedule, also where it is constant."""
+        rate = self.step if self.learning_rate is None else self.learning_rate
+        assert rate is not None
+        return as_schedule(rate)
 
     @cached_property
     def readout_schedule(self) -> Schedule:

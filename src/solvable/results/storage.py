@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable.results import forgetting, netcdf
+from solvable.results.clock import LABELS
 from solvable.results.files import write_whole
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     variables = {name: (dimensions(name, heads), values) for name, values in arrays.items() if values is not None}
     coordinates: dict[str, Any] = {
         "time": ("time", t.time, {"long_name": t.clock.label, "unit": t.unit}),
-        "alpha": ("time", t.alpha, {"long_name": "α = steps / dim"}),
+        "alpha": ("time", t.alpha, {"long_name": LABELS[t.base]}),
         "run": np.arange(len(t.risk)),
         "eigenvalue": ("block", t.problem.at(0.0).inputs.eigenvalues),
     }
@@ -151,6 +152,8 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "message": t.message,
         "versions": json.dumps(versions()),
     }
+    if t.base != "alpha":
+        attributes["base"] = t.base
     dataset = xarray.Dataset(variables, coordinates, attributes)
     for name in LONG_NAMES.keys() & dataset.data_vars.keys():
         dataset[name].attrs["long_name"] = LONG_NAMES[name]

@@ -45,7 +45,7 @@ class Trajectory:
     settings : dict
         The level's settings, as far as results depend on them.
     alpha : ndarray
-        (time,) output times in steps/dim; `time` has them in the unit of `clock`.
+        (time,) output times in `base`: steps/dim, or steps; `time` has them in the unit of `clock`.
     risk : ndarray
         (run, time) population risk.
     risk_error : ndarray
@@ -64,8 +64,7 @@ class Trajectory:
     start_hash : ndarray
         (run,) hash of the start that each run began from.
     endings, end_alpha, nfev : ndarray
-        (run,) code of the `Ending`, time of the end in steps/dim, and number of evaluations (micro: samples) of each
-        run.
+        (run,) code of the `Ending`, time of the end in `base`, and number of evaluations (micro: samples) of each run.
     blocks : Blocks or None
         Overlaps of the single blocks at all times, if the run kept them.
     training_loss : ndarray or None
@@ -87,6 +86,8 @@ class Trajectory:
         The threshold at which runs were told to stop.
     unit : str
         Unit of `time`, as in `Clock`.
+    base : str
+        What the level counts in, and schedules with it: "alpha" (steps/dim) or "steps".
     labels : dict
         For the runs of a batch: by name (for instance "learning_rate") an array (run,) that tells them apart.
 
@@ -133,12 +134,13 @@ class Trajectory:
     measured_end_risk: np.ndarray | None = None
     stop: Threshold | None = None
     unit: str = "alpha"
+    base: str = "alpha"
     labels: dict[str, np.ndarray] = field(default_factory=dict)
 
     @cached_property
     def clock(self) -> Clock:
         """The clock that converts between `alpha` and `time`."""
-        return Clock(self.problem, self.unit)
+        return Clock(self.problem, self.unit, self.base)
 
     @property
     def time(self) -> np.ndarray:
