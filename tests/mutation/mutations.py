@@ -453,7 +453,7 @@ SIMULATIONS = (
     ),
     Mutation(
         "a-data-set-forgets-its-blocks",
-        "empirical/level.py",
+        "empirical/flow.py",
         "if plan.keep_blocks else None",
         "if not plan.keep_blocks else None",
         ("levels/test_protocol.py::test_curves[empirical]",),
@@ -931,7 +931,7 @@ DESCRIPTIONS = (
     ),
     Mutation(
         "weights-of-another-length",
-        "empirical/level.py",
+        "empirical/flow.py",
         "np.sqrt(weights.student.size) * P @ found.factors",
         "np.sqrt(weights.student.shape[1]) * P @ found.factors",
         ("empirical/test_empirical.py::test_weights_have_the_form_and_the_overlaps_and_go_on",),
