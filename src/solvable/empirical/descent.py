@@ -103,8 +103,10 @@ def form_of(level: Empirical, problem: Problem, steps: int, outputs: int, runs: 
     return "gram" if gram else "rows" if level.data is not None else "dense"
 
 
-def solve(level: Empirical, lanes: list[Lane], plan: Plan) -> tuple[Records, np.ndarray, list[Walk], str]:
-    """What is kept of the runs, their training loss (run, time), the runs, and the form that they take."""
+def prepare(
+    level: Empirical, lanes: list[Lane], plan: Plan, form: str | None = None, walk: type[Walk] = Walk
+) -> tuple[Records, np.ndarray, list[Walk], str]:
+    """What is kept of the runs, their training loss (run, time), the runs, and the form that they take: `form`, or the best."""
     problem = lanes[0].problem
     dim = float(problem.inputs.dim or 1)
     stop = plan.stop if plan.stop is not None and plan.stop.quantity == "training_loss" else None
@@ -115,14 +117,14 @@ def solve(level: Empirical, lanes: list[Lane], plan: Plan) -> tuple[Records, np.
     steps, outputs = max(int(records.steps[-1]), 1), records.steps.size
     learned = trained(level, problem)
     at_once = min(len(losses), level.threads or cores())
-    form = form_of(level, learned, steps, outputs, at_once)
+    form = form or form_of(level, learned, steps, outputs, at_once)
     given = _given(level, problem)
     walks = []
     for i, lane in enumerate(lanes):
         root = lane_seed(level.seed, KIND, lane)
         for run in range(level.runs):
             walks.append(
-                Walk(lane, trained(level, lane.problem), i * level.runs + run, child(root, run), records, losses, form,
+                walk(lane, trained(level, lane.problem), i * level.runs + run, child(root, run), records, losses, form,
                      asked(learned, steps, outputs), given, stop)
             )  # fmt: skip
     return records, losses, walks, form

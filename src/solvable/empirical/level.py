@@ -247,7 +247,7 @@ class Empirical:
         return kept.trajectory(self)
 
     def _descend(self, lanes: list[Lane], plan: Plan) -> Trajectory:
-        records, losses, walks, form = interruptible(descent.solve)(self, lanes, plan)
+        records, losses, walks, form = interruptible(descent.prepare)(self, lanes, plan)
         with one_blas_thread() if len(walks) > 1 else nullcontext():
             run_jobs(walks, [float(records.steps[-1])] * len(walks), self.threads, plan.report)
         return descent.trajectory(self, records, losses, form, plan)

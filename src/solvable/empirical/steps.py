@@ -115,7 +115,7 @@ class Walk:
             del self.world, self.W, self.order, self.velocity
 
     def _prepare(self) -> None:
-        self.world = World(self.lane, self.form, self.found, self.seed, self.given)
+        self.world = self._world()
         self.W = self.world.rows.copy()
         self.velocity = np.zeros((self.p, self.world.space.room)) if self._beta else None
         self.readout = np.array(self.lane.start.readout, dtype=float).reshape(-1)
@@ -133,6 +133,9 @@ class Walk:
             if stop is not None and stop.quantity == "risk":
                 self.observer.level = stop.level_for(first)
         self.level: float | None = None
+
+    def _world(self) -> World:
+        return World(self.lane, self.form, self.found, self.seed, self.given)
 
     @property
     def _beta(self) -> float:
