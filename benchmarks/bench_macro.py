@@ -6,9 +6,9 @@ import numpy as np
 from common import interleaved, report
 from numba import float64, int64, void
 from scipy.integrate import solve_ivp
-from solvable.dynamics.system import system
 
 import solvable as sv
+from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import DATA, SYSTEM_FUNCTION, pack
 from solvable.gaussian.pairs import ERF
 from solvable.gaussian.squares import slopes_times_square

@@ -92,6 +92,30 @@ def test_turning_teachers() -> None:
     )
 
 
+@pytest.mark.parametrize("overlap", [((1.0, 0.6), (0.6, 1.0)), ((1.0, 0.0), (0.0, 2.0)), ((1.5, 0.0), (0.0, 1.5))])
+@pytest.mark.parametrize("level", [SHARP, sv.Micro(seed=1)], ids=["macro", "micro"])
+def test_turning_keeps_the_overlaps_of_teachers_or_is_refused(level, overlap) -> None:
+    """Two blocks: the whole vectors turn, so that the sum over the blocks stays, whatever the blocks do."""
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, activation="erf", overlap=overlap),
+        student=sv.Student(width=1, activation="erf"),
+        inputs=sv.Inputs(dim=20, spectrum=sv.Spectrum(eigenvalues=(1.5, 0.5), weights=(1, 1))),
+        training=sv.Training(learning_rate=0.1),
+    )
+    T = np.array(overlap)
+    if T[0, 0] != T[1, 1] or T[0, 1]:
+        with pytest.raises(
+            ValueError, match=r"rotation: the first two teachers .* must be orthogonal and of equal length"
+        ):
+            problem.replace(teacher__rotation=0.7)
+        return
+    apart = 0.5 * (T + np.array([[0.4, 0.3], [0.3, -0.4]]))
+    problem = problem.replace(teacher__rotation=0.7)
+    start = sv.start(problem, student_overlap=[[1.0]], block_teacher_overlap=[apart, T - apart])
+    run = sv.run(problem, start, level, times=[0.0, 1.0, 3.0])
+    assert run.moving_teacher_overlap[0] == pytest.approx(np.tile(T, (3, 1, 1)), abs=1e-7)
+
+
 def test_a_linear_student_of_two_opposite_classes_ends_at_the_best_error() -> None:
     """Gradient flow ends at the least squares solution, along the means: as good as who knows them."""
     problem = sv.Problem(
@@ -179,7 +203,7 @@ def test_the_risk_is_that_of_the_present_mix_of_tasks() -> None:
 def test_a_restart_equals_a_run_without_a_break() -> None:
     mixture = sv.Mixture(probabilities=(0.4, 0.6), means=((1.0,), (-0.5,)), labels=(1.0, -1.0), variances=(1.0, 0.5))
     problem = two_tasks(
-        mixture=mixture, teacher__drift=0.2, training__anchor=0.0, training__input_noise=0.3,
+        mixture=mixture, teacher__drift=0.2, training__anchor=0.3, training__input_noise=0.3,
         tasks=(sv.Task(readout=(1.0, 0.0), probability=0.5), sv.Task(readout=(0.0, 1.0), probability=0.5)),
     )  # fmt: skip
     start = start_of(problem)
@@ -189,6 +213,8 @@ def test_a_restart_equals_a_run_without_a_break() -> None:
     assert second.risk[0, -1] == pytest.approx(whole.risk[0, -1], rel=1e-8)
     assert second.last().stacked == pytest.approx(whole.last().stacked, rel=1e-7, abs=1e-9)
     assert second.readout[0, -1] == pytest.approx(whole.readout[0, -1], rel=1e-8)
+    anew = sv.run(problem, first.last().anchored(), SHARP, until=3.0)  # `last` keeps the first anchors
+    assert abs(anew.risk[0, -1] - whole.risk[0, -1]) > 1e-3 * whole.risk[0, -1]
 
 
 def changing(shape: str) -> sv.Problem:

@@ -48,6 +48,47 @@ def test_files_keep_all_of_it(problem: sv.Problem) -> None:
         assert copy.hash == problem.hash
 
 
+def test_heads_that_are_numbered_as_if_left_out_have_the_same_hash() -> None:
+    rows, switches = [(1.0, 0.0), (0.0, 1.0)], [2.0]
+    problem = plain(tasks=sv.Task.sequence(rows, switches))
+    numbered = plain(tasks=sv.Task.sequence(rows, switches, heads=(0, 1)))
+    shared, swapped = (plain(tasks=sv.Task.sequence(rows, switches, heads=heads)) for heads in ((0, 0), (1, 0)))
+    assert numbered.hash == problem.hash
+    assert numbered.likeness == problem.likeness
+    assert len({one.hash for one in (problem, shared, swapped)}) == 3
+    single = plain(tasks=(sv.Task(readout=(1.0, 0.0), probability=1.0, head=0),))
+    assert single.hash == plain(tasks=(sv.Task(readout=(1.0, 0.0), probability=1.0),)).hash
+
+
+def ending(first: float, last: float) -> sv.Schedule:
+    return sv.Schedule(times=(0.0, 1.0), rates=(first, last))
+
+
+def test_what_schedules_end_with_can_be_saved_and_loaded(tmp_path) -> None:
+    """A class that no longer comes, and rates that have fallen to zero."""
+    problem = plain(
+        mixture=classes(probabilities=(ending(0.3, 0.0), ending(0.7, 1.0)), labels=(1.0, -1.0)),
+        training__learning_rate=ending(0.1, 0.0), training__train_readout=True, training__readout_rate=ending(0.1, 0.0),
+    )  # fmt: skip
+    for now in (problem.at(2.0), problem.later(2.0)):
+        assert sv.Problem.from_json(now.to_json()) == now
+        with pytest.raises(sv.InvalidProblem, match=r"training\.learning_rate: is zero at all times by now"):
+            now.save(tmp_path / "problem.toml")
+        run = sv.run(now, sv.start(now, student_overlap=np.eye(3)), sv.Macro(), times=[0.0, 1.0])
+        run.save(tmp_path / "run.nc")
+        assert sv.Trajectory.load(tmp_path / "run.nc").problem == now
+    shares = problem.replace(training__learning_rate=0.1, training__readout_rate=0.1).at(2.0)
+    assert shares.mixture.probabilities == (0.0, 1.0)
+    assert sv.Problem.from_toml(shares.to_toml()) == shares
+    for given in ("0", "0.0", '{"times": [0.0], "rates": [0.0]}'):
+        text = plain().to_json().replace('"learning_rate":0.1', f'"learning_rate":{given}')
+        assert text != plain().to_json()
+        assert float(sv.Problem.from_json(text).training.schedule(1.0)) == 0
+    for wrong in ("-1", "false", '{"times": [0.0], "rates": []}'):
+        with pytest.raises(sv.InvalidProblem, match=r"training\.learning_rate"):
+            sv.Problem.from_json(plain().to_json().replace('"learning_rate":0.1', f'"learning_rate":{wrong}'))
+
+
 def test_each_feature_is_in_the_hash_and_by_its_name() -> None:
     changes = {
         "mixture": classes(labels=(1.0, -1.0)),
@@ -115,6 +156,8 @@ def test_replace_reaches_inside() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (lambda: sv.Mixture.xor(-1.0), "distance: -1.0 given, must not be negative"),
+        (lambda: sv.Mixture.opposite(float("nan")), "distance: nan given, must not be negative"),
         (lambda: classes(probabilities=(0.5, 0.4)), "probabilities: must sum to 1, but sum to 0.9"),
         (lambda: classes(probabilities=(1.2, 0.2)), "probabilities.0: 1.2 given, must be less than or equal to 1"),
         (

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, model_validator
 
-from solvable.problems.model import Array, Matrix, Model, Plain
+from solvable.problems.model import Array, InvalidProblem, Matrix, Model, Plain
 from solvable.problems.training import Schedule, check_shares, later, value_at
 
 Blocks = Annotated[tuple[tuple[tuple[float, ...], ...], ...], Plain]
-Share = Annotated[float, Plain, Field(gt=0, le=1)] | Schedule
+Share = Annotated[float, Plain, Field(ge=0, le=1)] | Schedule
 
 
 class Mixture(Model):
@@ -65,7 +65,7 @@ class Mixture(Model):
         """Two classes of equal weight with means +m and -m, |m|^2/dim = distance^2, and variance `variance` times the
         eigenvalues."""
         return cls(
-            probabilities=(0.5, 0.5), means=((1.0,), (-1.0,)), gram=((float(distance) ** 2,),),
+            probabilities=(0.5, 0.5), means=((1.0,), (-1.0,)), gram=((_square(distance),),),
             variances=(variance, variance), labels=labels,
         )  # fmt: skip
 
@@ -73,7 +73,7 @@ class Mixture(Model):
     def xor(cls, distance: float, *, variance: float = 1.0) -> "Mixture":
         """Four classes of equal weight: means +m_1, -m_1 with label 1 and +m_2, -m_2 with label -1; m_1, m_2 are orthogonal,
         |m_j|^2/dim = distance^2."""
-        size = float(distance) ** 2
+        size = _square(distance)
         return cls(
             probabilities=(0.25,) * 4, means=((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)),
             gram=((size, 0.0), (0.0, size)), variances=(variance,) * 4, labels=(1.0, 1.0, -1.0, -1.0),
@@ -177,6 +177,12 @@ class Mixture(Model):
     def spike_variances(self) -> np.ndarray:
         """(class, direction)."""
         return np.zeros((self.classes, self.directions)) if self.spikes is None else np.array(self.spikes)
+
+
+def _square(distance: float) -> float:
+    if not float(distance) >= 0:
+        raise InvalidProblem([f"distance: {distance!r} given, must not be negative"])
+    return float(distance) ** 2
 
 
 def _rectangular(name: str, rows: Any) -> Any:

@@ -174,7 +174,8 @@ class Model(BaseModel):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in type(self).model_fields)
+        values = self.__dict__
+        return tuple([values[name] for name in type(self).__pydantic_fields__])
 
     def __eq__(self, other: object) -> bool:  # by fields alone: cached properties do not count
         return type(self) is type(other) and self._values() == other._values()

@@ -19,7 +19,7 @@ from solvable.problems.mixture import Mixture
 from solvable.problems.model import InvalidProblem, Model, Plain
 from solvable.problems.networks import Student, Teacher
 from solvable.problems.tasks import Task
-from solvable.problems.training import Training
+from solvable.problems.training import Training, stopped_rates
 
 FUNCTIONS = (("student", "activation"), ("teacher", "activation"), ("teacher", "target"))  # which may be one's own
 
@@ -128,6 +128,9 @@ class Problem(Model):
             content["training"].pop("batch")  # what it is where it is left out
         if self.inputs.spectrum is not None:
             content["inputs"]["spectrum"]["kind"] = self.inputs.spectrum.kind
+        if self.task_heads == tuple(range(len(self.tasks))):  # as if they had not been numbered
+            for task in content["tasks"]:
+                task.pop("head", None)
         added = {place: unit.identity for place, unit in self._added().items()}
         return content | ({"added": added} if added else {})
 
@@ -189,7 +192,7 @@ class Problem(Model):
             raise ValueError(f"later: {alpha!r} given, must be a finite time in steps/dim, not negative")
         return self._with(lambda part: part.later(alpha))
 
-    def _with(self, change: Callable[[Any], Any]) -> "Problem":
+    def _with(self, change: Callable[[Any], Any]) -> Self:
         """With other parts in the place of those that may have schedules; a part without any gives itself back."""
         found: dict[str, Any] = {"inputs": change(self.inputs), "training": change(self.training)}
         if self.mixture is not None:
@@ -248,7 +251,7 @@ class Problem(Model):
         Parameters
         ----------
         text : str
-            As `to_json` writes it.
+            As `to_json` writes it. Rates may be zero, as `at` and `later` leave them where a schedule ends so.
 
         Returns
         -------
@@ -260,7 +263,12 @@ class Problem(Model):
         >>> sv.Problem.from_json(problem.to_json()) == problem
         True
         """
-        return cls.from_mapping(_table(_understood(parse_json, text)))
+        tables = _table(_understood(parse_json, text))
+        stopped = stopped_rates(tables.get("training"))
+        if not stopped:
+            return cls.from_mapping(tables)
+        moving = cls.from_mapping(tables | {"training": tables["training"] | dict.fromkeys(stopped, 1.0)})
+        return moving._with(lambda part: part.stopped(stopped) if isinstance(part, Training) else part)
 
     def to_toml(self) -> str:
         """The problem as TOML text.
@@ -278,6 +286,8 @@ class Problem(Model):
 
         for where, part in self.own_functions().items():
             raise InvalidProblem([f"{where}: the function {part.name!r} cannot be written to a file"])
+        for name in stopped_rates(self.training.model_dump()):
+            raise InvalidProblem([f"training.{name}: is zero at all times by now, which no file may say; to_json does"])
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True, exclude=self._unused()))
 
     @classmethod

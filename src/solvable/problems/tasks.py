@@ -60,7 +60,8 @@ class Task(Model):
         cls, readouts: Any, switches: Sequence[float], *, replay: float = 0.0, heads: Sequence[int] | None = None
     ) -> "tuple[Task, ...]":
         """Tasks one after the other: the next one begins at each of the `switches` (steps/dim). With `replay` the earlier tasks
-        share that probability. `heads` numbers the head of each task (None: one for each)."""
+        share that probability; of two tasks the first stays the most probable if it is above one half, and is then never forgotten
+        in the sense of `Trajectory.forgetting`. `heads` numbers the head of each task (None: one for each)."""
         rows, times = [tuple(row) for row in readouts], (0.0, *(float(time) for time in switches))
         if len(times) != len(rows):
             raise InvalidProblem([f"switches: {len(times) - 1} given for {len(rows)} tasks, must be one less"])

@@ -68,7 +68,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "moving_teacher_overlap": ("run", "time", *_TEACHER),
     "task_risk": ("run", "time", "task"),
     "forgetting": ("run", "time", "task"),
-    "transfer": ("run", "time", "task"),
+    "head_start": ("run", "time", "task"),
     "direction_overlap": ("run", "time", "student", "direction"),
     "end_block_teacher_overlap": ("run", "block", *_TEACHER),
     "end_block_extra_overlap": ("run", "block", *_EXTRA),
@@ -96,7 +96,7 @@ LONG_NAMES = {
     "moving_teacher_overlap": "teacher overlap",
     "task_risk": "risk of a task",
     "forgetting": "forgetting of a task",
-    "transfer": "transfer to a task",
+    "head_start": "head start of a task",
 }
 
 

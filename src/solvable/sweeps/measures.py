@@ -18,7 +18,7 @@ from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model
 from solvable.results import Ending, Trajectory
 from solvable.results.forgetting import NAMES as OF_TASKS
-from solvable.results.trajectory import AVERAGED
+from solvable.results.readings import AVERAGED
 from solvable.runfiles import RunTable, StartTable, read_level
 from solvable.sweeps.records import Labelled
 
@@ -198,7 +198,7 @@ def _arrays(found: Trajectory, keep: tuple[str, ...]) -> dict[str, Labelled]:
             "cross_overlap": ("student", "teacher"),
             "readout": ("student",) if found.problem.heads == 1 else ("head", "student"),
             "direction_overlap": ("student", "direction"),
-            **dict.fromkeys(("task_risk", "forgetting", "transfer"), ("task",)),
+            **dict.fromkeys(("task_risk", "forgetting", "head_start"), ("task",)),
         }
         arrays[name] = Labelled(("run", "time", *inner.get(name, ())), values)
     if keep:

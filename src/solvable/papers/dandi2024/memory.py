@@ -24,12 +24,12 @@ PARAMETERS = table(
     Parameter(
         "units", UNREAD, ("erf", "tanh", "relu", "quadratic"), why="bounded and not, with a kink and without", label="g"
     ),
-    Parameter("rates", UNREAD, (2.0, 1.0, 1.0, 0.05), why="stable at every ratio", label="steps of each unit"),
+    Parameter("rates", UNREAD, (2.0, 1.0, 1.0, 0.02), why="stable at every ratio", label="steps of each unit"),
     Parameter(
         "ratios", UNREAD, (0.5, 1.0, 2.0, 4.0, 8.0), (0.5, 2.0, 8.0), why="from memorised to learned", label="n/N"
     ),
     Parameter("noise", UNREAD, 0.1, why="something to memorise", label="variance of the noise"),
-    Parameter("steps", UNREAD, 200, 40, why="most of what happens", label="steps"),
+    Parameter("steps", UNREAD, 200, 60, why="most of what happens", label="steps"),
     Parameter("dim", UNREAD, 2000, 200, why="runs hardly differ", label="N"),
     Parameter("runs", UNREAD, 8, 6, why="small errors", label="runs"),
     Parameter("checked", UNREAD, 2.0, why="a ratio that is both", label="n/N of drawn matrices"),
@@ -78,7 +78,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     from matplotlib import colormaps
 
     units, ratios = data["unit"].values, data["ratio"].values
-    picture, panels = figure(2, len(units), height=4.2, width=8.0)
+    picture, panels = figure(2, len(units), height=2.1, width=8.0)
     floor = 0.5 * data.attrs["noise"]
     for i, unit in enumerate(units):
         above, below = panels[0, i], panels[1, i]
@@ -108,7 +108,8 @@ def draw(data: "xarray.Dataset") -> "Figure":
             ax.axhline(floor, color="black", linewidth=0.6, label="noise" if ax is below else None)
             ax.set_yscale("log")
         below.set_xscale("log", base=2)
-        above.set(xlabel="steps", title=str(unit))
+        above.set(xlabel="steps")
+        above.set_title(str(unit), fontsize=8)
         below.set(xlabel="$n/N$")
         letter(above, "abcdefgh"[i])
         letter(below, "abcdefgh"[len(units) + i])

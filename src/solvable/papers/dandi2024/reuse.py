@@ -84,10 +84,10 @@ def draw(data: "xarray.Dataset") -> "Figure":
     )  # fmt: skip
     left.axhline(0, color="0.7", linewidth=0.6)
     left.set(xlabel="steps", ylabel="overlap with a teacher", ylim=(-0.28, 0.62))
-    right.set(xlabel="steps", ylabel="loss", ylim=(0.15, 0.72))
+    right.set(xlabel="steps", ylabel="loss", ylim=(0.15, 0.78))
     for ax, name in ((left, "a"), (right, "b")):
         letter(ax, name)
-        ax.legend(loc="upper left" if ax is left else "upper right", ncol=2, fontsize=6)
+        ax.legend(loc="upper left" if ax is left else "upper right", ncol=2 if ax is left else 1, fontsize=6)
     left.set_title(f"$N = {data.attrs['dim']}$, $n = {data.attrs['ratio']:g} N$", fontsize=8, loc="right")
     return picture
 
