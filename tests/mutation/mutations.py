@@ -959,6 +959,51 @@ DESCRIPTIONS = (
     ),
 )
 
+REUSE = (
+    Mutation(
+        "answers-forget-the-left-questions",
+        "empirical/revealed.py",
+        "fresh + V @ (B.T @ E - V.T @ fresh)",
+        "fresh + V @ (B.T @ E)",
+        ("empirical/test_revealed.py::test_the_transcript_is_one_matrix[all-coordinates]",),
+    ),
+    Mutation(
+        "outside-lengths-of-one-more-dimension",
+        "empirical/revealed.py",
+        "random.chisquare(self.left[b] - diagonal)",
+        "random.chisquare(self.left[b] + 8 - diagonal)",
+        ("empirical/test_revealed.py::test_linear_units_have_the_moments_of_wishart_matrices[revealed]",),
+    ),
+    Mutation(
+        "classes-without-their-scales",
+        "empirical/engines.py",
+        "self.inner.pull(self.scales * columns)",
+        "self.inner.pull(columns)",
+        ("empirical/test_classes.py::test_samples_of_classes_are_rows_with_means",),
+    ),
+    Mutation(
+        "decay-at-twice-the-step",
+        "empirical/steps.py",
+        "1.0 - eta * decay / (1.0 - beta)",
+        "1.0 - 2 * eta * decay / (1.0 - beta)",
+        ("empirical/test_steps.py::test_a_step_is_that_of_the_definition",),
+    ),
+    Mutation(
+        "the-gap-without-noise",
+        "results/memory.py",
+        "trajectory.risk + training.loss_factor * training.label_noise",
+        "trajectory.risk + 0 * training.label_noise",
+        ("results/test_memory.py::test_the_gap_is_test_less_training",),
+    ),
+    Mutation(
+        "epochs-of-the-batch-alone",
+        "problems/reuse.py",
+        "return 1 / batches_per_epoch(problem)",
+        "return 1.0",
+        ("problems/test_reuse.py::test_numbers_per_dimension_are_rounded",),
+    ),
+)
+
 THEORY = (
     Mutation(
         "uniform-plateau-order",
@@ -1624,6 +1669,7 @@ MUTATIONS = (
     *CASES,
     *EQUATIONS_OF_CASES,
     *DESCRIPTIONS,
+    *REUSE,
     *THEORY,
     *STORES,
     *FRONTS,
