@@ -5,7 +5,8 @@ import pytest
 
 import solvable as sv
 from seeds import seed
-from solvable.dynamics.classification import classification_error, oracle_error
+from solvable.dynamics.classification import classification_error
+from solvable.dynamics.oracle import oracle_error
 from solvable.gaussian.pairs import KINDS, curvature, slopes
 from solvable.macro import Macro
 
@@ -170,10 +171,57 @@ def test_oracles_are_those_of_known_mixtures_only() -> None:
     crossed = sv.Problem(student=student, training=training, mixture=sv.Mixture.xor(2.0, variance=0.5))
     right = 0.9772498680518208  # of a standard normal number below 2 / sqrt(2 x 0.5) = 2
     assert oracle_error(crossed) == pytest.approx(2 * right * (1 - right), rel=1e-12)
-    with pytest.raises(ValueError, match="oracle_error: known for two opposite classes"):
-        oracle_error(crossed.replace(mixture__probabilities=(0.4, 0.2, 0.2, 0.2)))
+    means = [(*row, 0.7) for row in crossed.mixture.means]  # a third direction that all classes share
+    gram = ((4.0, 0.0, 1.0), (0.0, 4.0, 0.0), (1.0, 0.0, 2.0))
+    shifted = crossed.mixture.replace(means=means, gram=gram)
+    assert oracle_error(crossed.replace(mixture=shifted)) == pytest.approx(oracle_error(crossed), rel=1e-12)
+    assert oracle_error(crossed.replace(mixture__labels=(1.0,) * 4)) == 0
+    for change, message in [
+        ({"probabilities": (0.4, 0.2, 0.2, 0.2)}, "known for two classes, and for"),
+        ({"variances": (1.0, 1.0, 2.0, 2.0)}, "the classes have different variances; in many dimensions the length"),
+        ({"spikes": ((1.0, 0.0), *[(0.0, 0.0)] * 3)}, "the classes have different spikes"),
+        ({"labels": (1.0, 1.0, 0.0, 0.0)}, "the label of a class is 0, which has no sign"),
+    ]:
+        with pytest.raises(ValueError, match=f"oracle_error: {message}"):
+            oracle_error(crossed.replace(mixture=crossed.mixture.replace(**change)))
     with pytest.raises(ValueError, match="oracle_error: needs classes that give the labels"):
         oracle_error(linear())
+
+
+@pytest.mark.statistical
+def test_the_oracle_of_two_classes_equals_their_densities() -> None:
+    """Of unequal probabilities, with two blocks, spikes and a common shift: within 6 standard errors of 200 000 inputs that are
+    told apart by their densities."""
+    random, dim = np.random.default_rng(seed(17)), 6
+    vectors = random.standard_normal((2, dim))
+    mixture = sv.Mixture(
+        probabilities=(0.2, 0.8), means=((1.5, 0.5), (0.3, -0.4)), labels=(-1.0, 2.0), variances=((0.5, 1.0), (0.5, 1.0)),
+        spikes=((0.6, 0.2), (0.6, 0.2)), vectors=tuple(map(tuple, vectors)),
+    )  # fmt: skip
+    problem = sv.Problem(
+        student=sv.Student(width=1, activation="erf"), training=sv.Training(learning_rate=0.1), mixture=mixture,
+        inputs=sv.Inputs(dim=dim, spectrum=sv.Spectrum(eigenvalues=(1.5, 0.5))),
+    )  # fmt: skip
+    means = np.array(mixture.means) @ vectors / np.sqrt(dim)
+    covariance = np.diag([0.75] * 3 + [0.5] * 3) + vectors.T @ np.diag([0.6, 0.2]) @ vectors / dim
+    kind = random.choice(2, size=200_000, p=mixture.probabilities)
+    x = means[kind] + random.multivariate_normal(np.zeros(dim), covariance, size=len(kind))
+    logs = [
+        np.log(share) - 0.5 * np.einsum("ni,ij,nj->n", x - mean, np.linalg.inv(covariance), x - mean)
+        for share, mean in zip(mixture.probabilities, means, strict=True)
+    ]
+    wrong = (logs[1] > logs[0]) != (kind == 1)
+    assert oracle_error(problem) == pytest.approx(wrong.mean(), abs=6 * wrong.std() / np.sqrt(len(kind)))
+
+
+def test_a_label_without_a_sign_is_refused() -> None:
+    problem = sv.Problem(
+        student=sv.Student(width=1, activation="linear"), training=sv.Training(learning_rate=0.1),
+        mixture=sv.Mixture.opposite(3.0, labels=(1.0, 0.0)),
+    )  # fmt: skip
+    run = sv.run(problem, sv.start(problem, student_overlap=[[0.5]]), Macro(), times=[0.0, 1.0])
+    with pytest.raises(ValueError, match="classification_error: the label of a class is 0, which has no sign"):
+        _ = run.classification_error
 
 
 def two_tasks(**changes):
@@ -264,3 +312,48 @@ def test_methods_that_do_not_know_cases_refuse(method) -> None:
     problem = two_tasks()
     with pytest.raises(ValueError, match=f"method: '{method}' given, but"):
         sv.run(problem, start_of(problem), Macro(method=method), until=1)
+
+
+def test_classification_errors_are_observables(tmp_path) -> None:
+    """Means, datasets, files and sweeps have them; with several blocks a run must keep these, which sweeps do by themselves."""
+    problem = sv.Problem(
+        student=sv.Student(width=1, activation="erf"), inputs=sv.Inputs(dim=60, spectrum=sv.Spectrum(eigenvalues=(1.5, 0.5))),
+        training=sv.Training(learning_rate=0.3), mixture=sv.Mixture.opposite(1.5),
+    )  # fmt: skip
+    start, times = sv.start(problem, seed=0), [0.0, 2.0, 5.0]
+    with pytest.raises(
+        ValueError, match="classification_error: inputs have several blocks, whose overlaps were not kept"
+    ):
+        sv.run(problem, start, Macro(), times=times).mean("classification_error")
+    run = sv.run(problem, start, Macro(), times=times, keep_blocks=True)
+    assert "classification_error" not in run.data
+    mean = run.mean("classification_error").mean
+    assert mean[-1] < mean[0]
+    np.testing.assert_array_equal(run.data["classification_error"], mean[None])
+    run.save(tmp_path / "run.nc")
+    np.testing.assert_array_equal(sv.Trajectory.load(tmp_path / "run.nc").classification_error, mean[None])
+    options = {"times": times, "keep": ["classification_error"], "store": None, "workers": 0}
+    swept = sv.sweep(problem, {"training.learning_rate": [0.3]}, **options)
+    np.testing.assert_allclose(swept.data["classification_error"].values.ravel(), mean, rtol=1e-12)
+    with pytest.raises(
+        ValueError, match=r"when: 'classification_error' given, must be one of .* for Macro: lambda overlaps"
+    ):
+        sv.when("classification_error", below=0.2)
+    level = sv.when(lambda overlaps: sv.dynamics.classification_error(problem, overlaps), below=float(mean[1]))
+    assert sv.run(problem, start, Macro(), until=5, stop=level).end_time[0] == pytest.approx(2.0, rel=1e-4)
+
+
+@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf", "relu"])
+def test_opposite_classes_are_looked_up(unit) -> None:
+    """The error of four classes is the average of each class alone."""
+    problem = sv.Problem(
+        student=sv.Student(width=2, activation=unit, readout=(0.6, -0.9)), training=sv.Training(learning_rate=0.1),
+        mixture=sv.Mixture.xor(1.3),
+    )  # fmt: skip
+    state = sv.start(problem, student_overlap=[[1.0, 0.2], [0.2, 0.7]], direction_overlap=[[0.9, -0.3], [0.1, 0.8]])
+    alone = []
+    for mean, label in zip(problem.mixture.means, problem.mixture.labels, strict=True):
+        one = sv.Mixture(probabilities=(1.0,), means=(mean,), labels=(label,), gram=problem.mixture.gram)
+        alone.append(classification_error(problem.replace(mixture=one), state))
+    assert classification_error(problem, state) == pytest.approx(np.mean(alone), abs=1e-4)  # nodes are not symmetric
+    assert np.ptp(alone) > 0.01

@@ -1006,6 +1006,13 @@ REUSE = (
 
 THEORY = (
     Mutation(
+        "students-follow-a-drift-at-once",
+        "theory/drifting.py",
+        "delta * size / (e * values + delta)",
+        "delta * size / (e * values)",
+        ("theory/test_linear_theory.py::test_the_risk_of_students_that_follow_a_drift[eigenvalues0-1]",),
+    ),
+    Mutation(
         "uniform-plateau-order",
         "theory/uniform.py",
         "above = T_k / T_1 if printed and order > 1 else (T_k + D_k) / p",
@@ -1548,6 +1555,41 @@ EQUATIONS_OF_CASES = (
         ("results/test_forgetting.py::test_risks_made_by_hand",),
     ),
     Mutation(
+        "before-a-switch-the-risk-after-it",
+        "results/switching.py",
+        "before(task.probability, jump)",
+        "value_at(task.probability, jump)",
+        ("results/test_forgetting.py::test_what_is_read_between_outputs_stays_on_one_side_of_a_switch",),
+    ),
+    Mutation(
+        "default-outputs-without-the-ends-of-tasks",
+        "levels/running.py",
+        "return np.unique(np.concatenate([alpha[~near], ends]))",
+        "return alpha",
+        ("results/test_forgetting.py::test_default_outputs_have_the_ends_of_tasks",),
+    ),
+    Mutation(
+        "oracle-prefers-the-rare-class",
+        "gaussian/chances.py",
+        "share * normal_chance(-half - tilt) + (1 - share) * normal_chance(-half + tilt)",
+        "share * normal_chance(-half + tilt) + (1 - share) * normal_chance(-half - tilt)",
+        ("macro/test_case_curves.py::test_the_oracle_of_two_classes_equals_their_densities",),
+    ),
+    Mutation(
+        "oracle-sees-no-spikes",
+        "dynamics/oracle.py",
+        "scaled @ np.linalg.inv(np.eye(len(scaled)) + spikes[0][:, None] * scaled)",
+        "scaled",
+        ("macro/test_case_curves.py::test_the_oracle_of_two_classes_equals_their_densities",),
+    ),
+    Mutation(
+        "odd-units-take-opposite-classes-as-equal",
+        "dynamics/classification.py",
+        "known[opposite] = 1.0 - known[same]",
+        "known[opposite] = known[same]",
+        ("macro/test_case_curves.py::test_opposite_classes_are_looked_up[erf]",),
+    ),
+    Mutation(
         "head-start-goes-on-in-the-own-stretch",
         "results/forgetting.py",
         "before = t.alpha <= begin + _slack(t, begin)",
@@ -1625,6 +1667,20 @@ EQUATIONS_OF_CASES = (
         ("macro/test_case_curves.py::test_turning_teachers",),
     ),
     Mutation(
+        "opposite-classes-with-equal-labels",
+        "dynamics/case_equations.py",
+        "one.label if problem.kind == QUADRATIC else one.turn * one.label",
+        "one.label",
+        ("dynamics/test_case_equations.py::test_cases_that_are_alike_are_followed_together",),
+    ),
+    Mutation(
+        "a-shorter-series-of-signs",
+        "gaussian/sign_series.py",
+        "def _terms(rho: float, left: float = 1e-13)",
+        "def _terms(rho: float, left: float = 1e-10)",
+        ("gaussian/test_means.py::test_series_of_the_covariance_of_signs",),
+    ),
+    Mutation(
         "quadratic-noise-with-means",
         "gaussian/means.py",
         "found += 4.0 * (h[k] * y[m] + y[k] * h[m])",
@@ -1634,8 +1690,8 @@ EQUATIONS_OF_CASES = (
     Mutation(
         "erf-bend-without-its-mean",
         "gaussian/erf_means.py",
-        "D[k, k] -= weight * (h[k] * part * mean + bend)",
-        "D[k, k] -= weight * bend",
+        "(tilt[FIRST * LANES + lane] * mean + tilt[D * LANES + lane] * bend)",
+        "tilt[D * LANES + lane] * bend",
         ("gaussian/test_means.py::test_averages_with_means_equal_tensor_rules[erf]",),
     ),
     Mutation(
@@ -1644,6 +1700,13 @@ EQUATIONS_OF_CASES = (
         "D[k, k], phi[k], pull[k] = s[k] * step + bend, mean, total",
         "D[k, k], phi[k], pull[k] = s[k] * step, mean, total",
         ("gaussian/test_means.py::test_relu_without_means_has_the_arc_cosine_kernels",),
+    ),
+    Mutation(
+        "units-that-switch-off-stay-on",
+        "gaussian/relu_chances.py",
+        "first = np.where(moving, steps < 0, fields > 0)",
+        "first = np.where(moving, steps > 0, fields > 0)",
+        ("gaussian/test_chances.py::test_pieces_of_a_line",),
     ),
     Mutation(
         "a-turned-path-without-its-pole",

@@ -157,7 +157,7 @@ def test_replace_reaches_inside() -> None:
     ("make", "message"),
     [
         (lambda: sv.Mixture.xor(-1.0), "distance: -1.0 given, must not be negative"),
-        (lambda: sv.Mixture.opposite(float("nan")), "distance: nan given, must not be negative"),
+        (lambda: sv.Mixture.opposite(float("nan")), "distance: nan given, must be finite"),
         (lambda: classes(probabilities=(0.5, 0.4)), "probabilities: must sum to 1, but sum to 0.9"),
         (lambda: classes(probabilities=(1.2, 0.2)), "probabilities.0: 1.2 given, must be less than or equal to 1"),
         (
@@ -261,3 +261,72 @@ def test_a_schema_for_editors() -> None:
     assert {"mixture", "tasks"} <= schema["properties"].keys()
     assert {"dropout", "input_noise", "label_flips", "anchor"} <= schema["$defs"]["Training"]["properties"].keys()
     assert "probabilities" in schema["$defs"]["Mixture"]["required"]
+
+
+def test_tasks_of_one_table_and_with_another_replay() -> None:
+    table = {"sequence": [[1, 0], [0, 1], [1, 1]], "switches": [5, 9], "replay": 0.1}
+    tasks = sv.Task.sequence([(1.0, 0.0), (0.0, 1.0), (1.0, 1.0)], [5.0, 9.0], replay=0.1)
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2), student=sv.Student(width=2), training=sv.Training(learning_rate=0.1), tasks=table
+    )
+    assert problem.tasks == tasks
+    again = problem.replace(tasks__replay=0.3)
+    assert again.tasks == sv.Task.sequence([(1.0, 0.0), (0.0, 1.0), (1.0, 1.0)], [5.0, 9.0], replay=0.3)
+    later = again.replace(tasks__switches=[6.0, 9.0], training__learning_rate=0.2)
+    assert later.tasks == sv.Task.sequence([(1.0, 0.0), (0.0, 1.0), (1.0, 1.0)], [6.0, 9.0], replay=0.3)
+    half = problem.replace(
+        tasks=[sv.Task(readout=(1.0, 0.0), probability=0.5), sv.Task(readout=(0.0, 1.0), probability=0.5)]
+    )
+    with pytest.raises(sv.InvalidProblem, match=r"tasks.replay: given, but the tasks are no sequence"):
+        half.replace(tasks__replay=0.1)
+    with pytest.raises(sv.InvalidProblem, match=r"tasks.replay: given together with other fields of tasks"):
+        problem.replace(tasks__replay=0.1, tasks__0__readout=(1.0, 1.0))
+    with pytest.raises(
+        sv.InvalidProblem, match=r"tasks: a table given, must be tables \[\[tasks\]\], one for each task"
+    ):
+        problem.replace(tasks={"readout": [1, 0]})
+    with pytest.raises(
+        sv.InvalidProblem, match=r"tasks.switches: 1 given for 2 tasks|tasks.switches: 0 given for 2 tasks"
+    ):
+        problem.replace(tasks={"sequence": [[1, 0], [0, 1]]})
+
+
+def test_mixtures_by_a_distance() -> None:
+    assert sv.Mixture.from_mapping({"xor": 2.0, "variance": 0.5}) == sv.Mixture.xor(2.0, 0.5)
+    assert sv.Mixture.from_mapping({"opposite": 2, "labels": [2.0, -2.0]}) == sv.Mixture.opposite(
+        2.0, labels=(2.0, -2.0)
+    )
+    assert sv.Mixture.xor(1.0, 0.5).replace(xor=3.0) == sv.Mixture.xor(3.0, 0.5)
+    for made, message in [
+        (lambda: sv.Mixture.xor("a"), "distance: 'a' given, must be a number"),
+        (lambda: sv.Mixture.from_mapping({"xor": "a"}), "xor: 'a' given, must be a number"),
+        (lambda: sv.Mixture.xor(1e200), r"distance: 1e\+200 given, must be finite and at most 1e\+75 in size"),
+        (lambda: sv.Mixture.xor(float("nan")), "distance: nan given, must be finite"),
+        (lambda: sv.Mixture.xor(1.0).replace(xor=None), "xor: None given, must be a number"),
+        (lambda: sv.Mixture.from_mapping({"xor": 1.0, "opposite": 1.0}), "opposite: given together with xor"),
+    ]:
+        with pytest.raises(sv.InvalidProblem, match=message):
+            made()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: sv.Task.sequence([(1, 0), (0, 1)], ["a"]), "switches: .* given, must be times"),
+        (
+            lambda: sv.Task.sequence([(1, 0), (0, 1)], 5, replay=[0.1]),
+            "replay: .* must be a number, .* give each Task a `probability`",
+        ),
+        (lambda: sv.Task.sequence([(1, 0), (0, 1)], 5, heads=5), "heads: 5 given, must be a number for each task"),
+        (lambda: sv.Task.sequence([(1, 0), (0, 1)], [10**400]), "switches: .* given, must be times"),
+        (lambda: sv.Task.sequence(3, 5), "readouts: 3 given, must be a row of numbers for each task"),
+        (
+            lambda: sv.Training(learning_rate=0.1, dropout=0.5),
+            "dropout: 0.5 given, must be a Dropout, as { keep = 0.8 }",
+        ),
+    ],
+)
+def test_what_is_easily_mistaken(make, message) -> None:
+    with pytest.raises(sv.InvalidProblem, match=message):
+        make()
+    assert sv.Task.sequence([(1, 0), (0, 1)], 5) == sv.Task.sequence([(1, 0), (0, 1)], [5.0])

@@ -57,6 +57,43 @@ def test_a_ramp_ends_where_the_other_task_is_as_probable() -> None:
     assert first_sample(sv.Task(readout=(1.0, 0.0), probability=0.0)) == np.inf
 
 
+def test_what_is_read_between_outputs_stays_on_one_side_of_a_switch() -> None:
+    """Risks made by hand: the first task falls to a tenth before the switch at 2, the second is as hard as ever after it."""
+    one = problem(sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [2.0]))
+    run = sv.run(one, start_of(one), Macro(), times=[0.0, 2.0, 4.0])
+    risks = np.array([[1.0, 1.0], [0.1, 1.0], [0.1, 0.01]])
+    made = replace(run, task_risk=risks[None], risk=np.array([[1.0, 1.0, 0.01]]), start_risk=np.ones(1))
+    assert made.exit_time(0.5) == pytest.approx(2 * np.log10(2))  # a straight line in log from 1 to 0.1
+    assert made.exit_time(0.05) == pytest.approx(2 + np.log10(20))  # after the switch, from 1 to 0.01
+    between = replace(made, alpha=np.array([0.0, 1.0, 3.0]), risk=np.array([[1.0, 0.8, 0.1]]))
+    between = replace(between, task_risk=np.array([[[1.0, 1.0], [0.8, 1.0], [0.2, 0.1]]]))
+    assert between.exit_time(0.5) == pytest.approx(1 + np.log2(0.8 / 0.5))  # the first task, from 0.8 to 0.4 at 2
+    assert between.exit_time(0.3) == pytest.approx(2 + np.log(np.sqrt(0.1) / 0.3) / np.log(np.sqrt(0.1) / 0.1))
+
+
+def test_phases_end_at_a_switch() -> None:
+    one = problem(sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [60.0]), inputs=sv.Inputs(dim=2000))
+    start = sv.start(one, seed=0, scale=0.01, readout=[[0.01, 0.004], [0.003, 0.01]])
+    run = sv.run(one, start, Macro(), until=120)
+    spans = [(phase.start, phase.end) for phase in run.phases()]
+    assert len(spans) > 1
+    assert all(end <= 60.0 or begin >= 60.0 for begin, end in spans)
+
+
+def test_default_outputs_have_the_ends_of_tasks() -> None:
+    fading, coming = (sv.Schedule(times=(0.0, 4.0), rates=rates, shape="linear") for rates in ((1.0, 0.1), (0.0, 0.9)))
+    ramp = sv.Task(readout=(1.0, 0.0), probability=fading), sv.Task(readout=(0.0, 1.0), probability=coming)
+    for tasks in (sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [np.sqrt(2.0)]), ramp):
+        one = problem(tasks)
+        ((_, end),) = stretches(tasks)[0]
+        run = sv.run(one, start_of(one), Macro(), until=5.0)
+        assert len(run.time) == 202
+        assert end in run.time
+        assert np.isfinite(run.forgetting[0, -1, 0])
+    whole = problem(sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [2.0]))
+    assert len(sv.run(whole, start_of(whole), Macro(), until=5.0).time) == 201  # 2 is one of them
+
+
 def test_a_run_forgets_and_its_dataset_says_so(tmp_path) -> None:
     one = problem(sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [40.0]))
     run = sv.run(one, start_of(one), Macro(), times=[0.0, 20.0, 40.0, 60.0])
@@ -77,7 +114,7 @@ def test_a_run_forgets_and_its_dataset_says_so(tmp_path) -> None:
 def test_what_the_outputs_do_not_tell_is_refused() -> None:
     one = problem(sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [2.0]))
     run = sv.run(one, start_of(one), Macro(), times=[1.0, 3.0])
-    with pytest.raises(ValueError, match=r"forgetting: task 0 ends at 2, which is no output time"):
+    with pytest.raises(ValueError, match=r"forgetting: task 0 ends at 2.0, which is no output time"):
         _ = run.forgetting
     with pytest.raises(ValueError, match="head_start: the first output is at 1, must be at 0"):
         _ = run.head_start

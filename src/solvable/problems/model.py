@@ -45,13 +45,14 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
             text = "is not a field here" + _suggestion(model, item["loc"])
         elif kind == "value_error":
             message = message.removeprefix("Value error, ")
-            field = re.match(r"([a-z_.]+): ", message)  # a check across fields names the one at fault first
+            field = re.match(r"([a-z_][a-z_.0-9]*): ", message)  # a check across fields names the one at fault first
             if field:
                 where = f"{where}.{field[1]}" if where else field[1]
             text = message[field.end() :] if field else message
         else:
             if kind == "model_type":
                 message = f"a {item['ctx']['class_name']}".replace("Table", " table")
+                message += _EXAMPLES.get(item["ctx"]["class_name"], "")
             message = _WORDS.get(kind, message.removeprefix("Input should be ").removeprefix("a valid "))
             text = f"{short(given)} given, must be {message}"
         if where in lines and text not in lines[where]:
@@ -71,6 +72,7 @@ _WORDS = {
     "model_attributes_type": "a table of its fields",
     "too_short": "not empty",
 }
+_EXAMPLES = {"Dropout": ", as { keep = 0.8 }"}  # of tables whose main field is easily taken for the whole
 _BRANCHES = {"float", "int", "str", "none", "literal", "tuple", "constrained"}
 
 

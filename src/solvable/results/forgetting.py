@@ -10,6 +10,7 @@ import numpy as np
 from solvable.problems.tasks import first_sample, stretches
 
 if TYPE_CHECKING:
+    from solvable.problems import Problem
     from solvable.results.trajectory import Trajectory
 
 NAMES = ("forgetting", "head_start")
@@ -54,6 +55,17 @@ def known(trajectory: Trajectory) -> dict[str, np.ndarray]:
     return found
 
 
+def check_outputs(problem: Problem, times: np.ndarray) -> None:
+    """Raise unless there are outputs (steps/dim) at the ends of all stretches of tasks until the last one."""
+    ends = [(task, end) for task, spans in enumerate(stretches(problem.tasks)) for _, end in spans if end <= times[-1]]
+    for task, end in ends:
+        if np.abs(times - end).min() > 1e-9 * max(1.0, end):
+            raise ValueError(
+                f"keep: 'forgetting' given, but task {task} ends at {end!r} (steps/dim), which is none of `times`; add it, or "
+                f"give `until` alone"
+            )
+
+
 def _risks(who: str, trajectory: Trajectory) -> np.ndarray:
     if trajectory.task_risk is None:
         raise ValueError(f"{who}: the problem has no tasks; describe them with `tasks`, as `Task.sequence` makes them")
@@ -65,7 +77,9 @@ def _output(trajectory: Trajectory, task: int, alpha: float) -> int:
     i = int(np.argmin(np.abs(trajectory.alpha - alpha)))
     if not abs(trajectory.alpha[i] - alpha) <= _slack(trajectory, alpha):
         then = trajectory.clock.from_alpha(alpha)
-        raise ValueError(f"forgetting: task {task} ends at {then:.6g}, which is no output time; ask for it by `times`")
+        raise ValueError(
+            f"forgetting: task {task} ends at {float(then)!r}, which is no output time; ask for it by `times`, or leave them out"
+        )
     return i
 
 

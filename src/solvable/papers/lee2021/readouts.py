@@ -12,7 +12,7 @@ from solvable.micro import Micro
 from solvable.numerics.statistics import standard_error
 from solvable.papers.claims import Claim, beyond
 from solvable.papers.figure import PaperFigure, whole
-from solvable.papers.lee2021.settings import KEY, RATE, SCALE, SEEDS, points, problem, risks, starts
+from solvable.papers.lee2021.settings import KEY, MARKS, RATE, SCALE, SEEDS, points, problem, risks, starts
 from solvable.papers.parameters import UNREAD, Parameter, table
 from solvable.plot.style import figure, letter
 from solvable.results import Trajectory
@@ -94,7 +94,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         ax.set_xlabel("similarity of features $V$")
         ax.set_ylabel(words[name])
     right.set_title(f"mean of {data.sizes['start']} starts, $D = {data.attrs['dim']}$", fontsize=8, loc="right")
-    right.legend(loc="lower right", fontsize=7)
+    right.legend(loc="lower right", fontsize=7, title=MARKS, title_fontsize=7)
     letter(left, "a")
     letter(right, "b")
     return picture

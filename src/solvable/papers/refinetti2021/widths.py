@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from solvable.dynamics.classification import classification_error, oracle_error
+from solvable.dynamics.classification import classification_error
+from solvable.dynamics.oracle import oracle_error
 from solvable.levels import run_batch
 from solvable.macro import Macro
 from solvable.micro import Micro

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from solvable.dynamics.classification import classification_error, oracle_error
+from solvable.dynamics.classification import classification_error
+from solvable.dynamics.oracle import oracle_error
 from solvable.gaussian.chances import error_of_crossed_classes
 from solvable.levels import run
 from solvable.macro import Macro
