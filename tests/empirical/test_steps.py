@@ -64,6 +64,32 @@ def test_a_step_is_that_of_the_definition() -> None:
     assert run.readout[0, -1] == pytest.approx(a + 0.7 * 2 * (g * error[:, None]).mean(axis=0), rel=1e-13)
 
 
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_momentum_is_that_of_the_definition(nesterov: bool, monkeypatch) -> None:
+    """By hand, three steps: v <- beta v + step dim/n sum F x/sqrt(dim), w <- (1 - step decay/(1 - beta)) w + v."""
+    from solvable.empirical import steps
+
+    random, beta = np.random.default_rng(0), 0.6
+    X, w, t = random.standard_normal((30, 12)), random.standard_normal((2, 12)), random.standard_normal((1, 12))
+    problem = ERF.replace(
+        inputs__dim=12, student__activation="linear", teacher__activation="linear", teacher__overlap="sampled",
+        training__samples=30, training__weight_decay=0.3, training__label_noise=0.0,
+    )  # fmt: skip
+    monkeypatch.setattr(steps, "momentum_of", lambda problem: steps.Momentum(beta, nesterov))
+    level, weights = sv.Empirical(data=sv.Data(X, prepare=False), form="full"), sv.overlaps.Weights(w, t)
+    run = follow(problem, 3, level, weights)
+    v, losses = np.zeros_like(w), []
+    for _ in range(4):
+        losses.append(((X @ (t[0] - 0.5 * w.sum(axis=0)) / np.sqrt(12)) ** 2).mean())
+        ahead = w + beta * v if nesterov else w
+        error = X @ (t[0] - 0.5 * ahead.sum(axis=0)) / np.sqrt(12)
+        v = beta * v + 0.5 * 12 / 30 * np.outer([1.0, 1.0], error @ X) / np.sqrt(12)
+        w = (1 - 0.5 * 0.3 / (1 - beta)) * w + v
+    assert run.training_loss[0] == pytest.approx(losses, rel=1e-12)
+    revealed = sv.checks.transcript_is_one_matrix(ERF, START)
+    assert revealed.passed, str(revealed)
+
+
 def test_learning_rate_is_step_times_dim() -> None:
     by_rate = ERF.replace(training__learning_rate=25.0, training__train_readout=True)
     one = follow(ERF.replace(training__train_readout=True), level=sv.Empirical(form="full"))
