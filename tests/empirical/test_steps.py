@@ -192,6 +192,11 @@ def test_thresholds_stop_at_the_first_step_beyond() -> None:
     assert np.isnan(run.risk[0, 21:]).all()
     half = follow(until=40, stop=sv.when("training_loss", below=0.5, relative=True))
     assert half.training_loss[0, int(half.end_alpha[0])] <= 0.5 * half.training_loss[0, 0]
+    assert half.end_risk == pytest.approx(half.risk[0, int(half.end_alpha[0])])
+    whole = ERF.replace(training__selection="all")
+    early = follow(whole, 40, times=[0, 40], stop=sv.when("training_loss", below=0.5, relative=True))
+    assert early.end_risk[0] < early.start_risk[0]
+    assert early.risk_on(whole.replace(training__label_noise=0.0)).shape == (1, 2)
     by_risk = follow(until=40, stop=sv.when("risk", below=0.8, relative=True))
     assert by_risk.ending[0].name == "STOPPED"
 

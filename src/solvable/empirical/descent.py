@@ -18,13 +18,13 @@ from solvable.numerics.memory import FLOAT, check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores
 from solvable.problems import EVERYTHING, Problem, Schedule
-from solvable.problems.reuse import REUSE, batch_size
+from solvable.problems.reuse import batch_size
 from solvable.results import Trajectory
 
 if TYPE_CHECKING:
     from solvable.empirical.level import Empirical
 
-DESCENT = replace(EVERYTHING, knows=(*REUSE, "mixture", "training.label_flips"))
+DESCENT = replace(EVERYTHING, knows=(*EVERYTHING.knows, "mixture", "training.label_flips"))
 TESTS = 4096  # rows beyond the samples on which the risk is measured, at most
 KIND = 5  # of random streams
 RANDOM = ("subsets", "drawn", "shuffled", "persistent")
