@@ -29,9 +29,7 @@ PARAMETERS = table(
     Parameter("step", UNREAD, 0.6, why=CODE + ": 0.2 on the sum over samples", label="step"),
     Parameter("steps", UNREAD, 6, why=CODE, label="steps"),
     Parameter("runs", UNREAD, 400, 24, why="errors below those of the stored runs", label="runs"),
-    Parameter(
-        "nodes", UNREAD, 2**16, 2**14, why="errors below those of the stored runs", label="nodes of the risks compared"
-    ),
+    Parameter("nodes", UNREAD, 2**16, why="errors below those of the stored runs", label="nodes of the risks compared"),
     Parameter("seed", UNREAD, 1, why=ANY),
 )
 KINDS = ("same batch", "fresh batches")
