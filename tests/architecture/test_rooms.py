@@ -18,11 +18,11 @@ ORDER = [
 ]  # fmt: skip
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {
-    "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Overlaps", "PowerLaw",
-    "Problem", "Ratio", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "measure", "run", "start",
-    "sweep", "when",
+    "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Momentum", "Overlaps",
+    "PowerLaw", "Problem", "Ratio", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "measure",
+    "run", "start", "sweep", "when",
 }  # fmt: skip
-MOST = 25  # names at top level, beside the rooms
+MOST = 27  # names at top level, beside the rooms: momentum and data sets brought one each
 OPEN = {
     "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
     "theory",

@@ -22,7 +22,7 @@ from solvable.problems.model import InvalidProblem, Model
 from solvable.problems.networks import Network
 from solvable.problems.problem import Problem
 from solvable.problems.reuse import REUSE, Ratio
-from solvable.problems.training import Schedule
+from solvable.problems.schedules import Schedule
 
 ANY = "any"
 CLOSED_FORM = "this closed form"
