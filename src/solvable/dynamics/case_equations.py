@@ -253,7 +253,7 @@ def assemble_cases(segment, t, y, dy, problems, blocks, numbers, work, stacks, s
     problem, G = problems[segment], work[GAIN]
     gains, spreads, columns = sums
     eta, batch, friction = rate_at(problem, t), batch_at(problem, t), friction_at(problem, t)
-    if problem.rule > 0:
+    if problem.pace > 0:
         eta *= follow_state(segment, t, y, dy, problem, blocks, batch, stacks, sums, work)
     decay, kick = eta * decay_at(problem, t), eta * friction if problem.velocities > 0 else eta
     for b in range(problem.blocks):

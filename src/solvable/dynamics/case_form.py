@@ -69,7 +69,7 @@ def case_words(problem: Problem, rows: Rows, draws: int) -> dict[str, Any]:
 
 def _rule(problem: Problem) -> dict[str, Any]:
     rule = problem.training.rate_rule
-    return {} if rule is None else {"rule": KINDS[rule.kind], "rule_number": rule.number}
+    return {} if rule is None else {"pace": KINDS[rule.kind], "pace_number": rule.number}
 
 
 def _places(rows: Rows) -> dict[str, int]:

@@ -58,7 +58,7 @@ PROBLEM = record(
     loss_factor=float,
     velocities=int, averages=int, snapshots=int, average_rate=float, average_begin=float, average_follows=bool,
     snapshot_follows=bool, slow=bool, scalars=int, readout_velocities=bool,
-    rule=int, rule_number=float, rule_function=int, rule_begin=float,
+    pace=int, pace_number=float, pace_function=int, pace_begin=float,
     begin=float, sloped=bool,
     rate=float, rate_slope=float, readout_rate=float, readout_rate_slope=float, decay=float, decay_slope=float,
     batch=float, batch_slope=float, label_noise=float, label_noise_slope=float, friction=float, friction_slope=float,
@@ -95,7 +95,7 @@ PROCESS = record(
     beta=float, gain=float, friction=float, average_rate=float, average_begin=float,
     # rates that follow the state: kind of rule and its number; slots of the rate that it multiplies and of triangles of all blocks;
     # where G is in the state
-    rule=int, rule_number=float, base_rate=int, triangles=int, accumulated=int,
+    pace=int, pace_number=float, base_rate=int, triangles=int, accumulated=int,
 )  # fmt: skip
 # one block of it: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of C, L, B, of its draws,
 # of its sums over a batch and of the factor R of a batch, and the root of its eigenvalue, at present. With cases `root` is 1,
@@ -284,8 +284,8 @@ def _rule(problem: Problem) -> dict[str, Any]:
     rule = problem.training.rate_rule
     if rule is None:
         return {}
-    own = {"rule_function": rule.address, "rule_begin": rule.begin} if isinstance(rule, RateFunction) else {}
-    return {"rule": KINDS_OF_RULES[rule.kind], "rule_number": rule.number} | own
+    own = {"pace_function": rule.address, "pace_begin": rule.begin} if isinstance(rule, RateFunction) else {}
+    return {"pace": KINDS_OF_RULES[rule.kind], "pace_number": rule.number} | own
 
 
 def _counts(problem: Problem) -> dict[str, Any]:

@@ -72,13 +72,13 @@ def best_rate(problem, segment, blocks, batch, stacks, sums):
                 falls += along * (gain[k, i] if i < fields else columns[k, i - fields])
             for j in range(p):
                 bends -= blocks[segment, b].share * gain[k, j] * spreads[b, j, k] / batch
-    return min(falls / bends, problem.rule_number) if bends > TINY else problem.rule_number
+    return min(falls / bends, problem.pace_number) if bends > TINY else problem.pace_number
 
 
 @compiled()
 def pace_of(problem, t, y, square, best, work):
     """What multiplies the learning rate."""
-    rule, number = problem.rule, problem.rule_number
+    rule, number = problem.pace, problem.pace_number
     if rule == ADAGRAD:
         return 1.0 / math.sqrt(number * number + accumulated_at(problem, y))
     if rule == LINE_SEARCH:
@@ -88,7 +88,7 @@ def pace_of(problem, t, y, square, best, work):
         return 2.0 * risk / square if square > TINY else 0.0
     if rule == CLIP:
         return min(1.0, number / math.sqrt(square)) if square > TINY else 1.0
-    return call_at(problem.rule_function, t + problem.rule_begin, risk, square, accumulated_at(problem, y))
+    return call_at(problem.pace_function, t + problem.pace_begin, risk, square, accumulated_at(problem, y))
 
 
 @compiled()
@@ -96,7 +96,7 @@ def follow_state(segment, t, y, dy, problem, blocks, batch, stacks, sums, work):
     """What multiplies the learning rate in this state; G moves, and what was found is kept."""
     square = mean_square(problem, segment, blocks, batch, sums[1])
     best = 0.0
-    if problem.rule == LINE_SEARCH:
+    if problem.pace == LINE_SEARCH:
         best = best_rate(problem, segment, blocks, batch, stacks, sums)
     pace = pace_of(problem, t, y, square, best, work)
     keep(work, SQUARE, square)

@@ -193,7 +193,7 @@ def kick_cases(rhs, h, alpha, segment, y, data, sampler, geometry, slope, rounds
     sample_cases(problem, blocks, segment, alpha, y, sampler, geometry, rounds)
     size, kick, v = math.sqrt(h * samples / (form.dim * batch)), kick_at(problem, alpha), problem.velocities
     eta = rate_at(problem, alpha) * kick
-    if problem.rule > 0:
+    if problem.pace > 0:
         rhs(segment, alpha, y, slope, *data)
         eta *= recall(data[4], PACE)
     moved, at = data[4][GAIN], problem.blocks * p * n
@@ -204,7 +204,7 @@ def kick_cases(rhs, h, alpha, segment, y, data, sampler, geometry, slope, rounds
         for k in range(v, v + p):
             for j in range(v, k + 1):
                 more = outside * mean(sums, at, samples)
-                if problem.rule > 0 and j == k:
+                if problem.pace > 0 and j == k:
                     y[y.size - 1] += blocks[segment, b].share / batch * size * mean(sums, at, samples)
                 y[(b * problem.moving + k) * n + j] += more
                 if j < k:

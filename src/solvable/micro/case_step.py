@@ -86,7 +86,7 @@ def learn_case_batch(form, frames, stream, state, work, step):
     """One step on a whole batch."""
     slow_down(form, frames, state)
     pull_back(form, frames, state, work)
-    if form.rule > 0:
+    if form.pace > 0:
         add_drawn_batch(form, frames, state, work)
     else:
         add_batch(form, frames, stream, state, work, form.moving, form.learner, kick_of(form))

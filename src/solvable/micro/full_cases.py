@@ -40,7 +40,7 @@ class CaseWalk(Walk):
         self.edges = np.repeat(np.arange(form.blocks), self.problem.inputs.block_sizes)  # the block of each coordinate
         self.walk = gram_factor(walk_covariance(self.problem), self.problem.teacher.width)
         self.heads = self.readout.reshape(self.problem.heads, self.p)
-        if self.made.form.rule:
+        if self.made.form.pace:
             self.equations = system(self.problem, pack(self.problem, self.lane.start), NODES)
         speeds = self.numbers[self.readout.size :][: self.problem.scalars.count("readout_velocity")]
         self.speeds = speeds.reshape(-1, self.p)
@@ -69,7 +69,7 @@ class CaseWalk(Walk):
         ahead = W + form.beta * share * velocity if form.nesterov else W
         F, pushed = self._pushes(case, seen @ ahead.T / root, x @ self.V[p : p + q].T / root)
         gradient = F.T @ seen / len(case)
-        if form.rule:
+        if form.pace:
             rate = self._followed(number, rate, float((gradient**2).sum()) / self.dim)
         W -= rate * form.gain * self._pull()
         move = rate * kick * root * gradient
@@ -100,10 +100,10 @@ class CaseWalk(Walk):
         form, G = self.made.form, float(self.numbers[-1])
         y, time = self.overlaps(), number / self.dim
         self.numbers[-1] = G + square / self.dim
-        if form.rule == ADAGRAD:
-            return float(rate / math.sqrt(form.rule_number**2 + G))
-        if form.rule == CLIP:
-            return float(rate * min(1.0, form.rule_number / math.sqrt(square + 1e-300)))
+        if form.pace == ADAGRAD:
+            return float(rate / math.sqrt(form.pace_number**2 + G))
+        if form.pace == CLIP:
+            return float(rate * min(1.0, form.pace_number / math.sqrt(square + 1e-300)))
         segment = int(np.searchsorted(self.equations.packed.problems["begin"], time, side="right")) - 1
         data = self.equations.data()
         self.equations.rhs(segment, time, y, np.empty_like(y), *data)

@@ -63,11 +63,11 @@ def set_rates(rhs, process, equations, step):
     """Rates that the state before a step decides."""
     form, frames, known, state, work = process[0][0], process[1], process[2], process[6], process[7]
     base = load(work, form.base_rate)
-    if form.rule == CLIP:
+    if form.pace == CLIP:
         store(work, form.rate, base)
         return
-    if form.rule == ADAGRAD:
-        store(work, form.rate, base * (1.0 / root(load(state, form.accumulated) + form.rule_number**2)))
+    if form.pace == ADAGRAD:
+        store(work, form.rate, base * (1.0 / root(load(state, form.accumulated) + form.pace_number**2)))
         return
     problems, blocks, cases, numbers, scratch, y, dy = equations
     time = step / form.dim
@@ -81,8 +81,8 @@ def set_rates(rhs, process, equations, step):
 @compiled(strict=True)
 def count_gradient(form, square, state, work):
     """Clip the rate, and add the squared gradient to G."""
-    if form.rule == CLIP:
-        share = fill(form.rule_number) * (1.0 / root(square + 1e-300))
+    if form.pace == CLIP:
+        share = fill(form.pace_number) * (1.0 / root(square + 1e-300))
         store(work, form.rate, load(work, form.base_rate) * where_above(share, fill(1.0), fill(1.0), share))
     store(state, form.accumulated, fma(square, fill(1.0 / form.dim), load(state, form.accumulated)))
 

@@ -51,7 +51,7 @@ class Group:
             streams(seeds), reduced_form.lanes(states), slots(made.work),
         )  # fmt: skip
         self.follow: Callable[..., int] = follow_cases if made.form.cases else process.follow
-        if made.form.rule:
+        if made.form.pace:
             self.follow = follow_paced
         if reduced_form.is_own(problem):
             own = own_amplitudes(problem)
@@ -99,7 +99,7 @@ class Group:
         least, often = SLOW_LOOK if self.slow else LOOK
         self.stride = max(least, self.records.dim // often)
         self.observe = first.systems[0].observe if first.compiled else observe
-        self.equations = self._equations() if self.process[0][0].rule else ()
+        self.equations = self._equations() if self.process[0][0].pace else ()
 
     def _equations(self) -> tuple[Any, ...]:
         """For rates that follow the state: the right-hand side and its data, with numbers for each lane."""
