@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Momentum,
         PowerLaw,
         Problem,
+        Ratio,
         Rule,
         Schedule,
         Spectrum,
@@ -58,8 +59,8 @@ _imported = globals().get(
 _HOMES = {
     "gaussian": ("Activation",),
     "problems": (
-        "Data", "Inputs", "InvalidProblem", "Mixture", "Momentum", "PowerLaw", "Problem", "Rule", "Schedule", "Spectrum", "Student",
-        "Task", "Teacher", "Training",
+        "Data", "Inputs", "InvalidProblem", "Mixture", "Momentum", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum",
+        "Student", "Task", "Teacher", "Training",
     ),
     "overlaps": ("Overlaps", "measure", "start"),
     "results": ("Trajectory",),
@@ -78,10 +79,10 @@ _ROOMS = (
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Momentum", "Overlaps",
-    "PowerLaw", "Problem", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "checks",
-    "dynamics", "empirical", "gaussian", "landscape", "levels", "measure", "overlaps", "plot", "problems", "results", "run",
-    "start", "sweep", "sweeps", "theory", "when",
+    "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Momentum",
+    "Overlaps", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training",
+    "Trajectory", "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "measure", "overlaps", "plot",
+    "problems", "results", "run", "start", "sweep", "sweeps", "theory", "when",
 ]  # fmt: skip
 
 

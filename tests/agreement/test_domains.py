@@ -12,6 +12,7 @@ from solvable.dynamics.quadratic_flow import flow_overlaps
 from solvable.problems import FEATURES, Domain, NotApplicable, require
 from solvable.problems.conventions import CONVENTIONS
 from solvable.problems.domain import FREE, KNOWN, SPECTRA, WORDS, unusual_settings
+from solvable.problems.reuse import REUSE
 
 
 class Inertia(sv.Training):
@@ -111,7 +112,7 @@ def test_the_known_settings_are_those_of_a_problem() -> None:
     parts = {"teacher": sv.Teacher, "student": sv.Student, "inputs": sv.Inputs, "training": sv.Training}
     fields = {f"{part}.{name}" for part, kind in parts.items() for name in kind.model_fields}
     fields |= set(sv.Problem.model_fields) - set(parts)
-    assert fields - {"inputs.spectrum"} == (KNOWN - SPECTRA) | set(FEATURES)
+    assert fields - {"inputs.spectrum"} == (KNOWN - SPECTRA) | set(FEATURES) | set(REUSE)
     spectra = {name for one in (sv.PowerLaw, sv.Spectrum) for name in one.model_fields}
     assert {f"inputs.spectrum.{name}" for name in spectra} == SPECTRA
     assert len(FREE) == 5

@@ -18,11 +18,11 @@ ORDER = [
 ]  # fmt: skip
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {
-    "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Momentum", "Overlaps",
-    "PowerLaw", "Problem", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "measure", "run",
-    "start", "sweep", "when",
+    "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Momentum",
+    "Overlaps", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training",
+    "Trajectory", "measure", "run", "start", "sweep", "when",
 }  # fmt: skip
-MOST = 26  # names at top level, beside the rooms; rules of learning and momentum took the last two
+MOST = 27  # names at top level, beside the rooms: momentum, rules of learning and data sets brought one each
 OPEN = {
     "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
     "theory",

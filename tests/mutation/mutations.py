@@ -474,7 +474,7 @@ SIMULATIONS = (
     ),
     Mutation(
         "a-data-set-forgets-its-blocks",
-        "empirical/level.py",
+        "empirical/flow.py",
         "if plan.keep_blocks else None",
         "if not plan.keep_blocks else None",
         ("levels/test_protocol.py::test_curves[empirical]",),
@@ -952,10 +952,55 @@ DESCRIPTIONS = (
     ),
     Mutation(
         "weights-of-another-length",
-        "empirical/level.py",
+        "empirical/flow.py",
         "np.sqrt(weights.student.size) * P @ found.factors",
         "np.sqrt(weights.student.shape[1]) * P @ found.factors",
         ("empirical/test_empirical.py::test_weights_have_the_form_and_the_overlaps_and_go_on",),
+    ),
+)
+
+REUSE = (
+    Mutation(
+        "answers-forget-the-left-questions",
+        "empirical/revealed.py",
+        "fresh + V @ (B.T @ E - V.T @ fresh)",
+        "fresh + V @ (B.T @ E)",
+        ("empirical/test_revealed.py::test_the_transcript_is_one_matrix[all-coordinates]",),
+    ),
+    Mutation(
+        "outside-lengths-of-one-more-dimension",
+        "empirical/revealed.py",
+        "random.chisquare(self.left[b] - diagonal)",
+        "random.chisquare(self.left[b] + 8 - diagonal)",
+        ("empirical/test_revealed.py::test_linear_units_have_the_moments_of_wishart_matrices[revealed]",),
+    ),
+    Mutation(
+        "classes-without-their-scales",
+        "empirical/engines.py",
+        "self.inner.pull(self.scales * columns)",
+        "self.inner.pull(columns)",
+        ("empirical/test_classes.py::test_samples_of_classes_are_rows_with_means",),
+    ),
+    Mutation(
+        "decay-at-twice-the-step",
+        "empirical/steps.py",
+        "1.0 - eta * decay / (1.0 - beta)",
+        "1.0 - 2 * eta * decay / (1.0 - beta)",
+        ("empirical/test_steps.py::test_a_step_is_that_of_the_definition",),
+    ),
+    Mutation(
+        "the-gap-without-noise",
+        "results/memory.py",
+        "trajectory.risk + training.loss_factor * training.label_noise",
+        "trajectory.risk + 0 * training.label_noise",
+        ("results/test_memory.py::test_the_gap_is_test_less_training",),
+    ),
+    Mutation(
+        "epochs-of-the-batch-alone",
+        "problems/reuse.py",
+        "return 1 / batches_per_epoch(problem)",
+        "return 1.0",
+        ("problems/test_reuse.py::test_numbers_per_dimension_are_rounded",),
     ),
 )
 
@@ -1839,6 +1884,7 @@ MUTATIONS = (
     *RULES,
     *MEMORY,
     *DESCRIPTIONS,
+    *REUSE,
     *THEORY,
     *STORES,
     *FRONTS,

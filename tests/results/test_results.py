@@ -96,7 +96,7 @@ def test_clocks(quadratic: sv.Problem) -> None:
     assert sv.results.Clock(quadratic, "steps").to_alpha(20_000) == 2.0
     assert sv.results.Clock(quadratic, "rate").from_alpha(100.0) == pytest.approx(1.0)
     assert sv.results.Clock(quadratic, "bocchi2026").to_alpha(60) == pytest.approx(6000)
-    with pytest.raises(ValueError, match="must be one of alpha, steps, rate, bocchi2026"):
+    with pytest.raises(ValueError, match="must be one of alpha, steps, rate, epochs, bocchi2026"):
         sv.results.Clock(quadratic, "hours")
     with pytest.raises(ValueError, match="'steps' needs a finite"):
         sv.results.Clock(quadratic.replace(inputs=sv.Inputs()), "steps")

@@ -1,56 +1,65 @@
-"""Full-batch gradient flow on a finite data set, as a level."""
+"""Training on a finite data set, as a level: gradient flow of quadratic students, or steps of any."""
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from solvable.dynamics.gaussian_moments import field_covariance, moments
-from solvable.dynamics.quadratic_flow import flow_factor
-from solvable.empirical.kernels import POPULATION, TRAINING
-from solvable.empirical.sample import Followed, Sample, room
+from solvable.empirical import descent
+from solvable.empirical.flow import MOST_NUMBERS, PAPER, Flow, Kept
+from solvable.empirical.sample import room
 from solvable.levels import Lane, Plan
-from solvable.levels.jobs import Control, run_jobs
-from solvable.levels.limits import check_outputs, check_whole
-from solvable.levels.seeds import lane_seed, seed_settings
-from solvable.numerics.control import FALLS, RISES
+from solvable.levels.jobs import run_jobs
+from solvable.levels.limits import check_whole
+from solvable.levels.seeds import seed_settings
 from solvable.numerics.memory import check_memory
-from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread
-from solvable.overlaps import Weights, embed
+from solvable.overlaps import embed
 from solvable.problems import Data, Domain, Problem
-from solvable.results import Blocks, Clock, Ending, Trajectory
-from solvable.results.building import Curves, Ends, build
+from solvable.problems.reuse import sample_count
+from solvable.results import Clock, Trajectory
 
-PAPER = "saraomannelli2020"
-EMPIRICAL = Domain(units="quadratic", teachers="any", label_noise=True, samples=True, schedules="rates")
+EMPIRICAL = Domain(units="quadratic", teachers="any", label_noise=True, samples=True, schedules="rates")  # of the flow
+FORMS = ("auto", "revealed", "gram", "full", "flow")
 METHODS = ("auto", "stabilised", "implicit")
 MOST_UNKNOWNS = 4000  # of implicit steps
-MOST_NUMBERS = 3 * 10**8  # that outputs and samples may take
 
 
 @dataclass(frozen=True)
 class Empirical:
-    """A finite data set as a level: gradient flow of quadratic students on the training loss.
+    """A finite data set as a level: gradient descent in steps for every unit, or gradient flow of quadratic students.
 
-    Labels come from the teacher. Without `training.samples` the loss is that of the population, and the flow has a
-    closed form. A run has `training_loss` (half the mean squared error over the samples, E_n), `population_loss` (the
-    same over all Gaussian inputs, E) and `weights` (run, time, p, dim), `teacher_weights` (run, p*, dim) and `matrix`
-    (run, time, dim, dim), the students' quadratic form A = weights^T weights / (p dim) with output x^T A x.
+    Steps of `training.step` (or learning_rate/dim) on the samples that `training.selection` chooses have the exact law
+    of training on a drawn Gaussian matrix, which is not drawn where that is cheaper. A run has `training_loss` (run,
+    time), the mean loss over the samples with its factor; labels with their noise are drawn once for each sample. Time
+    is counted in steps, and schedules with it.
+
+    The flow is what quadratic students take where neither step, batch nor selection is given. Without
+    `training.samples` its loss is that of the population, and it has a closed form. A run has `training_loss` (half the
+    mean squared error over the samples, E_n), `population_loss` (the same over all Gaussian inputs, E) and `weights`
+    (run, time, p, dim), `teacher_weights` (run, p*, dim) and `matrix` (run, time, dim, dim), the students' quadratic
+    form A = weights^T weights / (p dim) with output x^T A x.
 
     Parameters
     ----------
     runs : int
         How many data sets for each start.
     seed : int or SeedSequence
-        Of the data sets. A larger data set begins with the smaller one of the same seed.
+        Of the data sets. In the flow a larger data set begins with the smaller one of the same seed.
+    form : str
+        "flow"; or steps: "revealed" (a Gaussian data matrix known only as far as it is asked about, or drawn where that is
+        cheaper; `message` says which), "gram" (by the Gram matrix of the samples), "full" (all rows). "auto": the flow
+        where it applies and nothing asks for steps; "gram" or "full" for data, "revealed" otherwise.
     data : Data, optional
-        Rows to take (all, or the first `samples`) in place of drawn Gaussian ones.
+        Rows to take (all, or the first `samples`) in place of drawn Gaussian ones. In steps the risk is measured on up
+        to 4096 rows behind them, or is that of Gaussian inputs where none are left.
     labels : array, optional
         (samples,) labels for `data`. The start must then be `Weights`, whose teacher the population loss is about.
     method : str
+        Of the flow:
         "stabilised" (explicit, order 2; an evaluation costs samples x width x dim), "implicit" (order 4; factors a
         matrix of min(samples, width x dim) rows at every step), or "auto": implicit up to 300 rows.
     rtol : float
@@ -62,8 +71,13 @@ class Empirical:
 
     Notes
     -----
-    Time is saraomannelli2020's t: dA/dt = G A + A G with G = mean (label - output) x x^T. A step of gradient descent at
-    rate r on the mean squared error, by weights whose fields are w.x/sqrt(dim), takes 4 r / (width dim).
+    A step moves w_k by (step dim/B) sum m_s F_k(s) x_s / sqrt(dim), with multiplicities m_s that sum to B: with B samples at
+    step = learning_rate/dim it is that of one-pass SGD. Weight decay takes step x decay x w off. Random numbers depend on
+    the form.
+
+    The time of the flow is saraomannelli2020's t: dA/dt = G A + A G with G = mean (label - output) x x^T. A step of
+    gradient descent at rate r on the mean squared error, by weights whose fields are w.x/sqrt(dim), takes
+    4 r / (width dim).
 
     A start given as overlaps is turned at random against the data of each run. So a run from `at` or `last` is a new
     experiment, in other directions: to go on, ask for more `times`.
@@ -78,10 +92,19 @@ class Empirical:
     >>> run = sv.run(problem, start, sv.Empirical(runs=2), until=2)
     >>> run.training_loss.shape, run.matrix.shape
     ((2, 201), (2, 201, 4, 4))
+    >>> training = sv.Training(step=0.5, samples=sv.Ratio(3), label_noise=0.1)
+    >>> problem = sv.Problem(
+    ...     teacher=sv.Teacher(width=1, activation="erf"), student=sv.Student(width=2, activation="erf"),
+    ...     inputs=sv.Inputs(dim=10000), training=training,
+    ... )
+    >>> steps = sv.run(problem, sv.start(problem, seed=0), sv.Empirical(), until=5, progress=False)
+    >>> bool(steps.training_loss[0, -1] < steps.risk[0, -1] + 0.1)
+    True
     """
 
     runs: int = 1
     seed: int | np.random.SeedSequence = 0
+    form: Literal["auto", "revealed", "gram", "full", "flow"] = "auto"
     data: Data | None = None
     labels: Sequence[float] | np.ndarray | None = None
     method: Literal["auto", "stabilised", "implicit"] = "auto"
@@ -91,10 +114,13 @@ class Empirical:
 
     name = "empirical"
     clock = PAPER
-    domain = EMPIRICAL
+    domain = descent.DESCENT
+    keeps_velocities = True  # in steps; the flow has none
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, max_steps=1, threads=1, seed=0)
+        if self.form not in FORMS:
+            raise ValueError(f"form: {self.form!r} given, must be one of {', '.join(FORMS)}")
         if self.method not in METHODS:
             raise ValueError(f"method: {self.method!r} given, must be one of {', '.join(METHODS)}")
         if not isinstance(self.rtol, int | float) or not 1e-12 <= self.rtol <= 1e-2:
@@ -115,6 +141,7 @@ class Empirical:
         return {
             "runs": self.runs,
             **seed_settings(self.seed),
+            **({} if self.form == "auto" else {"form": self.form}),
             "data": None if self.data is None else self.data.fingerprint,
             "labels": None if self.labels is None else _digest(np.array(self.labels)),
             "method": self.method,
@@ -122,15 +149,39 @@ class Empirical:
             "max_steps": self.max_steps,
         }
 
+    def in_steps(self, problem: Problem) -> bool:
+        """Whether a problem is trained in steps, not in the flow."""
+        if self.form != "auto":
+            return self.form != "flow"
+        training = problem.training
+        fresh = training.samples is None
+        asked = training.step is not None or training.selection is not None or training.repeats > 1
+        if asked or (training.batch != 1 if fresh else training.batch is not None):
+            return True
+        return not (fresh and self.data is None) and bool(EMPIRICAL.refusals(problem))
+
+    def own_clock(self, problem: Problem) -> Clock | None:
+        """Steps; None for the flow, whose time is `clock` over alpha."""
+        if self.in_steps(problem):
+            return Clock(problem, "steps", "steps")
+        EMPIRICAL.require(problem, type(self).__name__)
+        return None
+
     def check(self, lanes: list[Lane]) -> None:
         """Raise an error for what this level cannot do, before anything runs."""
+        if self.data is not None and lanes[0].problem.inputs.dim is not None:
+            self._check_data(self.data, lanes)
+        if self.in_steps(lanes[0].problem):
+            descent.check(self, lanes)
+        else:
+            self._check_flow(lanes)
+
+    def _check_flow(self, lanes: list[Lane]) -> None:
         problem = lanes[0].problem
         dim, samples = problem.inputs.dim, self.samples(problem)
         if dim is None:
             raise ValueError("inputs.dim: infinite, but a data set has rows of finite length; give it, or use Macro")
-        if self.data is not None:
-            self._check_data(self.data, lanes)
-        elif samples is None and self.runs > 1:
+        if self.data is None and samples is None and self.runs > 1:
             raise ValueError(
                 f"runs: {self.runs} given, but without training.samples there is no data set to draw; must be 1"
             )
@@ -159,16 +210,16 @@ class Empirical:
         assert data.rows is not None
         if data.dim != problem.inputs.dim:
             raise ValueError(f"inputs.dim: {problem.inputs.dim} given, but the data have rows of {data.dim} numbers")
-        if (problem.training.samples or 0) > len(data.rows):
-            raise ValueError(
-                f"training.samples: {problem.training.samples} given, but the data have {len(data.rows)} rows"
-            )
-        if self.labels is not None and problem.training.label_noise > 0:
+        samples = sample_count(problem)
+        if (samples or 0) > len(data.rows):
+            raise ValueError(f"training.samples: {samples} given, but the data have {len(data.rows)} rows")
+        if self.labels is not None and problem.training.label_noise != 0:
             raise ValueError("training.label_noise: given together with labels, so nothing would use it")
         turned = any(lane.weights is None for lane in lanes)
         if self.labels is not None and turned:
             raise ValueError("labels: given, but the start has no teacher in the data's directions; start from Weights")
-        if self.runs > 1 and not turned and problem.training.label_noise == 0:
+        varies = problem.training.label_noise != 0 or (self.in_steps(problem) and descent.may_repeat(self, problem))
+        if self.runs > 1 and not turned and not varies:
             raise ValueError(
                 f"runs: {self.runs} given, but all would see the same samples from the same weights; must be 1"
             )
@@ -177,10 +228,12 @@ class Empirical:
         """How many samples a run has; None for the population."""
         if problem.training.samples is None and self.data is not None and self.data.rows is not None:
             return len(self.data.rows)
-        return problem.training.samples
+        return sample_count(problem)
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
         """Follow every lane on its data sets; called by `run`."""
+        if self.in_steps(lanes[0].problem):
+            return self._descend(lanes, plan)
         if plan.stop is not None and plan.stop.quantity not in ("risk", "training_loss"):
             raise ValueError(
                 f"stop: {plan.stop.quantity!r} given, but Empirical watches 'risk' and 'training_loss' only"
@@ -194,145 +247,18 @@ class Empirical:
             run_jobs(jobs, [1.0] * len(jobs), self.threads, plan.report)
         return kept.trajectory(self)
 
+    def _descend(self, lanes: list[Lane], plan: Plan) -> Trajectory:
+        records, losses, walks, form = interruptible(descent.prepare)(self, lanes, plan)
+        with one_blas_thread() if len(walks) > 1 else nullcontext():
+            run_jobs(walks, [float(records.steps[-1])] * len(walks), self.threads, plan.report)
+        return descent.trajectory(self, lanes, records, losses, form, plan)
+
     @interruptible
-    def _jobs(self, lanes: list[Lane], plan: Plan) -> "tuple[_Kept, list[_Flow]]":
-        kept = _Kept(lanes, plan, self.runs)
+    def _jobs(self, lanes: list[Lane], plan: Plan) -> tuple[Kept, list[Flow]]:
+        kept = Kept(lanes, plan, self.runs)
         return kept, [
-            _Flow(self, lane, i * self.runs + run, run, kept)
-            for i, lane in enumerate(lanes)
-            for run in range(self.runs)
+            Flow(self, lane, i * self.runs + run, run, kept) for i, lane in enumerate(lanes) for run in range(self.runs)
         ]
-
-
-class _Kept:
-    """Arrays that are kept of all runs; NaN where a run ended before an output."""
-
-    @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
-    def __init__(self, lanes: list[Lane], plan: Plan, each: int) -> None:
-        problem = lanes[0].problem
-        self.lanes, self.plan, self.each = lanes, plan, each
-        runs, times, p, q = len(lanes) * each, plan.times.size, problem.student.width, problem.teacher.width
-        dim = problem.inputs.dim or 0
-        numbers = runs * times * (p * (p + q + dim) + dim**2)
-        if numbers > MOST_NUMBERS:
-            raise ValueError(
-                f"times: {runs} runs with {times} outputs take {numbers:.3g} numbers, must be at most {MOST_NUMBERS:.0e}; "
-                f"ask for fewer times or runs"
-            )
-        check_outputs(lanes, plan, each, beside=dim * (dim + p), copies=2)
-        self.training, self.population = np.full((2, runs, times), np.nan)
-        self.student = np.full((runs, times, p, p), np.nan)
-        self.cross = np.full((runs, times, p, q), np.nan)
-        self.matrix = np.full((runs, times, dim, dim), np.nan)
-        self.teacher = np.full((runs, dim, dim), np.nan)
-        self.weights, self.teacher_weights = np.full((runs, times, p, dim), np.nan), np.full((runs, q, dim), np.nan)
-        self.end_student = np.repeat([lane.start.block_student_overlap for lane in lanes], each, axis=0)
-        self.end_cross = np.repeat([lane.start.block_cross_overlap for lane in lanes], each, axis=0)
-        self.start_risk = np.repeat([_first_risk(lane) for lane in lanes], each)
-        self.endings = np.full(runs, Ending.INTERRUPTED)
-        self.end_alpha, self.nfev = np.zeros(runs), np.zeros(runs, dtype=np.int64)
-
-    def trajectory(self, level: Empirical) -> Trajectory:
-        lanes, problem, plan = self.lanes, self.lanes[0].problem, self.plan
-        readout = np.repeat([lane.start.readout for lane in lanes], self.each, axis=0)
-        risk = 2 * problem.training.loss_factor * self.population
-        readouts = np.repeat(readout[:, None], plan.times.size, axis=1)
-        blocks = Blocks(self.student[:, :, None], self.cross[:, :, None]) if plan.keep_blocks else None
-        curves = Curves(plan.times, risk, self.student, self.cross, readouts, blocks=blocks)
-        ends = Ends(Blocks(self.end_student, self.end_cross), readout, self.endings, self.end_alpha, self.nfev)
-        starts = [lane.start for lane in lanes]
-        built = build(problem, level.name, level.settings(), starts, self.start_risk, curves, ends, stop=plan.stop)
-        return replace(
-            built, training_loss=self.training, matrix=self.matrix, teacher_matrix=self.teacher, weights=self.weights,
-            teacher_weights=self.teacher_weights,
-        )  # fmt: skip
-
-
-class _Flow:
-    """One run: its data set, its flow, and what is kept of it."""
-
-    def __init__(self, level: Empirical, lane: Lane, place: int, run: int, kept: _Kept) -> None:
-        self.level, self.lane, self.place, self.kept = level, lane, place, kept
-        # what rows do not depend on: so that data sets of one seed begin with the same ones
-        plain = {"training__samples": None, "training__learning_rate": 1.0, "training__label_noise": 0.0}
-        problem = lane.problem.replace(**plain)
-        self.seed = child(lane_seed(level.seed, 4, Lane(problem, lane.start)), run)
-
-    def __call__(self, control: Control, place: int) -> None:
-        if control.stopped:
-            return
-        problem, kept, clock = self.lane.problem, self.kept, Clock(self.lane.problem, PAPER)
-        weights = self.lane.weights or embed(problem, self.lane.start, child(self.seed, 0))
-        dim, p = weights.student.shape[1], len(weights.student)
-        teacher = weights.teacher / np.sqrt(dim * len(weights.teacher))
-        sample = self._sample(problem, teacher.T @ teacher)
-        # students W (p, d) are P F with orthonormal columns P: the flow moves the factor F alone
-        P, first = (np.eye(p), weights.student) if p <= dim else np.linalg.qr(weights.student)
-        first = first / np.sqrt(dim * p)
-        times = clock.from_alpha(kept.plan.times)
-        if len(sample.rows):
-            level = self.level
-            found = sample.follow(
-                first, times, method=level.method, rtol=level.rtol, max_steps=level.max_steps,
-                watch=self._watch(sample, first),
-            )  # fmt: skip
-        else:
-            found = _population(sample, first, times, float(problem.training.label_noise))
-        self._keep(found, sample, P, weights, clock)
-        control.done[place] = 1.0
-
-    def _sample(self, problem: Problem, teacher: np.ndarray) -> Sample:
-        level, count = self.level, self.level.samples(problem) or 0
-        if level.data is not None:
-            assert level.data.rows is not None
-            rows = np.ascontiguousarray(level.data.prepared(level.data.rows[:count]))
-        else:
-            rows = np.random.default_rng(child(self.seed, 1)).standard_normal((count, len(teacher)))
-        if level.labels is not None:
-            return Sample(rows, np.array(level.labels[:count]), teacher)
-        noise = np.random.default_rng(child(self.seed, 2)).standard_normal(count)
-        return Sample.from_teacher(rows, teacher, np.sqrt(problem.training.label_noise) * noise)
-
-    def _watch(self, sample: Sample, first: np.ndarray) -> tuple[int, int, float]:
-        """Which of the losses to stop at, in which direction, and the level."""
-        stop = self.kept.plan.stop
-        if stop is None:
-            return -1, RISES, 0.0
-        which = TRAINING if stop.quantity == "training_loss" else POPULATION
-        unit = 1.0 if which == TRAINING else 2 * self.lane.problem.training.loss_factor
-        level = stop.level_for(unit * float(sample.losses(first)[which])) / unit
-        return which, FALLS if stop.falls else RISES, level
-
-    def _keep(self, found: Followed, sample: Sample, P: np.ndarray, weights: Weights, clock: Clock) -> None:
-        kept, i = self.kept, self.place
-        kept.training[i], kept.population[i] = found.training, found.population
-        kept.student[i], kept.cross[i] = _overlaps(P, found.factors, weights)
-        kept.matrix[i] = found.factors.transpose(0, 2, 1) @ found.factors
-        kept.teacher[i] = sample.teacher
-        kept.weights[i] = np.sqrt(weights.student.size) * P @ found.factors
-        kept.teacher_weights[i] = weights.teacher
-        kept.end_student[i, 0], kept.end_cross[i, 0] = _overlaps(P, found.last, weights)
-        kept.endings[i], kept.nfev[i] = found.ending, found.evaluations
-        kept.end_alpha[i] = kept.plan.times[-1] if found.ending == Ending.FINISHED else clock.to_alpha(found.end)
-
-
-def _overlaps(P: np.ndarray, factors: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Student overlap (..., p, p) and cross overlap (..., p, p*) of students sqrt(dim p) P F."""
-    rows = np.sqrt(len(P)) * P @ factors
-    return rows @ rows.swapaxes(-1, -2), rows @ weights.teacher.T / np.sqrt(weights.teacher.shape[1])
-
-
-def _population(sample: Sample, first: np.ndarray, times: np.ndarray, noise: float) -> Followed:
-    """The flow on the population, in closed form; its training loss is the population loss and half the label noise."""
-    values, vectors = np.linalg.eigh(sample.teacher)
-    values = np.where(values > 1e-14 * len(values) * values[-1], values, 0.0)
-    factors = flow_factor(first @ vectors, values, times, turn=True).factor @ vectors.T
-    loss = sample.losses(factors)[POPULATION]
-    return Followed(factors, loss + noise / 2, loss, factors[-1], float(times[-1]), Ending.FINISHED, 0)
-
-
-def _first_risk(lane: Lane) -> float:
-    return moments(field_covariance(lane.problem, lane.start), lane.problem, lane.start.readout).risk
 
 
 def _checked_labels(labels: Any, data: Data | None) -> tuple[float, ...]:

@@ -43,7 +43,8 @@ class Plan:
     Parameters
     ----------
     times : ndarray
-        (time,) outputs in steps/dim, increasing; a run begins at 0 and ends at the last.
+        (time,) outputs in the time that the level counts in (steps/dim, or steps), increasing; a run begins at 0 and ends
+        at the last.
     stop : Threshold, optional
         Where to stop earlier.
     keep_blocks : bool

@@ -9,6 +9,8 @@ from solvable.problems import Domain
 class Level(Protocol):
     """What `run` asks of a level of description, such as `Macro`: a protocol, which no class needs to inherit.
 
+    A level that does not count in steps/dim on every problem also has `own_clock(problem)`, a `Clock` with unit and base.
+
     Examples
     --------
     >>> sv.Macro().name, sv.Macro().clock

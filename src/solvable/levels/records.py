@@ -11,6 +11,7 @@ from solvable.levels.limits import check_outputs
 from solvable.levels.observer import NODES, Observer
 from solvable.levels.plan import Lane, Plan
 from solvable.numerics.threads import interruptible
+from solvable.problems import Schedule
 from solvable.results import Blocks, Ending, Trajectory
 from solvable.results.building import Curves, Ends, build
 from solvable.results.rest import with_rest
@@ -70,6 +71,7 @@ class Records:
     def _samples(self) -> np.ndarray:
         """(run,) how many samples each run has seen."""
         batch = self.problem.training.batch
+        assert isinstance(batch, int | Schedule)
         return (
             self.end_steps * batch
             if isinstance(batch, int)

@@ -47,7 +47,8 @@ def run(
     times : array, optional
         Output times in the unit of `clock`; left out, 201 equally spaced ones, and where the stretches of tasks end.
     clock : str, optional
-        "alpha" (steps/dim), "steps", "rate" or a paper's key; left out, the level's own: "alpha", but for `Empirical`.
+        "alpha" (steps/dim), "steps", "rate", "epochs" or a paper's key; left out, the level's own: "alpha", but for
+        `Empirical`.
     stop : Threshold, optional
         Where to stop earlier, from `when`.
     keep_blocks : bool
@@ -69,11 +70,18 @@ def run(
     'reached the threshold of `stop` (at α = steps / dim: 13.1038)'
     """
     _check_arguments(problem, [start], level, stop)
-    clock = clock or level.clock
-    plan = Plan(output_times(Clock(problem, clock), until, times), stop, keep_blocks)
+    counted = clock_of(level, problem, clock)
+    plan = Plan(output_times(counted, until, times), stop, keep_blocks)
     lanes = [_lane(problem, start)]
     result = _solve(level, lanes, plan, progress)
-    return result if result.unit == clock else replace(result, unit=clock)
+    return result if result.unit == counted.unit else replace(result, unit=counted.unit)
+
+
+def clock_of(level: Level, problem: Problem, unit: str | None = None) -> Clock:
+    """The clock of a run: `unit`, or the level's own, over the time that the level counts in on this problem."""
+    own: Clock | None = getattr(level, "own_clock", lambda _: None)(problem)
+    base = "alpha" if own is None else own.base
+    return Clock(problem, unit or (level.clock if own is None else own.unit), base)
 
 
 def run_batch(
@@ -119,7 +127,8 @@ def run_batch(
     starts = [starts] if isinstance(starts, Overlaps | Weights) else list(starts)
     if isinstance(learning_rates, int | float | Schedule):
         learning_rates = [learning_rates]
-    rates = [problem.training.learning_rate] if learning_rates is None else [_plain(rate) for rate in learning_rates]
+    own = problem.training.step if problem.training.learning_rate is None else problem.training.learning_rate
+    rates = [own] if learning_rates is None else [_plain(rate) for rate in learning_rates]
     if isinstance(problem.training.learning_rate, Schedule) and not all(isinstance(rate, Schedule) for rate in rates):
         raise ValueError(
             "learning_rates: numbers given, but the problem has a schedule, which they would replace; give schedules, or a problem "
@@ -128,11 +137,13 @@ def run_batch(
     if not starts or not rates:
         raise ValueError("run_batch: needs at least one start and one learning rate")
     _check_arguments(problem, starts, level, stop)
-    clock = clock or level.clock
-    if len(rates) > 1 and clock not in ("alpha", "steps"):
-        raise ValueError(f"clock: {clock!r} runs differently for each learning rate; use 'alpha' or 'steps'")
-    problems = [problem.replace(training__learning_rate=rate) for rate in rates]
-    plan = Plan(output_times(Clock(problems[0], clock), until, times), stop, keep_blocks)
+    problems = [problem]
+    if learning_rates is not None:
+        problems = [problem.replace(training__learning_rate=rate) for rate in rates]
+    counted = clock_of(level, problems[0], clock)
+    if len(rates) > 1 and counted.unit not in ("alpha", "steps", "epochs"):
+        raise ValueError(f"clock: {counted.unit!r} runs differently for each learning rate; use 'alpha' or 'steps'")
+    plan = Plan(output_times(counted, until, times), stop, keep_blocks)
     lanes = [_lane(one, first) for one in problems for first in starts]
     result = _solve(level, lanes, plan, progress)
     labels = {"start": np.tile(np.arange(len(starts)), len(rates))}
@@ -143,7 +154,7 @@ def run_batch(
         labels["schedule"] = np.repeat(np.array(texts, dtype=object), len(starts))
     each = len(result.risk) // len(lanes)  # a level may run every lane several times
     labels = {name: np.repeat(values, each) for name, values in labels.items()}
-    return replace(result, problem=problems[0], unit=clock, labels=labels)
+    return replace(result, problem=problems[0], unit=counted.unit, labels=labels)
 
 
 def _lane(problem: Problem, start: Overlaps | Weights) -> Lane:

@@ -40,6 +40,12 @@ REFERENCES = {
         "The high line: exact risk and learning rate curves of stochastic adaptive learning rate algorithms",
         "arXiv:2405.19585 (2024)",
     ),
+    "dandi2024": Reference(
+        "Y. Dandi, E. Troiani, L. Arnaboldi, L. Pesce, L. Zdeborová, F. Krzakala",
+        "The benefits of reusing batches for gradient descent in two-layer networks: breaking the curse of information and leap "
+        "exponents",
+        "arXiv:2402.03220 (2024)",
+    ),
     "goldt2019": Reference(
         "S. Goldt, M. S. Advani, A. M. Saxe, F. Krzakala, L. Zdeborová",
         "Dynamics of stochastic gradient descent for two-layer neural networks in the teacher-student setup",

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-QUANTITIES = ("exit_time", "end_risk", "end_time", "start_risk", "nfev", "fewest", "success")
+QUANTITIES = (
+    "exit_time", "end_risk", "end_time", "start_risk", "nfev", "fewest", "success", "end_training_loss", "end_gap", "best_risk",
+    "best_time", "interpolation_time",
+)  # fmt: skip
 PANELS = 6
 
 
@@ -92,7 +95,7 @@ def _average(data: Any, quantity: str, kept: tuple[str, ...]) -> tuple[Any, Any]
     values = data["exit_time"].notnull().where(there) if quantity == "success" else data[quantity]
     over = [dim for dim in values.dims if dim not in kept]
     mean = values.mean(over)
-    if quantity == "exit_time":
+    if quantity in ("exit_time", "interpolation_time"):
         mean = mean.where(~(values.isnull() & there).any(over))
     elif quantity != "success" and "ending" in data:
         mean = mean.where(~(data["ending"] == "diverged").any(over))
@@ -195,15 +198,8 @@ def lines(source: Any, quantity: str, one: str, other: str, ax: "Axes | None" = 
     positions = positions_along(data, along, ax, "x")
     for value in data[each].values:
         part, spread = mean.sel({each: value}), error.sel({each: value})
-        ax.errorbar(
-            positions,
-            part.values,
-            np.nan_to_num(spread.values),
-            marker="o",
-            markersize=3.5,
-            linewidth=1.0,
-            label=short(value),
-        )
+        spreads = np.nan_to_num(spread.values)
+        ax.errorbar(positions, part.values, spreads, marker="o", markersize=3.5, linewidth=1.0, label=short(value))
     ax.set_ylabel(name_of(data, quantity))
     ax.legend(title=title_of(data, each), fontsize=7)
     return ax

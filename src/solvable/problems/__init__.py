@@ -16,14 +16,51 @@ from solvable.problems.momentum import Momentum
 from solvable.problems.networks import Hermite, Student, Target, Teacher
 from solvable.problems.problem import Problem
 from solvable.problems.rate_rules import AdaGrad, Clip, LineSearch, Polyak, RateFunction
+from solvable.problems.reuse import Ratio
 from solvable.problems.rules import Clipping, Rule
 from solvable.problems.schedules import Schedule
 from solvable.problems.tasks import Task
 from solvable.problems.training import Training
 
 __all__ = [
-    "CASES", "EVERYTHING", "FEATURES", "ONE_PASS", "AdaGrad", "Average", "Clip", "Clipping", "Convention", "Data", "Domain",
-    "Dropout", "Hermite", "Hinge", "Huber", "Inputs", "InvalidProblem", "LineSearch", "Loss", "Mixture", "Momentum",
-    "NotApplicable", "Polyak", "PowerLaw", "Problem", "RateFunction", "Rule", "Schedule", "Spectrum", "Student", "Target", "Task",
-    "Teacher", "Training", "convention", "effective", "features", "is_fast", "require",
+    "CASES",
+    "EVERYTHING",
+    "FEATURES",
+    "ONE_PASS",
+    "AdaGrad",
+    "Average",
+    "Clip",
+    "Clipping",
+    "Convention",
+    "Data",
+    "Domain",
+    "Dropout",
+    "Hermite",
+    "Hinge",
+    "Huber",
+    "Inputs",
+    "InvalidProblem",
+    "LineSearch",
+    "Loss",
+    "Mixture",
+    "Momentum",
+    "NotApplicable",
+    "Polyak",
+    "PowerLaw",
+    "Problem",
+    "RateFunction",
+    "Ratio",
+    "Rule",
+    "Schedule",
+    "Spectrum",
+    "Student",
+    "Target",
+    "Task",
+    "Teacher",
+    "Training",
+    "convention",
+    "effective",
+    "features",
+    "is_fast",
+    "require",
 ]  # fmt: skip

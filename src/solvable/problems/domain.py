@@ -21,6 +21,7 @@ from solvable.problems.inputs import PowerLaw
 from solvable.problems.model import InvalidProblem, Model
 from solvable.problems.networks import Network
 from solvable.problems.problem import Problem
+from solvable.problems.reuse import REUSE, Ratio
 from solvable.problems.schedules import Schedule
 
 ANY = "any"
@@ -210,7 +211,11 @@ class Domain:
             ("loss", self.loss == ANY, "squared", "the squared loss"),
         ]:
             value = getattr(training, name)
-            if not allowed and value != plain:
+            if name == "batch" and value is None:
+                continue
+            if isinstance(value, Ratio) and not self.samples:
+                yield f"training.{name}", f"is {value!r}", "is for numbers, not for ratios to the dimension"
+            elif not allowed and value != plain:
                 given = "is a schedule" if isinstance(value, Schedule) else f"is {value!r}"
                 yield f"training.{name}", given, f"is for {what}"
             elif self.schedules is not True and isinstance(value, Schedule):
@@ -222,9 +227,9 @@ class Domain:
 
 EVERYTHING = Domain(
     target=ANY, teachers=ANY, student_readout=ANY, teacher_readout=ANY, norm=ANY, isotropic=False, label_noise=True, decay=True,
-    batch=True, loss=ANY, trained_readout=True, samples=True, schedules=True,
+    batch=True, loss=ANY, trained_readout=True, samples=True, schedules=True, knows=REUSE,
 )  # fmt: skip
-ONE_PASS = replace(EVERYTHING, samples=False)
+ONE_PASS = replace(EVERYTHING, samples=False, knows=())
 CASES = replace(ONE_PASS, knows=FEATURES)  # classes, tasks, masks, noise on inputs, anchors, teachers that move
 
 _AT = "problem.at(alpha) has that of one time"

@@ -52,7 +52,7 @@ def features(problem: Problem) -> tuple[str, ...]:
         "training.rate_rule": training.rate_rule is not None,
         "training.rule": training.rule is not None,
         "training.lookahead": bool(training.lookahead),
-        "training.repeats": training.repeats > 1,
+        "training.repeats": training.uses_again,
         "training.loss": training.loss == "correlation" or _is_on_a_line(problem),
         "teacher.target": teacher.target == "sign",
     }

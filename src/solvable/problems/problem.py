@@ -160,6 +160,8 @@ class Problem(Model):
 
     def _content(self) -> dict[str, Any]:
         content = self.model_dump(mode="json", exclude_defaults=True) | {"hash": 1}
+        if self.training.samples is None and self.training.batch == 1:
+            content["training"].pop("batch")  # what it is where it is left out
         if self.inputs.spectrum is not None:
             content["inputs"]["spectrum"]["kind"] = self.inputs.spectrum.kind
         if self.training.rate_rule is not None:

@@ -14,6 +14,7 @@ from solvable.problems.losses import AnyLoss, loss_of
 from solvable.problems.model import Array, InvalidProblem, Model, Plain, Unbounded
 from solvable.problems.momentum import Momentum
 from solvable.problems.rate_rules import LineSearch, RateFunction, RateRule
+from solvable.problems.reuse import Ratio, Selection, check_reuse
 from solvable.problems.rules import AnyRule
 from solvable.problems.schedules import Schedule, as_schedule, later, scaled, segments_of, value_at, whole, within
 
@@ -39,7 +40,7 @@ def stopped_rates(fields: Any) -> dict[str, float | Schedule]:
     return found
 
 
-RATES = ("learning_rate", "readout_rate")
+RATES = ("learning_rate", "step", "readout_rate")
 SCHEDULED = (*RATES, "batch", "weight_decay", "label_noise")
 
 
@@ -53,8 +54,11 @@ class Training(Model):
     ----------
     learning_rate : float or Schedule
         One step moves w_k by (rate/batch) times the sum over the batch of F_k x / sqrt(dim).
-    batch : int or Schedule
-        Samples of one step.
+    step : float or Schedule, optional
+        In the place of `learning_rate`, which is step x dim: the rate for batches as large as the dimension, of order one
+        at any dim. For training on a data set or on batches that are used again (`Empirical`).
+    batch : int, Ratio or Schedule, optional
+        Samples of one step; left out, all of `samples`, or one where every sample is fresh.
     weight_decay : float or Schedule
         A step takes rate x decay x w / dim off the weights.
     loss_factor : float
@@ -68,9 +72,17 @@ class Training(Model):
     train_readout : bool
         Whether the second layer learns too.
     readout_rate : float or Schedule, optional
-        Its learning rate, per steps/dim; left out, `learning_rate`.
-    samples : int, optional
-        Size of a data set that is seen again and again, all at once (`Empirical`); left out, every sample is fresh.
+        Its learning rate, in the unit of whichever of `learning_rate` (per steps/dim) and `step` (per step) is given; left
+        out, equal to it.
+    samples : int or Ratio, optional
+        Size of a data set that is seen again and again (`Empirical`); left out, every sample is fresh.
+    selection : str, optional
+        Which samples a step takes: "all"; "subsets" (`batch` different ones, drawn anew), "drawn" (with replacement),
+        "shuffled" (each once in an epoch, in an order drawn for every epoch), "partition" (the same batches in every
+        epoch), "persistent" (each sample is in or out by itself, redrawn with the chance 1/repeats in every step);
+        "repeated": fresh batches, each used `repeats` times. Left out: "all", or "subsets" where a batch is given.
+    repeats : int
+        How many steps in a row a fresh batch, or a fresh sample, is used; for "persistent", the mean time between redraws.
     dropout : Dropout, optional
         Leaves some students out at random.
     input_noise : float or tuple of float
@@ -94,8 +106,6 @@ class Training(Model):
         the step.
     lookahead : float
         The gradient is taken where a step of this rate on the same sample alone would lead, which is not kept.
-    repeats : int
-        How often each sample is used in a row, all steps kept.
 
     Examples
     --------
@@ -103,15 +113,18 @@ class Training(Model):
     0.0
     """
 
-    learning_rate: Rate
-    batch: Batch | Schedule = 1
+    learning_rate: Rate | None = None
+    step: Rate | None = None
+    batch: Batch | Ratio | Schedule | None = None
     weight_decay: NotNegative | Schedule = 0.0
     loss_factor: Positive = 1.0
     loss: AnyLoss = "squared"
     label_noise: NotNegative | Schedule = 0.0
     train_readout: bool = False
     readout_rate: Rate | None = None
-    samples: Annotated[int, Plain, Field(gt=0, le=10**9)] | None = None
+    samples: Annotated[int, Plain, Field(gt=0, le=10**9)] | Ratio | None = None
+    selection: Selection | None = None
+    repeats: Annotated[int, Plain, Field(ge=1, le=10**6)] = 1
     dropout: Dropout | None = None
     input_noise: NotNegative | Array = 0.0
     label_flips: Annotated[float, Plain, Field(ge=0, le=0.5)] = 0.0
@@ -122,7 +135,6 @@ class Training(Model):
     rate_rule: RateRule | None = None
     rule: AnyRule | None = None
     lookahead: NotNegative = 0.0
-    repeats: Annotated[int, Plain, Field(ge=1, le=1000)] = 1
 
     @model_validator(mode="before")
     @classmethod
@@ -132,8 +144,21 @@ class Training(Model):
             return fields | {"momentum": {"beta": float(given)}}
         return fields
 
+    @model_validator(mode="before")
+    @classmethod
+    def _single_samples(cls, fields: Any) -> Any:
+        """Where every sample is fresh, a batch that is left out is one sample."""
+        if isinstance(fields, dict) and fields.get("samples") is None and fields.get("batch") is None:
+            return {**fields, "batch": 1}
+        return fields
+
     @model_validator(mode="after")
     def _check(self) -> "Training":
+        if self.learning_rate is None and self.step is None:
+            raise ValueError("learning_rate: is missing; give it, or step = learning_rate / dim")
+        if self.learning_rate is not None and self.step is not None:
+            raise ValueError("step: given together with learning_rate, which is step x dim; give one of them")
+        check_reuse(self)
         if self.readout_rate is not None and not self.train_readout:
             raise ValueError("readout_rate: given although train_readout is false, so nothing would use it")
         for name in RATES:
@@ -146,9 +171,9 @@ class Training(Model):
             raise ValueError(f"batch: must be at least 1 at all times, got {self.batch.rates}")
         if isinstance(self.input_noise, tuple) and (not self.input_noise or min(self.input_noise) < 0):
             raise ValueError(f"input_noise: must be numbers that are not negative, got {self.input_noise}")
-        if self.lookahead and self.repeats > 1:
+        if self.lookahead and self.uses_again:
             raise ValueError("lookahead: given together with repeats, of which one is kept and one is not; give one")
-        if self.repeats > 1 and self.momentum is not None:
+        if self.uses_again and self.momentum is not None:
             raise ValueError(
                 "repeats: given together with momentum, with which steps on one sample do not come in a row"
             )
@@ -181,7 +206,12 @@ class Training(Model):
     @property
     def is_shaped(self) -> bool:
         """Whether steps differ from gradients of single samples: by a rule, a look-ahead or repeats."""
-        return self.rule is not None or bool(self.lookahead) or self.repeats > 1
+        return self.rule is not None or bool(self.lookahead) or self.uses_again
+
+    @property
+    def uses_again(self) -> bool:
+        """Whether fresh samples, one or a few at a time, are used several times in a row."""
+        return self.repeats > 1 and self.samples is None and self.selection is None
 
     @cached_property
     def segments(self) -> dict[str, np.ndarray]:
@@ -190,7 +220,7 @@ class Training(Model):
             "rate": self.schedule.segments,
             "readout_rate": self.readout_schedule.segments,
             "decay": segments_of(self.weight_decay),
-            "batch": whole(segments_of(self.batch)),
+            "batch": whole(segments_of(self.batch if isinstance(self.batch, int | Schedule) else 1)),
             "label_noise": segments_of(self.label_noise),
             "friction": segments_of(self._friction),
         }
@@ -202,7 +232,14 @@ class Training(Model):
     @property
     def effective_rate(self) -> float | Schedule:
         """What gradients add up to: the learning rate, divided by 1 - beta with momentum of that kind."""
-        return scaled(self.learning_rate, self.gain)
+        return scaled(self._rate, self.gain)
+
+    @property
+    def _rate(self) -> float | Schedule:
+        """The learning rate, or the step where that is given."""
+        rate = self.step if self.learning_rate is None else self.learning_rate
+        assert rate is not None
+        return rate
 
     @property
     def gain(self) -> float:
@@ -219,9 +256,20 @@ class Training(Model):
         if not self.is_scheduled:
             return self
         found = {name: value_at(getattr(self, name), time) for name in SCHEDULED}
-        batch, _ = within(self.segments["batch"], np.maximum([time], 0.0))
-        momentum = None if self.momentum is None else self.momentum.at(time)
-        return self._with(found | {"batch": int(batch[0]), "momentum": momentum})
+        if isinstance(self.batch, Schedule):
+            batch, _ = within(self.segments["batch"], np.maximum([time], 0.0))
+            found["batch"] = int(batch[0])
+        return self._with(found | {"momentum": None if self.momentum is None else self.momentum.at(time)})
+
+    def replace(self, **changes: Any) -> "Training":
+        """Of `learning_rate` and `step` the new one takes the place of the other; a data set in the place of fresh single
+        samples is seen as a whole, unless a batch is given too."""
+        for name, other in (("learning_rate", "step"), ("step", "learning_rate")):
+            if changes.get(name) is not None:
+                changes.setdefault(other, None)
+        if changes.get("samples") is not None and self.samples is None and self.batch == 1:
+            changes.setdefault("batch", None)
+        return super().replace(**changes)
 
     def later(self, time: float) -> "Training":
         """The same with schedules as seen from `time` (steps/dim) on."""
@@ -260,8 +308,8 @@ class Training(Model):
 
     @cached_property
     def schedule(self) -> Schedule:
-        """The learning rate as a Schedule, also where it is constant."""
-        return as_schedule(self.learning_rate)
+        """The learning rate, or the step where that is given, as a Schedule, also where it is constant."""
+        return as_schedule(self._rate)
 
     @cached_property
     def effective_schedule(self) -> Schedule:

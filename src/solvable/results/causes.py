@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from solvable.dynamics.gaussian_moments import moments
+from solvable.problems.reuse import batch_size
 from solvable.results.ending import Ending
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def speeds(trajectory: Trajectory, run: int) -> Speeds | None:
             return None
         rate, spread = np.float64(_rate(trajectory, run)), float(problem.inputs.fractions @ lam)
         noise, without = (
-            rate**2 * spread * float(np.trace(one.noise)) / training.batch / norms for one in (here, clean)
+            rate**2 * spread * float(np.trace(one.noise)) / batch_size(problem) / norms for one in (here, clean)
         )
         p = problem.student.width
         drift = 2 * rate * float(lam.max()) * float(np.abs(np.linalg.eigvals(here.drift[:, :p])).max(initial=0.0))
@@ -85,6 +86,8 @@ def _rate(trajectory: Trajectory, run: int) -> float:
 
 def _divergence(trajectory: Trajectory, run: int) -> str:
     training, dim = trajectory.problem.training.at(float(trajectory.end_alpha[run])), trajectory.problem.inputs.dim
+    if trajectory.base == "steps":
+        return "the weights diverged: lower the step (or learning_rate)"
     if trajectory.level == "empirical":
         return "the weights diverged, which a gradient flow does not do: lower rtol"
     taken = _rate(trajectory, run) * training.weight_decay / (dim or np.inf)

@@ -94,8 +94,8 @@ def _problem(attributes: dict[str, Any], given: Problem | None) -> Problem:
 
 def _fields(content: netcdf.Content, problem: Problem) -> dict[str, Any]:
     attributes, arrays = content.attributes, content.arrays
-    unit = _text(attributes, "unit")
-    Clock(problem, unit)
+    unit, base = _text(attributes, "unit"), _text({"base": "alpha"} | attributes, "base")
+    Clock(problem, unit, base)
     names = _parsed(attributes, "labels", list)
     if not all(isinstance(name, str) for name in names):
         raise ValueError("labels: must be names")
@@ -122,6 +122,7 @@ def _fields(content: netcdf.Content, problem: Problem) -> dict[str, Any]:
         "blocks": blocks,
         "stop": _threshold(attributes),
         "unit": unit,
+        "base": base,
         "labels": labels,
         **{name: arrays[name] for name in RUN_ARRAYS if name != "endings"},
         **{name: arrays[name] for name in SOME_ARRAYS if name in arrays},

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from solvable.results.trajectory import Trajectory
 
-STILL_TEACHERS = replace(EVERYTHING, knows=tuple(set(FEATURES) - {"teacher.drift", "teacher.rotation"}))
+STILL_TEACHERS = replace(
+    EVERYTHING, knows=tuple({*EVERYTHING.knows, *FEATURES} - {"teacher.drift", "teacher.rotation"})
+)
 
 
 def risk_on(self: Trajectory, other: Problem) -> xarray.DataArray:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 AVERAGED = (
     "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap", "task_risk",
+    "gap",
 )  # fmt: skip
 COMPUTED = (*forgetting.NAMES, classifying.NAME)  # when they are asked for
 
@@ -30,8 +31,8 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     Parameters
     ----------
     name : str
-        "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap",
-        "task_risk", "forgetting", "head_start" or "classification_error".
+        "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "gap",
+        "direction_overlap", "task_risk", "forgetting", "head_start" or "classification_error".
 
     Returns
     -------

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable.results import classifying, forgetting, netcdf
+from solvable.results.clock import LABELS
 from solvable.results.files import write_whole
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "block_cross_overlap": ("run", "block", "time", *_CROSS),
     "training_loss": ("run", "time"),
     "population_loss": ("run", "time"),
+    "gap": ("run", "time"),
     "matrix": ("run", "time", "input", "input_"),
     "teacher_matrix": ("run", "input", "input_"),
     "weights": ("run", "time", "student", "input"),
@@ -77,7 +79,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "block_extra_overlap": ("run", "block", "time", *_EXTRA),
 }
 OPTIONAL = {
-    "block_student_overlap", "block_cross_overlap", "population_loss", "direction_overlap", "end_block_teacher_overlap",
+    "block_student_overlap", "block_cross_overlap", "population_loss", "gap", "direction_overlap", "end_block_teacher_overlap",
     "end_block_extra_overlap", "moving_block_teacher_overlap", "block_extra_overlap", *forgetting.NAMES, classifying.NAME,
     *SOME_ARRAYS,
 }  # fmt: skip
@@ -89,6 +91,7 @@ LONG_NAMES = {
     "readout": "readout",
     "training_loss": "training loss",
     "population_loss": "population loss",
+    "gap": "test loss less training loss",
     "matrix": "students' quadratic form",
     "teacher_matrix": "teachers' quadratic form",
     "weights": "students' weights",
@@ -100,6 +103,9 @@ LONG_NAMES = {
     "head_start": "head start of a task",
     classifying.NAME: "classification error",
 }
+
+
+LOSSES = {"steps": "mean loss with its factor", "alpha": "half the mean squared error"}  # what training losses are
 
 
 def dimensions(name: str, heads: int = 1) -> tuple[str, ...]:
@@ -119,6 +125,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "block_student_overlap": None if t.blocks is None else t.blocks.student.swapaxes(1, 2),
         "block_cross_overlap": None if t.blocks is None else t.blocks.cross.swapaxes(1, 2),
         "population_loss": None if t.training_loss is None else t.population_loss,
+        "gap": t.gap if t.base == "steps" else None,
     }
     kept, ends = t.blocks, t.end_blocks
     for name, blocks in [
@@ -136,7 +143,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     variables = {name: (dimensions(name, heads), values) for name, values in arrays.items() if values is not None}
     coordinates: dict[str, Any] = {
         "time": ("time", t.time, {"long_name": t.clock.label, "unit": t.unit}),
-        "alpha": ("time", t.alpha, {"long_name": "α = steps / dim"}),
+        "alpha": ("time", t.alpha, {"long_name": LABELS[t.base]}),
         "run": np.arange(len(t.risk)),
         "eigenvalue": ("block", t.problem.at(0.0).inputs.eigenvalues),
     }
@@ -159,9 +166,13 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "message": t.message,
         "versions": json.dumps(versions()),
     }
+    if t.base != "alpha":
+        attributes["base"] = t.base
     dataset = xarray.Dataset(variables, coordinates, attributes)
     for name in LONG_NAMES.keys() & dataset.data_vars.keys():
         dataset[name].attrs["long_name"] = LONG_NAMES[name]
+    if t.training_loss is not None:
+        dataset["training_loss"].attrs["normalisation"] = LOSSES[t.base]
     return dataset
 
 

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
 
 
+MATRICES = {  # what became of the data matrix of a run in steps
+    "coordinates": "the data matrix was revealed as far as it was asked about, in coordinates",
+    "frames": "the data matrix was revealed as far as it was asked about, in frames",
+    "dense": "the data matrix was drawn",
+    "rows": "the data matrix was given",
+    "gram": "of the data matrix its Gram matrix was used",
+}
+
+
 def message(trajectory: Trajectory) -> str:
     """How the runs ended, with counts, and with the time for those that did not just reach the end."""
     endings, parts = trajectory.endings, []
@@ -31,13 +40,16 @@ def message(trajectory: Trajectory) -> str:
 
 
 def _notes(trajectory: Trajectory) -> list[str]:
-    """What of the problem the level took in its limit, and where it could not keep a tolerance."""
+    """What became of the data matrix, what of the problem the level took in its limit, and where it could not keep a tolerance."""
     training, raised = trajectory.problem.training, trajectory.settings.get("raised_rtol")
     given, notes = trajectory.settings.get("rtol"), []
     if raised:
         notes.append(
             f"rtol {given:.3g} was raised to {raised:.2g}, because averages over nodes jump in time; give more nodes"
         )
+    matrix = trajectory.settings.get("matrix")
+    if matrix in MATRICES:
+        return [MATRICES[matrix]]
     if trajectory.level not in ("macro", "meso") or training.momentum is None or training.is_slow:
         return notes
     rates, several = training.effective_schedule.rates, trajectory.labels.get("learning_rate", np.zeros(1))

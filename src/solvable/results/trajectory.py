@@ -15,6 +15,7 @@ from solvable.results import (
     distances,
     forgetting,
     logs,
+    memory,
     observables,
     other_risk,
     rates,
@@ -54,7 +55,7 @@ class Trajectory:
     settings : dict
         The level's settings, as far as results depend on them.
     alpha : ndarray
-        (time,) output times in steps/dim; `time` has them in the unit of `clock`.
+        (time,) output times in `base`: steps/dim, or steps; `time` has them in the unit of `clock`.
     risk : ndarray
         (run, time) population risk.
     risk_error : ndarray
@@ -73,12 +74,12 @@ class Trajectory:
     start_hash : ndarray
         (run,) hash of the start that each run began from.
     endings, end_alpha, nfev : ndarray
-        (run,) code of the `Ending`, time of the end in steps/dim, and number of evaluations (micro: samples) of each
-        run.
+        (run,) code of the `Ending`, time of the end in `base`, and number of evaluations (micro: samples) of each run.
     blocks : Blocks or None
         Overlaps of the single blocks at all times, if the run kept them.
     training_loss : ndarray or None
-        (run, time) half the mean squared error on the samples; None unless there is a finite data set.
+        (run, time) mean loss on the samples, with the loss factor (noise on labels included); of the flow of `Empirical`,
+        half the mean squared error. None unless there is a finite data set.
     matrix, teacher_matrix : ndarray or None
         (run, time, dim, dim) and (run, dim, dim): students and teachers as quadratic forms on the inputs, for finite
         data sets.
@@ -99,6 +100,8 @@ class Trajectory:
         The threshold at which runs were told to stop.
     unit : str
         Unit of `time`, as in `Clock`.
+    base : str
+        What the level counts in, and schedules with it: "alpha" (steps/dim) or "steps".
     labels : dict
         For the runs of a batch: by name (for instance "learning_rate") an array (run,) that tells them apart.
 
@@ -147,12 +150,13 @@ class Trajectory:
     end_scalars: np.ndarray | None = None
     stop: Threshold | None = None
     unit: str = "alpha"
+    base: str = "alpha"
     labels: dict[str, np.ndarray] = field(default_factory=dict)
 
     @cached_property
     def clock(self) -> Clock:
         """The clock that converts between `alpha` and `time`."""
-        return Clock(self.problem, self.unit)
+        return Clock(self.problem, self.unit, self.base)
 
     @property
     def time(self) -> np.ndarray:
@@ -213,6 +217,12 @@ class Trajectory:
         The training loss tends to it with infinitely many samples, up to half the label noise.
         """
         return self.risk / (2 * self.problem.training.loss_factor)
+
+    @property
+    def gap(self) -> np.ndarray | None:
+        """(run, time) by how much the loss on fresh samples exceeds that on the data set: risk + loss_factor x label noise
+        - training loss with its factor. None without a data set, and for other losses than the squared one."""
+        return memory.gap(self)
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -310,6 +320,8 @@ class Trajectory:
     phases = readings.phases
     local_exponent = readings.local_exponent
     exponent = readings.exponent
+    interpolation_time = memory.interpolation_time
+    early_stopping = memory.early_stopping
     frame_drift = distances.frame_drift
     distance = distances.distance
     save = saving.save

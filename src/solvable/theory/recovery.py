@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from solvable.problems import Domain, Problem
+from solvable.problems.reuse import sample_count
 from solvable.theory.prediction import NotApplicable, Prediction
 
 MOST_DIM = 3000  # beyond, averages over spectra take long
@@ -205,8 +206,9 @@ def unique_probability(problem: Problem) -> Prediction:
     d, r = _sizes(problem)
     if r != 1:
         raise NotApplicable(f"teacher.width: is {problem.teacher.width}, not 1")
-    if problem.training.samples not in (None, d + 1):
-        raise NotApplicable(f"training.samples: is {problem.training.samples}, not dim + 1 = {d + 1}")
+    samples = sample_count(problem)
+    if samples not in (None, d + 1):
+        raise NotApplicable(f"training.samples: is {samples}, not dim + 1 = {d + 1}")
     return Prediction(2 * (d + 1) * math.exp(_log_one_inside(d + 1)), ("Gaussian inputs",), "signs of normal products")
 
 
@@ -214,9 +216,10 @@ def check_hidden_ray(problem: Problem) -> tuple[int, int]:
     d, r = _sizes(problem)
     if r != 1:
         raise NotApplicable(f"teacher.width: is {problem.teacher.width}, not 1")
-    if problem.training.samples is None:
+    samples = sample_count(problem)
+    if samples is None:
         raise NotApplicable("training.samples: is not given")
-    return d, problem.training.samples
+    return d, samples
 
 
 def hidden_ray_probability(problem: Problem) -> Prediction:

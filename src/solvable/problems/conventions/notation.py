@@ -73,7 +73,10 @@ class Convention:
 
 
 def rate_of(problem: Problem, factor: float) -> float | Schedule:
-    return times(problem.training.learning_rate, factor)
+    rate = problem.training.learning_rate
+    if rate is None:
+        raise ValueError("training.learning_rate: is missing; papers have no step in its place")
+    return times(rate, factor)
 
 
 def times(rate: float | Schedule, factor: float) -> float | Schedule:

@@ -7,6 +7,7 @@ from solvable.problems.conventions.notation import QUADRATIC, Convention, half_t
 from solvable.problems.inputs import Inputs
 from solvable.problems.networks import Student, Teacher
 from solvable.problems.problem import Problem
+from solvable.problems.reuse import sample_count
 from solvable.problems.schedules import Schedule
 from solvable.problems.training import Training
 
@@ -29,7 +30,7 @@ def _read(problem: Problem) -> dict[str, Any]:
         "m": problem.student.width,
         "m_star": problem.teacher.width,
         "d": problem.inputs.dim,
-        "n": problem.training.samples,
+        "n": sample_count(problem),
         "Delta": problem.training.label_noise,
         "rate": rate_of(problem, problem.training.loss_factor),
     }

@@ -1,0 +1,110 @@
+"""Methods of `Trajectory`: what a run on a finite data set tells about memorising it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from solvable.problems.schedules import Schedule
+from solvable.results.observables import crossing_time
+
+if TYPE_CHECKING:
+    from solvable.results.trajectory import Trajectory
+
+
+class EarlyStop(NamedTuple):
+    """Where each run has its least risk, as `Trajectory.early_stopping` returns it.
+
+    Parameters
+    ----------
+    time, risk : ndarray
+        (run,) time of the output with the least risk, in the unit of the trajectory's clock, and that risk. NaN for runs without
+        outputs.
+    gain : ndarray
+        (run,) by how much the risk has risen since, at the last output that the run reached; zero where it still falls.
+    """
+
+    time: np.ndarray
+    risk: np.ndarray
+    gain: np.ndarray
+
+
+def gap(trajectory: Trajectory) -> np.ndarray | None:
+    """(run, time) see `Trajectory.gap`."""
+    training = trajectory.problem.training
+    if trajectory.training_loss is None or training.loss != "squared" or isinstance(training.label_noise, Schedule):
+        return None
+    found: np.ndarray = trajectory.risk + training.loss_factor * training.label_noise - with_factor(trajectory)
+    return found
+
+
+def with_factor(trajectory: Trajectory) -> np.ndarray:
+    """(run, time) the training loss with the loss factor, as the risk has it; the flow's is half the mean squared error."""
+    assert trajectory.training_loss is not None
+    if trajectory.base == "steps":
+        return trajectory.training_loss
+    return 2 * trajectory.problem.training.loss_factor * trajectory.training_loss
+
+
+def interpolation_time(self: Trajectory, below: float = 1e-3, *, relative: bool = True) -> np.ndarray:
+    """First time at which the training loss has fallen to a threshold: when the data set is memorised.
+
+    Parameters
+    ----------
+    below : float
+        The threshold.
+    relative : bool
+        Whether it is a multiple of the training loss at the first output.
+
+    Returns
+    -------
+    ndarray
+        (run,) times in the unit of `clock`, interpolated between outputs, linearly in the logarithm of the loss; NaN where a
+        run did not come so far.
+
+    Examples
+    --------
+    >>> few = sv.Problem(
+    ...     teacher=sv.Teacher(width=1, activation="erf"), student=sv.Student(width=2, activation="erf"),
+    ...     inputs=sv.Inputs(dim=1000), training=sv.Training(step=1.0, samples=sv.Ratio(0.5), label_noise=0.1),
+    ... )
+    >>> data = sv.run(few, sv.start(few, seed=0), sv.Empirical(), until=100, progress=False)
+    >>> bool(0 < data.interpolation_time(0.05)[0] < 100)
+    True
+    """
+    losses = _losses(self, "interpolation_time")
+    if not below > 0:
+        raise ValueError(f"below: {below!r} given, must be positive")
+    first = losses[:, 0] if relative else np.ones(len(losses))
+    return np.array([crossing_time(self.time, loss, level) for loss, level in zip(losses, below * first, strict=True)])
+
+
+def early_stopping(self: Trajectory) -> EarlyStop:
+    """Where each run has its least risk, among its outputs.
+
+    Returns
+    -------
+    EarlyStop
+        Time and risk there, and by how much the risk has risen since.
+
+    Examples
+    --------
+    >>> best = data.early_stopping()
+    >>> bool(best.time[0] < 100 and best.gain[0] > 0)
+    True
+    """
+    _losses(self, "early_stopping")
+    time, risk, gain = np.full((3, len(self.risk)), np.nan)
+    for i, values in enumerate(self.risk):
+        reached = np.flatnonzero(np.isfinite(values))
+        if reached.size:
+            best = reached[np.argmin(values[reached])]
+            time[i], risk[i], gain[i] = self.time[best], values[best], values[reached[-1]] - values[best]
+    return EarlyStop(time, risk, gain)
+
+
+def _losses(trajectory: Trajectory, who: str) -> np.ndarray:
+    if trajectory.training_loss is None:
+        raise ValueError(f"{who}: a run of {trajectory.level} has no training loss; it sees every sample once")
+    return trajectory.training_loss
