@@ -350,7 +350,7 @@ def test_refusals() -> None:
         ({"student__norm": "sphere"}, "student.norm: is 'sphere'"),
     ]:
         with pytest.raises(ValueError, match=text):
-            sv.run(problem.replace(**change), start, sv.Empirical(), until=1)
+            sv.run(problem.replace(**change), start, sv.Empirical(form="flow"), until=1)
     bad = [
         ({"runs": 0}, "runs: 0 given"),
         ({"rtol": 1.0}, "rtol: 1.0 given"),

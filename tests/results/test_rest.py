@@ -110,7 +110,7 @@ def test_plain_problems_have_no_directions() -> None:
 
 def test_levels_refuse_what_they_do_not_know() -> None:
     for setting, name in [
-        (FIXED, "mixture"),
+        (FIXED, "tasks"),
         (problem(mixture=None, tasks=(), training__anchor=0.1), "training.anchor"),
     ]:
         start = sv.start(setting, seed=0)

@@ -5,15 +5,18 @@ from solvable.checks.flows import entropy_balance, losses_fall
 from solvable.checks.invariants import layer_balance, norms_on_sphere
 from solvable.checks.moments import moments_against_sampling
 from solvable.checks.report import Report
+from solvable.checks.reuse import law_of_dense, transcript_is_one_matrix
 from solvable.checks.routes import routes_agree
 
 __all__ = [
     "Report",
     "entropy_balance",
     "exit_times_agree",
+    "law_of_dense",
     "layer_balance",
     "losses_fall",
     "moments_against_sampling",
     "norms_on_sphere",
     "routes_agree",
+    "transcript_is_one_matrix",
 ]

@@ -67,6 +67,7 @@ def run(options: Namespace) -> int:
     if options.output is not None:
         _check_output(Path(options.output))
     from solvable.levels import run as follow
+    from solvable.levels.running import clock_of
     from solvable.results import Ending
 
     level = file.level.level()
@@ -78,7 +79,9 @@ def run(options: Namespace) -> int:
     table = file.run
     if options.dry_run:
         end = table.until or max(table.times or (0,))
-        print(f"would run {level} on problem {file.problem.hash[:12]} until {end} ({table.clock or level.clock})")
+        print(
+            f"would run {level} on problem {file.problem.hash[:12]} until {end} ({clock_of(level, file.problem, table.clock).unit})"
+        )
         return 0
     stop = None if table.stop is None else table.stop.threshold()
     trajectory = follow(
@@ -131,6 +134,9 @@ def _training(trajectory: Any, runs: np.ndarray) -> dict[str, Any]:
     if trajectory.training_loss is None:
         return {}
     losses = {"training_loss": trajectory.training_loss, "population_loss": trajectory.population_loss}
+    if trajectory.base == "steps":
+        losses = {"training_loss": trajectory.training_loss, "gap": trajectory.gap}
+        losses = {name: values for name, values in losses.items() if values is not None}
     return {name: _median(np.array([_last(values[i]) for i in runs])) for name, values in losses.items()}
 
 
@@ -152,9 +158,9 @@ def _print_summary(trajectory: Any, summary: dict[str, Any]) -> None:
     many = " (median)" if summary["runs"] > 1 else ""
     print(f"risk {first:.6g} -> {ended} at {trajectory.clock.label} {summary['end_time']:.6g}{many}")
     if summary.get("training_loss") is not None:
-        print(
-            f"last output: training loss {summary['training_loss']:.6g}, population loss {summary['population_loss']:.6g}{many}"
-        )
+        other = "gap" if trajectory.base == "steps" else "population_loss"
+        told = f", {other.replace('_', ' ')} {summary[other]:.6g}" if summary.get(other) is not None else ""
+        print(f"last output: training loss {summary['training_loss']:.6g}{told}{many}")
     if summary["risk_error"] > 0:
         print(f"error of the risk, of averages over nodes or rows: up to {summary['risk_error']:.2g}")
     if summary["overlap_error"] > 0:

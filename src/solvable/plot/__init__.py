@@ -6,6 +6,7 @@ from solvable.plot.curves import compare, cross_overlaps, readouts, risk, studen
 from solvable.plot.spectrum import forecast
 from solvable.plot.style import figure, style
 from solvable.plot.sweeps import family, heat_map, lines, phases, sweep
+from solvable.plot.training import train_and_test
 
 __all__ = [
     "atlas",
@@ -24,4 +25,5 @@ __all__ = [
     "student_overlaps",
     "style",
     "sweep",
+    "train_and_test",
 ]

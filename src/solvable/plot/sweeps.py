@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-QUANTITIES = ("exit_time", "end_risk", "end_time", "start_risk", "nfev", "fewest", "success")
+QUANTITIES = (
+    "exit_time", "end_risk", "end_time", "start_risk", "nfev", "fewest", "success", "end_training_loss", "end_gap", "best_risk",
+    "best_time", "interpolation_time",
+)  # fmt: skip
 SUCCESS = "share of runs that get there"
 REPEATED = ("run", "instance")  # dimensions that are averaged over
 PANELS = 6
@@ -92,7 +95,7 @@ def _average(data: Any, quantity: str, kept: tuple[str, ...]) -> tuple[Any, Any]
     values = data["exit_time"].notnull().where(there) if quantity == "success" else data[quantity]
     over = [dim for dim in values.dims if dim not in kept]
     mean = values.mean(over)
-    if quantity == "exit_time":
+    if quantity in ("exit_time", "interpolation_time"):
         mean = mean.where(~(values.isnull() & there).any(over))
     elif quantity != "success" and "ending" in data:
         mean = mean.where(~(data["ending"] == "diverged").any(over))
@@ -192,15 +195,8 @@ def lines(source: Any, quantity: str, one: str, other: str, ax: "Axes | None" = 
     positions = _positions(data, along, ax, "x")
     for value in data[each].values:
         part, spread = mean.sel({each: value}), error.sel({each: value})
-        ax.errorbar(
-            positions,
-            part.values,
-            np.nan_to_num(spread.values),
-            marker="o",
-            markersize=3.5,
-            linewidth=1.0,
-            label=_short(value),
-        )
+        spreads = np.nan_to_num(spread.values)
+        ax.errorbar(positions, part.values, spreads, marker="o", markersize=3.5, linewidth=1.0, label=_short(value))
     ax.set_ylabel(_name(data, quantity))
     ax.legend(title=_title(data, each), fontsize=7)
     return ax

@@ -59,6 +59,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "block_cross_overlap": ("run", "block", "time", *_CROSS),
     "training_loss": ("run", "time"),
     "population_loss": ("run", "time"),
+    "gap": ("run", "time"),
     "matrix": ("run", "time", "input", "input_"),
     "teacher_matrix": ("run", "input", "input_"),
     "weights": ("run", "time", "student", "input"),
@@ -75,7 +76,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "block_extra_overlap": ("run", "block", "time", *_EXTRA),
 }
 OPTIONAL = {
-    "block_student_overlap", "block_cross_overlap", "population_loss", "direction_overlap", "end_block_teacher_overlap",
+    "block_student_overlap", "block_cross_overlap", "population_loss", "gap", "direction_overlap", "end_block_teacher_overlap",
     "end_block_extra_overlap", "moving_block_teacher_overlap", "block_extra_overlap", *forgetting.NAMES, *SOME_ARRAYS,
 }  # fmt: skip
 LONG_NAMES = {
@@ -86,6 +87,7 @@ LONG_NAMES = {
     "readout": "readout",
     "training_loss": "training loss",
     "population_loss": "population loss",
+    "gap": "test loss less training loss",
     "matrix": "students' quadratic form",
     "teacher_matrix": "teachers' quadratic form",
     "weights": "students' weights",
@@ -96,6 +98,9 @@ LONG_NAMES = {
     "forgetting": "forgetting of a task",
     "transfer": "transfer to a task",
 }
+
+
+LOSSES = {"steps": "mean loss with its factor", "alpha": "half the mean squared error"}  # what training losses are
 
 
 def dimensions(name: str, heads: int = 1) -> tuple[str, ...]:
@@ -115,6 +120,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
         "block_student_overlap": None if t.blocks is None else t.blocks.student.swapaxes(1, 2),
         "block_cross_overlap": None if t.blocks is None else t.blocks.cross.swapaxes(1, 2),
         "population_loss": None if t.training_loss is None else t.population_loss,
+        "gap": t.gap if t.base == "steps" else None,
     }
     kept, ends = t.blocks, t.end_blocks
     for name, blocks in [
@@ -157,6 +163,8 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     dataset = xarray.Dataset(variables, coordinates, attributes)
     for name in LONG_NAMES.keys() & dataset.data_vars.keys():
         dataset[name].attrs["long_name"] = LONG_NAMES[name]
+    if t.training_loss is not None:
+        dataset["training_loss"].attrs["normalisation"] = LOSSES[t.base]
     return dataset
 
 

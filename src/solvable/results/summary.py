@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
 
 
+MATRICES = {  # what became of the data matrix of a run in steps
+    "coordinates": "the data matrix was revealed as far as it was asked about, in coordinates",
+    "frames": "the data matrix was revealed as far as it was asked about, in frames",
+    "dense": "the data matrix was drawn",
+    "rows": "the data matrix was given",
+    "gram": "of the data matrix its Gram matrix was used",
+}
+
+
 def message(trajectory: Trajectory) -> str:
     """How the runs ended, with counts, and with the time for those that did not just reach the end."""
     endings, parts = trajectory.endings, []
@@ -27,6 +36,8 @@ def message(trajectory: Trajectory) -> str:
             span = f"{ends.min():.6g}" if chosen.sum() == 1 else f"{ends.min():.6g} to {ends.max():.6g}"
             text += f" (at {trajectory.clock.label}: {span})"
         parts.append(text)
+    if trajectory.settings.get("matrix") in MATRICES:
+        parts.append(MATRICES[trajectory.settings["matrix"]])
     return "; ".join(parts)
 
 

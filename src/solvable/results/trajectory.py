@@ -10,7 +10,7 @@ import numpy as np
 
 from solvable.overlaps import Overlaps, nearest_frame, repaired
 from solvable.problems import Problem
-from solvable.results import forgetting, loading, logs, observables, other_risk, storage, summary
+from solvable.results import forgetting, loading, logs, memory, observables, other_risk, storage, summary
 from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 AVERAGED = (
     "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap", "task_risk",
+    "gap",
 )  # fmt: skip
 
 
@@ -68,7 +69,8 @@ class Trajectory:
     blocks : Blocks or None
         Overlaps of the single blocks at all times, if the run kept them.
     training_loss : ndarray or None
-        (run, time) half the mean squared error on the samples; None unless there is a finite data set.
+        (run, time) mean loss on the samples, with the loss factor (noise on labels included); of the flow of `Empirical`,
+        half the mean squared error. None unless there is a finite data set.
     matrix, teacher_matrix : ndarray or None
         (run, time, dim, dim) and (run, dim, dim): students and teachers as quadratic forms on the inputs, for finite
         data sets.
@@ -174,6 +176,56 @@ class Trajectory:
         The training loss tends to it with infinitely many samples, up to half the label noise.
         """
         return self.risk / (2 * self.problem.training.loss_factor)
+
+    @property
+    def gap(self) -> np.ndarray | None:
+        """(run, time) by how much the loss on fresh samples exceeds that on the data set: risk + loss_factor x label noise
+        - training loss with its factor. None without a data set, and for other losses than the squared one."""
+        return memory.gap(self)
+
+    def interpolation_time(self, below: float = 1e-3, *, relative: bool = True) -> np.ndarray:
+        """First time at which the training loss has fallen to a threshold: when the data set is memorised.
+
+        Parameters
+        ----------
+        below : float
+            The threshold.
+        relative : bool
+            Whether it is a multiple of the training loss at the first output.
+
+        Returns
+        -------
+        ndarray
+            (run,) times in the unit of `clock`, interpolated between outputs, linearly in the logarithm of the loss; NaN where
+            a run did not come so far.
+
+        Examples
+        --------
+        >>> few = sv.Problem(
+        ...     teacher=sv.Teacher(width=1, activation="erf"), student=sv.Student(width=2, activation="erf"),
+        ...     inputs=sv.Inputs(dim=1000), training=sv.Training(step=1.0, samples=sv.Ratio(0.5), label_noise=0.1),
+        ... )
+        >>> data = sv.run(few, sv.start(few, seed=0), sv.Empirical(), until=100, progress=False)
+        >>> bool(0 < data.interpolation_time(0.05)[0] < 100)
+        True
+        """
+        return memory.interpolation_time(self, below, relative)
+
+    def early_stopping(self) -> memory.EarlyStop:
+        """Where each run has its least risk, among its outputs.
+
+        Returns
+        -------
+        EarlyStop
+            Time and risk there, and by how much the risk has risen since.
+
+        Examples
+        --------
+        >>> best = data.early_stopping()
+        >>> bool(best.time[0] < 100 and best.gain[0] > 0)
+        True
+        """
+        return memory.early_stopping(self)
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -445,8 +497,8 @@ class Trajectory:
         Parameters
         ----------
         name : str
-            "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap",
-            "task_risk", "forgetting" or "transfer".
+            "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "gap",
+            "direction_overlap", "task_risk", "forgetting" or "transfer".
 
         Returns
         -------

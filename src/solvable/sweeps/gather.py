@@ -149,6 +149,13 @@ def _labels(name: str, manifest: Record) -> dict[str, str]:
         "start_risk": "first risk",
         "end_risk": "risk at the end",
         "nfev": "evaluations",
+        "end_training_loss": "training loss at the end",
+        "end_gap": "gap at the end",
+        "best_risk": "least risk on the way",
+        "best_time": f"time of the least risk, {unit}",
+        "interpolation_time": f"time to a thousandth of the training loss, {unit}",
+        "training_loss": "training loss",
+        "gap": "test loss less training loss",
         "fewest": "fewest samples that determine the teacher",
     }
     return {"long_name": names[name]} if name in names else {}

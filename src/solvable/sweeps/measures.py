@@ -12,6 +12,7 @@ import numpy as np
 
 from solvable.dynamics import VERSION
 from solvable.levels import Level, run_batch
+from solvable.levels.running import clock_of
 from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model
@@ -160,7 +161,7 @@ class Run:
             "level": self.level.name,
             "settings": self.level.settings(),
             "run": self.run.model_dump(mode="json", exclude_defaults=True)
-            | {"clock": self.run.clock or self.level.clock},
+            | {"clock": clock_of(self.level, problem, self.run.clock).unit},
             "keep": sorted(self.keep),
         }
 
@@ -185,6 +186,8 @@ def _arrays(found: Trajectory, keep: tuple[str, ...]) -> dict[str, Labelled]:
         "ending": np.array([ending.name.lower() for ending in found.ending]),
         "nfev": found.nfev,
     }
+    if found.base == "steps":
+        scalars |= _memory(found)
     arrays = {name: Labelled(("run",), values) for name, values in scalars.items()}
     for name in keep:
         values = getattr(found, name)
@@ -201,6 +204,16 @@ def _arrays(found: Trajectory, keep: tuple[str, ...]) -> dict[str, Labelled]:
     if keep:
         arrays["time"] = Labelled(("time",), found.time)
     return arrays
+
+
+def _memory(found: Trajectory) -> dict[str, np.ndarray]:
+    """(run,) of runs on a data set: the losses at the last output, where the risk was least, and when the data were memorised."""
+    assert found.training_loss is not None
+    best = found.early_stopping()
+    told = {"end_training_loss": found.training_loss[:, -1]} | (
+        {} if found.gap is None else {"end_gap": found.gap[:, -1]}
+    )
+    return told | {"best_risk": best.risk, "best_time": best.time, "interpolation_time": found.interpolation_time()}
 
 
 @dataclass(frozen=True)

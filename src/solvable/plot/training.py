@@ -1,0 +1,94 @@
+"""Training beside test: losses over time of runs on a data set, and at the end of runs along an axis of a sweep."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from solvable.numerics.statistics import standard_error
+from solvable.plot.curves import dataset
+from solvable.plot.style import axes
+from solvable.plot.sweeps import _average, _axes_of, _positions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+TRAIN, TEST, BEST = "training loss", "test loss", "least test loss on the way"
+
+
+def train_and_test(source: Any, ax: "Axes | None" = None, *, label: str = "", color: str | None = None) -> "Axes":
+    """Draw the training loss (dashed) and the test loss (solid) of runs on a data set, as means with standard errors.
+
+    The test loss is the mean loss on fresh samples, noise on labels included, so that both are one where nothing is memorised. Of
+    runs: against time. Of a sweep along one axis: at the end of the runs, with the least one that was met on the way (dotted).
+
+    Parameters
+    ----------
+    source : Trajectory, Swept or xarray.Dataset
+        Runs of `Empirical`, or a sweep of them.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+    label : str
+        What the runs are, for the legend.
+    color : str, optional
+        Of all curves; left out, the next one for each.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> problem = sv.Problem(
+    ...     teacher=sv.Teacher(width=1, activation="erf"), student=sv.Student(width=2, activation="erf"),
+    ...     inputs=sv.Inputs(dim=200), training=sv.Training(step=1.0, samples=sv.Ratio(2), label_noise=0.1),
+    ... )
+    >>> run = sv.run(problem, sv.start(problem, seed=0), sv.Empirical(runs=4), until=20, progress=False)
+    >>> [line.get_label() for line in sv.plot.train_and_test(run).lines]
+    ['training loss', 'test loss']
+    """
+    data, ax = dataset(source), axes(ax)
+    before = f"{label}: " if label else ""
+    if "done" in data:
+        _along_axis(data, ax, before, color)
+    else:
+        _over_time(data, ax, before, color)
+    ax.set_yscale("log")
+    ax.set_ylabel("loss")
+    ax.legend()
+    return ax
+
+
+def _over_time(data: Any, ax: "Axes", before: str, color: str | None) -> None:
+    if "training_loss" not in data:
+        raise ValueError("train_and_test: these runs see every sample once and have no training loss; Empirical has")
+    kept = data.isel(run=np.flatnonzero(data["ending"].values != "diverged"))
+    train = kept["training_loss"].values
+    test = kept["population_loss"].values if "gap" not in kept else train + kept["gap"].values
+    time = data["time"].values
+    for name, values, dashes in ((TRAIN, train, "--"), (TEST, test, "-")):
+        reached = np.isfinite(values).all(axis=0)
+        mean = values[:, reached].mean(axis=0)
+        (line,) = ax.plot(time[reached], mean, dashes, color=color, label=before + name)
+        if len(values) > 1:
+            error = standard_error(values[:, reached], axis=0)
+            ax.fill_between(time[reached], mean - error, mean + error, alpha=0.25, color=line.get_color(), linewidth=0)
+    ax.set_xlabel(data["time"].attrs.get("long_name", "time"))
+
+
+def _along_axis(data: Any, ax: "Axes", before: str, color: str | None) -> None:
+    main = _axes_of(data)
+    if len(main) != 1 or "end_gap" not in data:
+        raise ValueError(
+            "train_and_test: needs a sweep of runs on a data set in steps along one axis; choose others by data.sel(...)"
+        )
+    along = main[0]
+    test = data["end_training_loss"] + data["end_gap"]
+    there = data.assign(test=test, best=data["best_risk"] + test - data["end_risk"])  # with the same noise on labels
+    positions = _positions(data, along, ax, "x")
+    for name, quantity, dashes in ((TRAIN, "end_training_loss", "--"), (TEST, "test", "-"), (BEST, "best", ":")):
+        mean, error = _average(there, quantity, (along,))
+        ax.errorbar(
+            positions, mean.values, np.nan_to_num(error.values), linestyle=dashes, marker="o", markersize=3, color=color,
+            label=before + name,
+        )  # fmt: skip
