@@ -13,6 +13,7 @@ for each particle, and are then corrected until Stein's identity <G eps^T> = [Ga
 particles resolve (`anchor`). The selection is averaged out by hand wherever it enters linearly.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,8 @@ RESOLVED = 1e-4  # of the largest variance: directions on which responses are co
 
 @dataclass
 class Marched:
-    """What a pass found: overlaps per block at all times, readouts, training loss, kernels, and how well Stein's identity held."""
+    """What a pass found at the `reached` times 0, 1, ...: overlaps per block, readouts, training loss, kernels, and by how much
+    tangents missed Stein's identity; `diverged` where it ended because the overlaps did."""
 
     students: np.ndarray  # (time, blocks, p, p)
     cross: np.ndarray  # (time, blocks, p, q)
@@ -34,8 +36,10 @@ class Marched:
     training_loss: np.ndarray  # (time,)
     correlation: np.ndarray  # (time, p, time, p): of the fields
     response: np.ndarray  # (time, p, time, p)
-    residual: np.ndarray  # (time,): what the anchor had to correct, relative
+    residual: np.ndarray  # (time,)
     rank: int
+    reached: int
+    diverged: bool
 
 
 class March:
@@ -64,17 +68,17 @@ class March:
         """Particles for a data set, or a batch, that is first seen at this time."""
         on, p, M = self.on, self.p, self.particles
         self.begin = begin
-        end = min(begin + on.repeats, self.times) if on.fresh else self.times
-        self.span = end - begin + (0 if on.fresh else 1)  # times at which particles are looked at
-        most = 1 + self.q + p * (self.span + 1)
-        self.innovations = Innovations(M, most, self.seed.spawn(1)[0])
+        last = begin + on.repeats if on.fresh else self.times + 1
+        looks, pushes = min(last, self.times + 1) - begin, min(last, self.times) - begin
+        self.innovations = Innovations(M, 1 + self.q + p * looks, self.seed.spawn(1)[0])
         noise = self.innovations.rows[self.innovations.more()] if on.label_noise > 0 else np.zeros(M)
-        self.fields = Fields(self.q + p * (self.span + 1), self.innovations)
+        self.fields = Fields(self.q + p * looks, self.innovations)
         u = self.fields.add(np.zeros((self.q, 0)), self.fields_of_teachers)
+        self.teacher_rank = self.fields.rank
         self.label = on.labels(u.T) + np.sqrt(on.label_noise) * noise
-        self.G = np.zeros((self.span * p, M))
-        self.tangents = np.zeros((p, self.span * p, M))
-        self.kicks = (np.arange(M) * max(self.span, 1)) // M  # ascending
+        self.G = np.zeros((pushes * p, M))
+        self.tangents = np.zeros((p, pushes * p, M))
+        self.kicks = (np.arange(M) * max(pushes, 1)) // M  # ascending
         self.choice = self._selection()
 
     def _selection(self) -> All | Subsets | Epochs | Persistent:
@@ -87,26 +91,43 @@ class March:
             return Persistent(on.share, on.repeats, M, self.random)
         return All()
 
-    def run(self) -> Marched:
-        """All steps."""
+    def run(self, watch: Callable[[int], bool] = lambda _: False, bound: float = np.inf) -> Marched:
+        """All steps, or fewer where `watch(t)` says so or the squared norms pass the bound."""
         on, p, T = self.on, self.p, self.times
-        losses, readouts, residuals = np.empty(T + 1), np.empty((T + 1, p)), np.zeros(T + 1)
+        losses, readouts, residuals = np.full(T + 1, np.nan), np.full((T + 1, p), np.nan), np.full(T + 1, np.nan)
+        reached, diverged = 0, False
         for t in range(T + 1):
-            if on.fresh and t > self.begin and (t - self.begin) % on.repeats == 0 and t < T:
+            if on.fresh and t > self.begin and (t - self.begin) % on.repeats == 0:
                 self._meet(t)
-            readouts[t] = self.readout
-            z = self._look(t) if not (on.fresh and t == T) else None
-            losses[t] = np.nan if z is None else self.loss
-            if t == T:
+            size = np.einsum("bkk->", self.C[:, t * p : (t + 1) * p, t * p : (t + 1) * p])
+            diverged = not size <= bound
+            z = None if diverged else self._look(t)
+            diverged = diverged or not np.isfinite(self.loss)
+            if diverged:
+                break
+            assert z is not None
+            losses[t], readouts[t], reached = self.loss, self.readout, t + 1
+            if t == T or watch(t):
                 break
             residuals[t] = self._push(t, z)
             self._move(t)
+        if reached > 1:
+            residuals[reached - 1 :] = residuals[reached - 2]
+        return self._marched(losses, readouts, residuals, reached, diverged)
+
+    def _marched(
+        self, losses: np.ndarray, readouts: np.ndarray, residuals: np.ndarray, reached: int, diverged: bool
+    ) -> Marched:
+        on, p, T = self.on, self.p, self.times
         rows = self.C.reshape(self.blocks, T + 1, p, T + 1, p)
-        students = np.einsum("btktl->tbkl", rows)
-        cross = np.moveaxis(self.m.reshape(self.blocks, T + 1, p, self.q), 0, 1)
+        students = np.einsum("btktl->tbkl", rows).copy()
+        cross = np.moveaxis(self.m.reshape(self.blocks, T + 1, p, self.q), 0, 1).copy()
+        students[reached:], cross[reached:] = np.nan, np.nan
         weighted = np.tensordot(on.eigenvalues, rows, axes=1)
         response = np.tensordot(on.eigenvalues * on.fractions, self.R, axes=1).reshape(T + 1, p, T + 1, p)
-        return Marched(students.copy(), cross.copy(), readouts, losses, weighted, response, residuals, self.fields.rank)
+        return Marched(
+            students, cross, readouts, losses, weighted, response, residuals, self.fields.rank, reached, diverged
+        )
 
     def _look(self, t: int) -> np.ndarray:
         """Fields of all particles at time t (p, particles), and the training loss."""
@@ -167,18 +188,20 @@ class March:
                 self.Gamma[t * p : (t + 1) * p, self.begin * p + j : t * p : p] = sums
 
     def _anchor(self, t: int, expected: np.ndarray) -> float:
-        """Correct the responses where the particles know better: <G eps^T> = [Gamma*, Gamma] factor."""
+        """Correct the responses where the particles know better: <G eps^T> = [Gamma*, Gamma] factor. Returns by how much tangents
+        missed <G(t) h(s)^T> = sum_r Gamma(t,r) C(r,s) on the part of h that is independent of u, relative to <G(t) h(s)^T>."""
         p, now, first = self.p, slice(t * self.p, (t + 1) * self.p), self.begin * self.p
-        factor = self.fields.known
+        factor, own = self.fields.known, slice(self.teacher_rank, None)
         seen = expected @ self.fields.noise.T / self.particles
         guess = np.hstack([self.Gamma_star[now], self.Gamma[now, first : (t + 1) * p]])
         left = seen - guess @ factor
+        missed = np.linalg.norm(left[:, own] @ factor[:, own].T) / np.maximum(np.linalg.norm(seen @ factor.T), 1e-300)
         values, vectors = np.linalg.eigh(factor.T @ factor)
         kept = values > RESOLVED * values[-1]
         correction = ((left @ vectors[:, kept]) / values[kept]) @ vectors[:, kept].T @ factor.T
         self.Gamma_star[now] += correction[:, : self.q]
         self.Gamma[now, first : (t + 1) * p] += correction[:, self.q :]
-        return float(np.linalg.norm(left) / max(np.linalg.norm(seen), 1e-300))
+        return float(missed)
 
     def _move(self, t: int) -> None:
         """Moments and responses of a weight at t + 1."""
@@ -192,8 +215,12 @@ class March:
             R[new, now] = eta * np.eye(p)
             m[new] = keep * m[now] + eta * lam * (Gamma @ m[:upto] + star @ on.teachers[b])
             told = (R[:after, :upto] @ self.K[:upto, now]).reshape(t + 2, p, p)
-            told = on.fractions[b] * np.transpose(told, (2, 0, 1)).reshape(p, after)  # row: component at t + 1, column: (s, k)
-            C[new, :upto] = keep * C[now, :upto] + eta * lam * (Gamma @ C[:upto, :upto] + star @ m[:upto].T + told[:, :upto])
+            told = on.fractions[b] * np.transpose(told, (2, 0, 1)).reshape(
+                p, after
+            )  # row: component at t + 1, column: (s, k)
+            C[new, :upto] = keep * C[now, :upto] + eta * lam * (
+                Gamma @ C[:upto, :upto] + star @ m[:upto].T + told[:, :upto]
+            )
             C[:upto, new] = C[new, :upto].T
             last = keep * C[now, new] + eta * lam * (Gamma @ C[:upto, new] + star @ m[new].T + told[:, upto:])
             C[new, new] = 0.5 * (last + last.T)

@@ -5,8 +5,6 @@ its factor grows by rows: every row is a sum over the innovations that came befo
 negligible. Few innovations carry a smooth process, which is why quasi-random points serve so well: they fill few dimensions evenly.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import ndtri

@@ -20,7 +20,7 @@ class Chosen(NamedTuple):
 class All:
     """Every step sees every sample."""
 
-    def draw(self, t: int) -> Chosen:
+    def draw(self, _: int) -> Chosen:
         return Chosen(1.0, 1.0, 1.0)
 
 
@@ -30,7 +30,7 @@ class Subsets:
     def __init__(self, share: float, replaced: bool, particles: int, random: Any) -> None:
         self.share, self.replaced, self.particles, self.random = share, replaced, particles, random
 
-    def draw(self, t: int) -> Chosen:
+    def draw(self, _: int) -> Chosen:
         if self.replaced:
             return Chosen(self.random.poisson(self.share, self.particles) / self.share, 1.0, 1.0 / self.share + 1.0)
         return Chosen((self.random.random(self.particles) < self.share) / self.share, 1.0, 1.0 / self.share)

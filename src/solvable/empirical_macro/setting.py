@@ -28,7 +28,9 @@ class Setting:
     train_readout: bool
     unit: tuple[Function, Function, Function]
     labels: Function
-    push: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]  # of labels and outputs: push, its slope in the output
+    push: Callable[
+        [np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]
+    ]  # of labels and outputs: push, its slope in the output
     loss: Callable[[np.ndarray, np.ndarray], np.ndarray]
     selection: str
     share: float

@@ -57,6 +57,20 @@ def interpolation_time(trajectory: Trajectory, below: float, relative: bool) -> 
     return np.array([crossing_time(trajectory.time, loss, level) for loss, level in pairs])
 
 
+def interpolates(trajectory: Trajectory, below: float, relative: bool) -> np.ndarray:
+    """(run,) see `Trajectory.interpolates`."""
+    losses = _losses(trajectory, "interpolates")
+    if not below > 0:
+        raise ValueError(f"below: {below!r} given, must be positive")
+    found, errors = np.zeros(len(losses), dtype=bool), trajectory.training_loss_error
+    for i, (loss, ending) in enumerate(zip(losses, trajectory.ending, strict=True)):
+        reached = np.flatnonzero(np.isfinite(loss))
+        if ending.success and reached.size:
+            error = 0.0 if errors is None else 2 * errors[i, reached[-1]]
+            found[i] = loss[reached[-1]] - error <= below * (loss[0] if relative else 1.0)
+    return found
+
+
 def early_stopping(trajectory: Trajectory) -> EarlyStop:
     """See `Trajectory.early_stopping`."""
     _losses(trajectory, "early_stopping")

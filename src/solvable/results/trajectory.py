@@ -42,7 +42,7 @@ class Trajectory:
     problem : Problem
         What was learned. Of a batch with several learning rates, the problem with the first of them.
     level : str
-        Name of the level: "macro", "meso", "micro" or "empirical".
+        Name of the level: "macro", "meso", "micro", "empirical" or "empirical_macro".
     settings : dict
         The level's settings, as far as results depend on them.
     alpha : ndarray
@@ -51,7 +51,8 @@ class Trajectory:
         (run, time) population risk.
     risk_error : ndarray
         (run, time) numerical error of the risk where Gaussian averages are taken over nodes; zero where all are exact.
-        In `Macro` it is a running maximum: the largest up to each output, so that it never falls.
+        In `Macro` it is a running maximum: the largest up to each output, so that it never falls. In `EmpiricalMacro` it is a
+        standard error over replicas.
     overlap_error : ndarray
         (run, time) the same for overlaps and readouts, the largest of all entries; infinite where it is not known.
     start_risk : ndarray
@@ -71,6 +72,14 @@ class Trajectory:
     training_loss : ndarray or None
         (run, time) mean loss on the samples, with the loss factor (noise on labels included); of the flow of `Empirical`,
         half the mean squared error. None unless there is a finite data set.
+    training_loss_error : ndarray or None
+        (run, time) error of the training loss, as `risk_error`, of `EmpiricalMacro`.
+    identity_residual : ndarray or None
+        (run, time) of `EmpiricalMacro`: by how much responses from tangents miss an exact identity of Gaussian averages, before
+        they are corrected by it.
+    correlation, response : ndarray or None
+        (run, time, p, time, p) of `EmpiricalMacro(two_times=True)`: covariance of the fields of a fresh sample at two times, and
+        response of the fields at the first time to a push at the second (zero unless that is earlier).
     matrix, teacher_matrix : ndarray or None
         (run, time, dim, dim) and (run, dim, dim): students and teachers as quadratic forms on the inputs, for finite
         data sets.
@@ -126,6 +135,10 @@ class Trajectory:
     nfev: np.ndarray
     blocks: Blocks | None = None
     training_loss: np.ndarray | None = None
+    training_loss_error: np.ndarray | None = None
+    identity_residual: np.ndarray | None = None
+    correlation: np.ndarray | None = None
+    response: np.ndarray | None = None
     matrix: np.ndarray | None = None
     teacher_matrix: np.ndarray | None = None
     weights: np.ndarray | None = None
@@ -210,6 +223,29 @@ class Trajectory:
         True
         """
         return memory.interpolation_time(self, below, relative)
+
+    def interpolates(self, below: float = 1e-3, *, relative: bool = True) -> np.ndarray:
+        """Whether the training loss ends at or below a threshold: the data set is memorised.
+
+        Parameters
+        ----------
+        below : float
+            The threshold.
+        relative : bool
+            Whether it is a multiple of the training loss at the first output.
+
+        Returns
+        -------
+        ndarray
+            (run,) true where the loss at the last output that the run reached, less twice its error where that is known, is at
+            most the threshold. Runs that broke off do not interpolate.
+
+        Examples
+        --------
+        >>> data.interpolates(0.1).tolist(), data.interpolates(1e-9).tolist()
+        ([True], [False])
+        """
+        return memory.interpolates(self, below, relative)
 
     def early_stopping(self) -> memory.EarlyStop:
         """Where each run has its least risk, among its outputs.
