@@ -157,8 +157,9 @@ class March:
         self.G[past : past + p] = chosen.sigma * F
         expected = chosen.mean * F
         now = slice(t * p, (t + 1) * p)
-        self.K[now, first : t * p] = expected @ self.G[:past].T / (M * on.ratio)
-        self.K[now, now] = (chosen.square * F) @ F.T / (M * on.ratio)
+        drawn = self.G[past : past + p]
+        self.K[now, first : t * p] = (drawn if chosen.is_foreseen else expected) @ self.G[:past].T / (M * on.ratio)
+        self.K[now, now] = (drawn @ drawn.T if chosen.is_foreseen else (chosen.square * F) @ F.T) / (M * on.ratio)
         self.K[first : t * p, now] = self.K[now, first : t * p].T
         self._respond(t, J, chosen)
         off = self._anchor(t, expected)

@@ -16,6 +16,12 @@ class Chosen(NamedTuple):
     mean: np.ndarray | float
     square: np.ndarray | float
 
+    @property
+    def is_foreseen(self) -> bool:
+        """Whether the past tells something about sigma. Noise of different steps is then nearly dependent, and its covariance must
+        come from the draws themselves, which leaves it positive; otherwise means given the past are more exact."""
+        return isinstance(self.mean, np.ndarray)
+
 
 class All:
     """Every step sees every sample."""
@@ -33,7 +39,9 @@ class Subsets:
     def draw(self, _: int) -> Chosen:
         if self.replaced:
             return Chosen(self.random.poisson(self.share, self.particles) / self.share, 1.0, 1.0 / self.share + 1.0)
-        return Chosen((self.random.random(self.particles) < self.share) / self.share, 1.0, 1.0 / self.share)
+        chosen = max(1, round(self.share * self.particles))
+        sigma = self.random.permutation(np.repeat([self.particles / chosen, 0.0], [chosen, self.particles - chosen]))
+        return Chosen(sigma, 1.0, self.particles / chosen)
 
 
 class Epochs:
@@ -41,12 +49,12 @@ class Epochs:
 
     def __init__(self, steps: int, kept: bool, particles: int, random: Any) -> None:
         self.steps, self.kept, self.random = steps, kept, random
-        self.place = random.integers(0, steps, particles)
+        self.place = random.permutation(np.arange(particles) % steps)  # as many for each step
 
     def draw(self, t: int) -> Chosen:
         now = t % self.steps
         if now == 0 and t > 0 and not self.kept:
-            self.place = self.random.integers(0, self.steps, self.place.size)
+            self.random.shuffle(self.place)
         comes = (self.place == now).astype(float)
         if self.kept and t >= self.steps:
             mean = comes
