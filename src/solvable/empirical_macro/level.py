@@ -8,7 +8,7 @@ import numpy as np
 from solvable.empirical_macro.marching import March, Marched
 from solvable.empirical_macro.outcome import Outcome, outcome, trajectory
 from solvable.empirical_macro.replicas import WIDTHS
-from solvable.empirical_macro.translation import check, particles, room, setting
+from solvable.empirical_macro.translation import check, particles, room, setting, span
 from solvable.levels import Lane, Plan
 from solvable.levels.jobs import Control, run_jobs
 from solvable.levels.limits import check_outputs, check_settings, check_whole
@@ -121,6 +121,8 @@ class EmpiricalMacro:
             raise ValueError(f"until: {steps} steps, must be at most {MOST_STEPS} here; use Empirical")
         check_outputs(lanes, plan, beside=2 * kept**2 // plan.times.size if self.two_times else 0, copies=2)
         count = self.particles or particles(problem, steps)
+        if count < span(problem, steps):
+            raise ValueError(f"particles: {count} given for {steps} steps, must be at least one for each (better 30)")
         passes = self.replicas * len(lanes) * (1 if self.smoothing is None else len(WIDTHS))
         at_once, p = min(passes, self.threads or cores()), problem.student.width
         kernels = 2 * ((steps + 1) * p) ** 2
