@@ -20,6 +20,7 @@ PROBLEMS = [
     PAPER["worschech2024"](K=2, M=2, eta=0.1, beta=1.0, L=2, N=40),
     PAPER["worschech2024"](K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"),
     PAPER["worschech2024"](K=2, M=2, eta=0.1).replace(training__label_noise=0.1),
+    PAPER["worschech2024"](K=1, M=1, eta=0.1, activation="linear").replace(teacher__drift=0.1),
 ]
 
 
@@ -54,6 +55,19 @@ def arguments_of(function, problem: sv.Problem) -> dict:
     }
     needed = [name for name, one in inspect.signature(function).parameters.items() if one.default is one.empty]
     return {name: made[name]() for name in needed}
+
+
+def worked(function) -> list[tuple[sv.Problem, dict]]:
+    """Problems on which a function works, with arguments."""
+    found = []
+    for problem in PROBLEMS:
+        try:
+            arguments = arguments_of(function, problem)
+            function(**arguments)
+        except (ValueError, KeyError):
+            continue
+        found.append((problem, arguments))
+    return found
 
 
 def on_the_sphere(rows: np.ndarray) -> np.ndarray:

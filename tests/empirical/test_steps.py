@@ -64,6 +64,32 @@ def test_a_step_is_that_of_the_definition() -> None:
     assert run.readout[0, -1] == pytest.approx(a + 0.7 * 2 * (g * error[:, None]).mean(axis=0), rel=1e-13)
 
 
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_momentum_is_that_of_the_definition(nesterov: bool, monkeypatch) -> None:
+    """By hand, three steps: v <- beta v + step dim/n sum F x/sqrt(dim), w <- (1 - step decay/(1 - beta)) w + v."""
+    from solvable.empirical import steps
+
+    random, beta = np.random.default_rng(0), 0.6
+    X, w, t = random.standard_normal((30, 12)), random.standard_normal((2, 12)), random.standard_normal((1, 12))
+    problem = ERF.replace(
+        inputs__dim=12, student__activation="linear", teacher__activation="linear", teacher__overlap="sampled",
+        training__samples=30, training__weight_decay=0.3, training__label_noise=0.0,
+    )  # fmt: skip
+    monkeypatch.setattr(steps, "momentum_of", lambda problem: steps.Momentum(beta, nesterov))
+    level, weights = sv.Empirical(data=sv.Data(X, prepare=False), form="full"), sv.overlaps.Weights(w, t)
+    run = follow(problem, 3, level, weights)
+    v, losses = np.zeros_like(w), []
+    for _ in range(4):
+        losses.append(((X @ (t[0] - 0.5 * w.sum(axis=0)) / np.sqrt(12)) ** 2).mean())
+        ahead = w + beta * v if nesterov else w
+        error = X @ (t[0] - 0.5 * ahead.sum(axis=0)) / np.sqrt(12)
+        v = beta * v + 0.5 * 12 / 30 * np.outer([1.0, 1.0], error @ X) / np.sqrt(12)
+        w = (1 - 0.5 * 0.3 / (1 - beta)) * w + v
+    assert run.training_loss[0] == pytest.approx(losses, rel=1e-12)
+    revealed = sv.checks.transcript_is_one_matrix(ERF, START)
+    assert revealed.passed, str(revealed)
+
+
 def test_learning_rate_is_step_times_dim() -> None:
     by_rate = ERF.replace(training__learning_rate=25.0, training__train_readout=True)
     one = follow(ERF.replace(training__train_readout=True), level=sv.Empirical(form="full"))
@@ -177,6 +203,26 @@ def test_a_run_is_its_own_whatever_runs_beside_it() -> None:
     assert (follow(level=sv.Empirical(runs=3, seed=5)).risk[:, -1] != many.risk[:, -1]).all()
 
 
+def test_batches_of_rates_and_starts_and_blocks() -> None:
+    """What every level promises, where time is counted in steps."""
+    two = ERF.replace(inputs__spectrum=sv.Spectrum(eigenvalues=(1.6, 0.6), weights=(0.4, 0.6)))
+    starts = [sv.start(two, seed=i) for i in range(2)]
+    level = sv.Empirical(runs=2, seed=1)
+    batch = sv.levels.run_batch(two, starts, level, 6, learning_rates=[10.0, 25.0], keep_blocks=True, progress=False)
+    assert batch.risk.shape == (8, 7)
+    assert batch.labels["learning_rate"].tolist() == [10.0] * 4 + [25.0] * 4
+    assert batch.labels["start"].tolist() == [0, 0, 1, 1] * 2
+    alone = sv.run(two.replace(training__learning_rate=25.0), starts[1], level, 6, progress=False)
+    assert (batch.risk[6:] == alone.risk).all()
+    assert np.allclose(batch.blocks.student.sum(axis=2), batch.student_overlap, atol=1e-14)
+    assert np.allclose(batch.blocks.student[:2, 0], starts[0].block_student_overlap, atol=1e-12)
+    state = batch.at(6, run=3)
+    assert np.allclose(state.block_cross_overlap, batch.last(3).block_cross_overlap, atol=1e-12)
+    assert (batch.nfev == 6 * 80).all()
+    assert batch.end_time.tolist() == [6.0] * 8
+    assert sv.levels.run_batch(ERF, [START, START], level, 3, progress=False).risk.shape == (4, 4)
+
+
 def test_files_keep_steps(tmp_path) -> None:
     run = follow(ERF.replace(training__samples=sv.Ratio(1.6)), clock="epochs")
     run.save(tmp_path / "run.nc")
@@ -269,3 +315,10 @@ def test_reused_batches_are_those_of_the_stored_simulation() -> None:
         assert abs(found[:, j].mean() - stored) < 4.5 * np.hypot(own, error)
     assert run.student_overlap[:, -1, 0, 0].mean() == pytest.approx(0.81369, abs=5 * 0.00044 * 2)
     assert run.training_loss[:, -1].mean() == pytest.approx(0.19235, abs=5 * 0.00009 * 2)
+
+
+def test_overlaps_that_no_weights_have_are_refused() -> None:
+    problem = ERF.replace(inputs__dim=2, training__samples=10)
+    start = sv.start(problem.replace(inputs__dim=50), student_overlap=np.eye(2), cross_overlap=[[0.1], [0.1]])
+    with pytest.raises(ValueError, match="start: the units span 3 directions in a block of 2 dimensions"):
+        follow(problem, 3, start=start)

@@ -29,7 +29,7 @@ every_level = pytest.mark.parametrize("name", LEVELS)
 
 def problem_of(name: str) -> sv.Problem:
     if name == "empirical_macro":
-        return PROBLEM.replace(training__samples=400, training__learning_rate=1.0, training__batch=None)
+        return PROBLEM.replace(training__samples=400, training__learning_rate=3.0, training__batch=None)
     return PROBLEM.replace(training__samples=400) if name == "empirical" else PROBLEM
 
 

@@ -297,6 +297,11 @@ def test_who_asks_is_checked(client: TestClient) -> None:
         ({"run": {}}, "run.until: is missing"),
         ({"start": {"seed": 0, "scale": 1e300}}, "scale: 1e+300 given, must be a number from 0 to 1e100"),
         ({"run": {"until": 1.0, "times": [1.0]}}, "run.times: is not for the explorer"),
+        ({"training": {"step": 0.1}}, "training.step: is not for the explorer"),
+        (
+            {"training": {"learning_rate": 0.1, "batch": {"ratio": 0.5}}},
+            "training.batch: a ratio is not for the explorer",
+        ),
         ({"training": {"learning_rate": -1}}, "training.learning_rate"),
         ({"teacher": {"width": 1, "target": "product"}, "nothing": 1}, "nothing: is not a table here"),
         ({"level": {"name": "micro", "data": "/etc/passwd"}}, "level: is not a table here"),

@@ -10,14 +10,13 @@ import numpy as np
 from solvable.empirical.forms import asked, choose
 from solvable.empirical.selecting import selection_of
 from solvable.empirical.steps import Walk
-from solvable.empirical.worlds import Rows
+from solvable.empirical.worlds import Rows, coordinates
 from solvable.levels import Lane, Plan
 from solvable.levels.records import Records
 from solvable.levels.seeds import lane_seed
 from solvable.numerics.memory import FLOAT, check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores
-from solvable.overlaps import embed
 from solvable.problems import EVERYTHING, Problem, Schedule
 from solvable.problems.reuse import REUSE, batch_size
 from solvable.results import Trajectory
@@ -44,11 +43,8 @@ def check(level: Empirical, lanes: list[Lane]) -> None:
         raise ValueError("training.label_noise: a schedule is given, but labels are drawn once")
     _check_classes(level, problem)
     _check_form(level, problem)
-    if level.form == "revealed" or (level.form == "auto" and level.data is None):
-        return  # any overlaps that can be are those of some weights in coordinates, which `solve` makes
     for lane in lanes:
-        if lane.weights is None:
-            embed(lane.problem, lane.start, 0)  # refuses overlaps that no weights have
+        coordinates(lane, 0)  # refuses overlaps that no weights have
 
 
 def _check_classes(level: Empirical, problem: Problem) -> None:

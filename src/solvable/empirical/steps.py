@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import cycle
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,19 @@ class Rates:
         training = self.training
         rates = (float(one(step)) * self.unit for one in (training.schedule, training.readout_schedule))
         return *rates, float(value_at(training.weight_decay, step))  # type: ignore[return-value]
+
+
+class Momentum(NamedTuple):
+    """The share of its velocity that a step keeps, and whether gradients are taken where the velocity would bring the weights."""
+
+    beta: float = 0.0
+    nesterov: bool = False
+
+
+def momentum_of(problem: Problem) -> Momentum:
+    """Of a problem whose training has this field; none elsewhere."""
+    given = getattr(problem.training, "momentum", None)
+    return Momentum() if given is None else Momentum(float(given.beta), bool(given.nesterov))
 
 
 class Walk:
@@ -74,7 +87,7 @@ class Walk:
         )
         self.observer = records.observer(lane)
         self.training_loss, self.form, self.found, self.given = training_loss, form, found, given
-        self.stop, self.p = stop, lane.problem.student.width
+        self.stop, self.p, self.momentum = stop, lane.problem.student.width, momentum_of(problem)
         self.keeps = False  # whether world and weights stay when the run is over
 
     def __call__(self, control: Control, place: int) -> None:
@@ -93,7 +106,7 @@ class Walk:
                 break
             part, chosen = self._next(step)
             is_output = step == outputs[output]
-            fields = part.engine.fields(self.W[: self.p, : self.world.space.used])
+            fields = part.engine.fields(self._students(ahead=True))
             response = respond(self.problem, fields, part.labels, self.readout, chosen[0])
             loss = self._loss(part, response.loss) if is_output or self.stop is not None else math.nan
             y, seen, error = self._seen(step) if is_output or self.observer.watches else (None, None, 0.0)
@@ -117,7 +130,7 @@ class Walk:
     def _prepare(self) -> None:
         self.world = self._world()
         self.W = self.world.rows.copy()
-        self.velocity = np.zeros((self.p, self.world.space.room)) if self._beta else None
+        self.velocity = np.zeros((self.p, self.world.space.room)) if self.momentum.beta else None
         self.readout = np.array(self.lane.start.readout, dtype=float).reshape(-1)
         self.readout_velocity = np.zeros(self.p)
         self.rates = Rates(self.problem)
@@ -137,11 +150,6 @@ class Walk:
     def _world(self) -> World:
         return World(self.lane, self.form, self.found, self.seed, self.given)
 
-    @property
-    def _beta(self) -> float:
-        given = getattr(self.problem.training, "momentum", None)
-        return 0.0 if given is None else float(getattr(given, "beta", given) or 0.0)
-
     def _next(self, step: int) -> tuple[Part, Choice]:
         """The samples of a step, how often each is taken, and the divisor."""
         if self.selection == "partition":
@@ -154,22 +162,31 @@ class Walk:
             self.velocity = None if self.velocity is None else stack[len(self.W) :]
         return self.world.parts[0], next(self.chosen)
 
+    def _students(self, *, ahead: bool = False) -> np.ndarray:
+        """(p, used) coordinates of the students; `ahead`: of where gradients are taken."""
+        used = self.world.space.used
+        students = self.W[: self.p, :used]
+        if not ahead or not self.momentum.nesterov or self.velocity is None:
+            return students
+        found: np.ndarray = students + self.momentum.beta * self.velocity[:, :used]
+        return found
+
     def _loss(self, part: Part, own: float) -> float:
-        """The mean loss over all samples; `own` is that of the present part."""
-        if len(self.world.parts) == 1:
+        """The mean loss over all samples; `own` is that of the present part, where gradients are taken."""
+        here = not self.momentum.nesterov
+        if len(self.world.parts) == 1 and here:
             return own
-        total, students = 0.0, self.W[: self.p, : self.world.space.used]
+        total, students = 0.0, self._students()
         for one in self.world.parts:
-            loss = (
-                own if one is part else mean_loss(self.problem, one.engine.fields(students), one.labels, self.readout)
-            )
+            known = one is part and here
+            loss = own if known else mean_loss(self.problem, one.engine.fields(students), one.labels, self.readout)
             total += one.engine.count * loss
         return total / sum(one.engine.count for one in self.world.parts)
 
     def _move(self, step: int, part: Part, amplitudes: np.ndarray, push: np.ndarray, divisor: float) -> None:
         """One step of weights and readout."""
         eta, readout_eta, decay = self.rates.at(step)
-        beta, students = self._beta, self.W[: self.p]
+        beta, students = self.momentum.beta, self.W[: self.p]
         moved = part.engine.pull(amplitudes) * (eta / divisor)
         used = moved.shape[1]
         if self.velocity is not None:
@@ -185,8 +202,7 @@ class Walk:
             self.readout = self.readout + self.readout_velocity
 
     def _norms(self) -> np.ndarray:
-        used = self.world.space.used
-        students = self.W[: self.p, :used]
+        students = self._students()
         found: np.ndarray = np.diagonal(self.world.space.overlaps(students, students).sum(axis=0))
         return found
 

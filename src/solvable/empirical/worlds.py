@@ -21,7 +21,6 @@ from solvable.empirical.testing import HeldOut
 from solvable.levels import Lane
 from solvable.numerics.random import child
 from solvable.overlaps import Weights, embed, gram_factor
-from solvable.problems import Problem
 
 NOISE, MATRIX, SELECTION, DIRECTIONS, CLASSES = range(5)  # streams of a run
 
@@ -65,7 +64,7 @@ class World:
         self.random = {name: np.random.default_rng(child(seed, name)) for name in (NOISE, MATRIX, SELECTION, CLASSES)}
         self.space: Any
         if form == "coordinates":
-            self.space, self.rows = _coordinates(self.problem, lane, found.more)
+            self.space, self.rows = coordinates(lane, found.more)
         else:
             explicit = _explicit(lane, child(seed, DIRECTIONS)) / math.sqrt(self.problem.inputs.dim or 1)
             self.space, self.rows = Space(self.problem, self.problem.inputs.block_sizes, 0), explicit
@@ -146,9 +145,10 @@ class World:
         return rows
 
 
-def _coordinates(problem: Problem, lane: Lane, more: int) -> tuple[Space, np.ndarray]:
-    """The space that the units of a start span, and the units in it."""
-    stacked, sizes = lane.start.stacked, problem.inputs.block_sizes
+def coordinates(lane: Lane, more: int) -> tuple[Space, np.ndarray]:
+    """The space that the units of a start span, with room for so many more directions in each block, and the units in it."""
+    problem, stacked = lane.problem, lane.start.stacked
+    sizes = problem.inputs.block_sizes
     columns = np.minimum(stacked.shape[1], sizes)
     space = Space(problem, columns, more)
     rows = np.zeros((stacked.shape[1], space.room))

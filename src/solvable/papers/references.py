@@ -25,6 +25,12 @@ REFERENCES = {
         "Escape dynamics and implicit bias of one-pass SGD in overparameterized quadratic networks",
         "arXiv:2604.03068 (2026)",
     ),
+    "dandi2024": Reference(
+        "Y. Dandi, E. Troiani, L. Arnaboldi, L. Pesce, L. Zdeborová, F. Krzakala",
+        "The benefits of reusing batches for gradient descent in two-layer networks: breaking the curse of information and leap "
+        "exponents",
+        "arXiv:2402.03220 (2024)",
+    ),
     "lee2021": Reference(
         "S. Lee, S. Goldt, A. Saxe",
         "Continual learning in the teacher-student setup: impact of task similarity",

@@ -7,7 +7,8 @@ import numpy as np
 from solvable.numerics.statistics import standard_error
 from solvable.plot.curves import dataset
 from solvable.plot.style import axes
-from solvable.plot.sweeps import _average, _axes_of, _positions
+from solvable.plot.sweep_labels import positions_along
+from solvable.plot.sweeps import _average, _axes_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +86,7 @@ def _along_axis(data: Any, ax: "Axes", before: str, color: str | None) -> None:
     along = main[0]
     test = data["end_training_loss"] + data["end_gap"]
     there = data.assign(test=test, best=data["best_risk"] + test - data["end_risk"])  # with the same noise on labels
-    positions = _positions(data, along, ax, "x")
+    positions = positions_along(data, along, ax, "x")
     for name, quantity, dashes in ((TRAIN, "end_training_loss", "--"), (TEST, "test", "-"), (BEST, "best", ":")):
         mean, error = _average(there, quantity, (along,))
         ax.errorbar(

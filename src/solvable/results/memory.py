@@ -1,4 +1,4 @@
-"""What a run on a finite data set tells about memorising it: gap, interpolation, and where to stop early."""
+"""Methods of `Trajectory`: what a run on a finite data set tells about memorising it."""
 
 from __future__ import annotations
 
@@ -47,23 +47,65 @@ def with_factor(trajectory: Trajectory) -> np.ndarray:
     return 2 * trajectory.problem.training.loss_factor * trajectory.training_loss
 
 
-def interpolation_time(trajectory: Trajectory, below: float, relative: bool) -> np.ndarray:
-    """(run,) see `Trajectory.interpolation_time`."""
-    losses = _losses(trajectory, "interpolation_time")
+def interpolation_time(self: Trajectory, below: float = 1e-3, *, relative: bool = True) -> np.ndarray:
+    """First time at which the training loss has fallen to a threshold: when the data set is memorised.
+
+    Parameters
+    ----------
+    below : float
+        The threshold.
+    relative : bool
+        Whether it is a multiple of the training loss at the first output.
+
+    Returns
+    -------
+    ndarray
+        (run,) times in the unit of `clock`, interpolated between outputs, linearly in the logarithm of the loss; NaN where a
+        run did not come so far.
+
+    Examples
+    --------
+    >>> few = sv.Problem(
+    ...     teacher=sv.Teacher(width=1, activation="erf"), student=sv.Student(width=2, activation="erf"),
+    ...     inputs=sv.Inputs(dim=1000), training=sv.Training(step=1.0, samples=sv.Ratio(0.5), label_noise=0.1),
+    ... )
+    >>> data = sv.run(few, sv.start(few, seed=0), sv.Empirical(), until=100, progress=False)
+    >>> bool(0 < data.interpolation_time(0.05)[0] < 100)
+    True
+    """
+    losses = _losses(self, "interpolation_time")
     if not below > 0:
         raise ValueError(f"below: {below!r} given, must be positive")
     first = losses[:, 0] if relative else np.ones(len(losses))
-    pairs = zip(losses, below * first, strict=True)
-    return np.array([crossing_time(trajectory.time, loss, level) for loss, level in pairs])
+    return np.array([crossing_time(self.time, loss, level) for loss, level in zip(losses, below * first, strict=True)])
 
 
-def interpolates(trajectory: Trajectory, below: float, relative: bool) -> np.ndarray:
-    """(run,) see `Trajectory.interpolates`."""
-    losses = _losses(trajectory, "interpolates")
+def interpolates(self: Trajectory, below: float = 1e-3, *, relative: bool = True) -> np.ndarray:
+    """Whether the training loss ends at or below a threshold: the data set is memorised.
+
+    Parameters
+    ----------
+    below : float
+        The threshold.
+    relative : bool
+        Whether it is a multiple of the training loss at the first output.
+
+    Returns
+    -------
+    ndarray
+        (run,) true where the loss at the last output that the run reached, less twice its error where that is known, is at most the
+        threshold. Runs that broke off do not interpolate.
+
+    Examples
+    --------
+    >>> data.interpolates(0.1).tolist(), data.interpolates(1e-9).tolist()
+    ([True], [False])
+    """
+    losses = _losses(self, "interpolates")
     if not below > 0:
         raise ValueError(f"below: {below!r} given, must be positive")
-    found, errors = np.zeros(len(losses), dtype=bool), trajectory.training_loss_error
-    for i, (loss, ending) in enumerate(zip(losses, trajectory.ending, strict=True)):
+    found, errors = np.zeros(len(losses), dtype=bool), self.training_loss_error
+    for i, (loss, ending) in enumerate(zip(losses, self.ending, strict=True)):
         reached = np.flatnonzero(np.isfinite(loss))
         if ending.success and reached.size:
             error = 0.0 if errors is None else 2 * errors[i, reached[-1]]
@@ -71,15 +113,27 @@ def interpolates(trajectory: Trajectory, below: float, relative: bool) -> np.nda
     return found
 
 
-def early_stopping(trajectory: Trajectory) -> EarlyStop:
-    """See `Trajectory.early_stopping`."""
-    _losses(trajectory, "early_stopping")
-    time, risk, gain = np.full((3, len(trajectory.risk)), np.nan)
-    for i, values in enumerate(trajectory.risk):
+def early_stopping(self: Trajectory) -> EarlyStop:
+    """Where each run has its least risk, among its outputs.
+
+    Returns
+    -------
+    EarlyStop
+        Time and risk there, and by how much the risk has risen since.
+
+    Examples
+    --------
+    >>> best = data.early_stopping()
+    >>> bool(best.time[0] < 100 and best.gain[0] > 0)
+    True
+    """
+    _losses(self, "early_stopping")
+    time, risk, gain = np.full((3, len(self.risk)), np.nan)
+    for i, values in enumerate(self.risk):
         reached = np.flatnonzero(np.isfinite(values))
         if reached.size:
             best = reached[np.argmin(values[reached])]
-            time[i], risk[i], gain[i] = trajectory.time[best], values[best], values[reached[-1]] - values[best]
+            time[i], risk[i], gain[i] = self.time[best], values[best], values[reached[-1]] - values[best]
     return EarlyStop(time, risk, gain)
 
 

@@ -15,7 +15,7 @@ from solvable.dynamics.functions import has_numbers
 from solvable.levels import run, run_batch
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps
-from solvable.problems import InvalidProblem, Problem, Training
+from solvable.problems import InvalidProblem, Problem, Ratio, Training
 from solvable.results import Ending, Trajectory
 from solvable.runfiles import RunFile, StartTable, read_content
 from solvable.web.preparing import CURVE, PREPARATION
@@ -100,8 +100,11 @@ def _check_bounds(file: RunFile) -> None:
     count = case_table(problem).size
     if count > CASES:
         mistakes.append(f"training.dropout: {count} cases of a sample, must be at most {CASES} in the explorer")
-    if problem.training.samples is not None:
-        mistakes.append("training.samples: is not for the explorer; use Empirical")
+    for name in ("samples", "step", "selection"):
+        if getattr(problem.training, name) is not None:
+            mistakes.append(f"training.{name}: is not for the explorer; use Empirical")
+    if isinstance(problem.training.batch, Ratio):
+        mistakes.append("training.batch: a ratio is not for the explorer; use Empirical")
     if mistakes:
         raise InvalidProblem(mistakes)
 

@@ -1,0 +1,1 @@
+"""The benefits of reusing batches for gradient descent in two-layer networks."""
