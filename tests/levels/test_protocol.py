@@ -146,7 +146,9 @@ def test_labels_are_those_of_all_levels(name: str) -> None:
     for one in (*plain.data_vars, *plain.coords):
         assert data[one].dims == plain[one].dims
         assert data[one].attrs == plain[one].attrs or (name in CLOCKS and one in ("time", "alpha"))
-    unit = {"long_name": "steps", "unit": "steps"} if name in CLOCKS else {"long_name": "α = steps / dim", "unit": "alpha"}
+    unit = (
+        {"long_name": "steps", "unit": "steps"} if name in CLOCKS else {"long_name": "α = steps / dim", "unit": "alpha"}
+    )
     assert data.time.attrs == unit
     assert data.attrs.keys() - {"base"} == plain.attrs.keys()
 

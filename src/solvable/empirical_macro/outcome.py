@@ -8,7 +8,7 @@ import numpy as np
 
 from solvable.dynamics.kernel_data import RISK, WATCHED
 from solvable.empirical_macro.marching import Marched
-from solvable.empirical_macro.replicas import Average, average, disagreement, extrapolated, widened
+from solvable.empirical_macro.replicas import Average, average, disagreement, doubt, extrapolated, widened
 from solvable.levels import Lane, Plan
 from solvable.levels.observer import Observer
 from solvable.results import Blocks, Ending, Trajectory
@@ -40,8 +40,8 @@ def outcome(lane: Lane, plan: Plan, passes: Sequence[Marched | None], widths: in
     """Of all passes of a lane, replica by replica, each with so many widths of kinks."""
     made = [_none(lane, plan) if one is None else one for one in passes]
     groups = [made[i : i + widths] for i in range(0, len(made), widths)]
-    replicas, finest = [extrapolated(group) for group in groups], [group[-1] for group in groups]
-    mean, outputs = average(replicas, finest), plan.times.astype(int)
+    replicas = [extrapolated(group) for group in groups]
+    mean, outputs = average(replicas, groups), plan.times.astype(int)
     stop = plan.stop if plan.stop is not None and plan.stop.quantity != "training_loss" else None
     look = _Look(lane, replace(plan, stop=stop))
     there = outputs[outputs < mean.reached]
@@ -52,10 +52,10 @@ def outcome(lane: Lane, plan: Plan, passes: Sequence[Marched | None], widths: in
     for i, t in enumerate(there):
         seen, own[i] = look(mean, t)
         risk[i] = seen[RISK]
-    doubt = np.zeros_like(risk)
+    doubted = np.zeros_like(risk)
     if widths > 1:
-        last = [[look(one, t)[0][RISK] for t in there] for one in finest]
-        doubt[: there.size] = np.abs(risk[: there.size] - np.mean(last, axis=0)) / 3
+        each = [[[look(one, t)[0][RISK] for t in there] for one in passes] for passes in zip(*groups, strict=True)]
+        doubted[: there.size] = doubt([np.mean(one, axis=0) for one in each])
     ending, end = _end(replicas, mean, risks[:, : there.size], there, outputs[-1])
     stopped = _stopped(plan, mean, look, end + (ending is Ending.FINISHED))
     if stopped is not None:
@@ -65,7 +65,7 @@ def outcome(lane: Lane, plan: Plan, passes: Sequence[Marched | None], widths: in
         & (outputs < mean.reached)
         & ((outputs < end) | (ending not in (Ending.DISAGREED, Ending.DIVERGED)))
     )
-    error = np.sqrt(widened(risks) ** 2 + own**2 + doubt**2)
+    error = np.sqrt(widened(risks) ** 2 + own**2 + doubted**2)
     blank = np.where(keep, 0.0, np.nan)
     kernels = [_kernel(replicas, name, outputs, keep) if two_times else None for name in ("correlation", "response")]
     start_risk = float(look(mean, 0)[0][RISK]) if mean.reached else np.nan

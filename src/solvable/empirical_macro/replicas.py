@@ -12,7 +12,7 @@ from solvable.numerics.statistics import standard_error
 
 WIDTHS = (1.0, 0.5, 0.25)  # of rounded kinks, in units of the first
 TO_ZERO = np.array([1 / 3, -2.0, 8 / 3])  # the value at zero of a + b w + c w^2 through these
-DOUBT = 1 / 3  # of what extrapolation adds, which is counted as its error
+DOUBT = 1 / 3  # of what extrapolation adds, which is counted as error beside its difference from a linear one
 SPREAD = 0.3  # replicas further apart than this share of their median disagree ...
 SMALL = 0.01  # ... unless that is less than this share of the first value
 ALONE = 10.0  # one replica this many times as far from the others as those are from each other disagrees with them ...
@@ -71,27 +71,33 @@ class Average:
     reached: int  # times at which all replicas are there
 
 
-def average(replicas: Sequence[Marched], finest: Sequence[Marched]) -> Average:
-    """Of replicas; `finest` are the same with the smallest width of kinks, or themselves."""
+def average(replicas: Sequence[Marched], groups: Sequence[Sequence[Marched]]) -> Average:
+    """Of replicas; `groups` has the passes of each, one for each width of kinks."""
     stacks = {name: np.array([getattr(one, name) for one in replicas]) for name in Numbers}
     means = {name: stack.mean(axis=0) for name, stack in stacks.items()}
 
-    def error(name: str) -> np.ndarray:
-        return np.hypot(widened(stacks[name]), _doubt(means[name], [getattr(one, name) for one in finest]))
+    def error(name: str, blocks: bool) -> np.ndarray:
+        """(time,), the largest of all entries, summed over blocks where there are such."""
+        total = (lambda one: one.sum(axis=1)) if blocks else (lambda one: one)
+        widths = [
+            np.mean([total(getattr(one, name)) for one in passes], axis=0) for passes in zip(*groups, strict=True)
+        ]
+        found = np.hypot(widened(np.array([total(one) for one in stacks[name]])), doubt(widths))
+        return np.asarray(found.reshape(len(found), -1).max(axis=1))
 
-    totals = [error("readout")]
-    for name in ("students", "cross"):
-        mean, last = means[name].sum(axis=1), [getattr(one, name).sum(axis=1) for one in finest]
-        totals.append(np.hypot(widened(stacks[name].sum(axis=2)), _doubt(mean, last)))
-    worst = np.max([one.reshape(len(one), -1).max(axis=1) for one in totals], axis=0)
+    worst = np.max([error("students", True), error("cross", True), error("readout", False)], axis=0)
     residual = np.mean([one.residual for one in replicas], axis=0)
-    reached = min(one.reached for one in replicas)
     return Average(
-        **means, training_loss_error=error("training_loss"), overlap_error=worst, residual=residual, reached=reached
-    )
+        **means, training_loss_error=error("training_loss", False), overlap_error=worst, residual=residual,
+        reached=min(one.reached for one in replicas),
+    )  # fmt: skip
 
 
-def _doubt(mean: np.ndarray, finest: list[np.ndarray]) -> np.ndarray:
-    """The error of extrapolation."""
-    found: np.ndarray = DOUBT * np.abs(mean - np.mean(finest, axis=0))
+def doubt(widths: Sequence[np.ndarray]) -> np.ndarray:
+    """The error of what numbers with all widths of kinks say about those without; zero where there is one."""
+    if len(widths) == 1:
+        return np.zeros_like(widths[0])
+    at_zero = np.tensordot(TO_ZERO, np.array(widths), axes=1)
+    linear = 2 * widths[-1] - widths[-2]
+    found: np.ndarray = np.hypot(DOUBT * (at_zero - widths[-1]), at_zero - linear)
     return found
