@@ -73,24 +73,26 @@ class Average:
 
 def average(replicas: Sequence[Marched], groups: Sequence[Sequence[Marched]]) -> Average:
     """Of replicas; `groups` has the passes of each, one for each width of kinks."""
-    stacks = {name: np.array([getattr(one, name) for one in replicas]) for name in Numbers}
-    means = {name: stack.mean(axis=0) for name, stack in stacks.items()}
+    means = {name: np.mean([getattr(one, name) for one in replicas], axis=0) for name in Numbers}
 
-    def error(name: str, blocks: bool) -> np.ndarray:
+    def error(name: str) -> np.ndarray:
         """(time,), the largest of all entries, summed over blocks where there are such."""
-        total = (lambda one: one.sum(axis=1)) if blocks else (lambda one: one)
-        widths = [
-            np.mean([total(getattr(one, name)) for one in passes], axis=0) for passes in zip(*groups, strict=True)
-        ]
-        found = np.hypot(widened(np.array([total(one) for one in stacks[name]])), doubt(widths))
+        many = [_total(name, one) for one in replicas]
+        widths = [np.mean([_total(name, one) for one in passes], axis=0) for passes in zip(*groups, strict=True)]
+        found = np.hypot(widened(np.array(many)), doubt(widths))
         return np.asarray(found.reshape(len(found), -1).max(axis=1))
 
-    worst = np.max([error("students", True), error("cross", True), error("readout", False)], axis=0)
+    worst = np.max([error("students"), error("cross"), error("readout")], axis=0)
     residual = np.mean([one.residual for one in replicas], axis=0)
     return Average(
-        **means, training_loss_error=error("training_loss", False), overlap_error=worst, residual=residual,
+        **means, training_loss_error=error("training_loss"), overlap_error=worst, residual=residual,
         reached=min(one.reached for one in replicas),
     )  # fmt: skip
+
+
+def _total(name: str, found: Marched) -> np.ndarray:
+    values: np.ndarray = getattr(found, name)
+    return values.sum(axis=1) if name in ("students", "cross") else values
 
 
 def doubt(widths: Sequence[np.ndarray]) -> np.ndarray:
