@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Inputs,
         InvalidProblem,
         Mixture,
+        Momentum,
         PowerLaw,
         Problem,
         Ratio,
@@ -58,8 +59,8 @@ _imported = globals().get(
 _HOMES = {
     "gaussian": ("Activation",),
     "problems": (
-        "Data", "Inputs", "InvalidProblem", "Mixture", "PowerLaw", "Problem", "Ratio", "Schedule", "Spectrum", "Student", "Task",
-        "Teacher", "Training",
+        "Data", "Inputs", "InvalidProblem", "Mixture", "Momentum", "PowerLaw", "Problem", "Ratio", "Schedule", "Spectrum",
+        "Student", "Task", "Teacher", "Training",
     ),
     "overlaps": ("Overlaps", "measure", "start"),
     "results": ("Trajectory",),
@@ -80,9 +81,9 @@ _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Activation", "Data", "Empirical", "EmpiricalMacro", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture",
-    "Overlaps", "PowerLaw", "Problem", "Ratio", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory",
-    "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "measure", "overlaps", "plot", "problems", "results",
-    "run", "start", "sweep", "sweeps", "theory", "when",
+    "Momentum", "Overlaps", "PowerLaw", "Problem", "Ratio", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training",
+    "Trajectory", "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "measure", "overlaps", "plot", "problems",
+    "results", "run", "start", "sweep", "sweeps", "theory", "when",
 ]  # fmt: skip
 
 

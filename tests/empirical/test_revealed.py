@@ -102,6 +102,7 @@ LAWS = {
     "classes": problem(samples=45, step=0.8, spectrum=TWO, mixture=CLASSES, label_noise=0.1),
     "repeated": problem(batch=30, step=0.8, repeats=2, label_noise=0.1),
     "sphere": problem(samples=45, step=0.8, norm="sphere", train_readout=True),
+    "momentum": problem(samples=45, batch=15, label_noise=0.1, weight_decay=0.2, momentum=0.4),
 }
 
 

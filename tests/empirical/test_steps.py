@@ -65,17 +65,15 @@ def test_a_step_is_that_of_the_definition() -> None:
 
 
 @pytest.mark.parametrize("nesterov", [False, True])
-def test_momentum_is_that_of_the_definition(nesterov: bool, monkeypatch) -> None:
+def test_momentum_is_that_of_the_definition(nesterov: bool) -> None:
     """By hand, three steps: v <- beta v + step dim/n sum F x/sqrt(dim), w <- (1 - step decay/(1 - beta)) w + v."""
-    from solvable.empirical import steps
-
     random, beta = np.random.default_rng(0), 0.6
     X, w, t = random.standard_normal((30, 12)), random.standard_normal((2, 12)), random.standard_normal((1, 12))
     problem = ERF.replace(
         inputs__dim=12, student__activation="linear", teacher__activation="linear", teacher__overlap="sampled",
         training__samples=30, training__weight_decay=0.3, training__label_noise=0.0,
+        training__momentum=sv.Momentum(beta=beta, nesterov=nesterov),
     )  # fmt: skip
-    monkeypatch.setattr(steps, "momentum_of", lambda problem: steps.Momentum(beta, nesterov))
     level, weights = sv.Empirical(data=sv.Data(X, prepare=False), form="full"), sv.overlaps.Weights(w, t)
     run = follow(problem, 3, level, weights)
     v, losses = np.zeros_like(w), []
@@ -86,8 +84,12 @@ def test_momentum_is_that_of_the_definition(nesterov: bool, monkeypatch) -> None
         v = beta * v + 0.5 * 12 / 30 * np.outer([1.0, 1.0], error @ X) / np.sqrt(12)
         w = (1 - 0.5 * 0.3 / (1 - beta)) * w + v
     assert run.training_loss[0] == pytest.approx(losses, rel=1e-12)
-    revealed = sv.checks.transcript_is_one_matrix(ERF, START)
+    rolling = ERF.replace(training__momentum=sv.Momentum(beta=0.5, nesterov=nesterov), training__train_readout=True)
+    revealed = sv.checks.transcript_is_one_matrix(rolling, sv.start(rolling, seed=0))
     assert revealed.passed, str(revealed)
+    whole = follow(rolling)
+    assert whole.problem == rolling
+    assert np.abs(whole.risk[0] - follow(rolling.replace(training__momentum=None)).risk[0]).max() > 0.01
 
 
 def test_learning_rate_is_step_times_dim() -> None:
@@ -192,6 +194,11 @@ def test_thresholds_stop_at_the_first_step_beyond() -> None:
     assert np.isnan(run.risk[0, 21:]).all()
     half = follow(until=40, stop=sv.when("training_loss", below=0.5, relative=True))
     assert half.training_loss[0, int(half.end_alpha[0])] <= 0.5 * half.training_loss[0, 0]
+    assert half.end_risk == pytest.approx(half.risk[0, int(half.end_alpha[0])])
+    whole = ERF.replace(training__selection="all")
+    early = follow(whole, 40, times=[0, 40], stop=sv.when("training_loss", below=0.5, relative=True))
+    assert early.end_risk[0] < early.start_risk[0]
+    assert early.risk_on(whole.replace(training__label_noise=0.0)).shape == (1, 2)
     by_risk = follow(until=40, stop=sv.when("risk", below=0.8, relative=True))
     assert by_risk.ending[0].name == "STOPPED"
 
@@ -247,6 +254,7 @@ def test_too_large_steps_diverge() -> None:
         ({"training__input_noise": 0.1}, {}, r"training\.input_noise: is 0\.1; Empirical does not know"),
         ({"training__batch": 20, "training__selection": "partition"}, {"form": "gram"}, r"training\.selection: form 'gram'"),
         ({"inputs__spectrum": sv.Spectrum(eigenvalues=(1.0, 2.0))}, {"form": "gram"}, r"inputs\.spectrum: form 'gram'"),
+        ({"training__momentum": sv.Momentum(kappa=1.0)}, {}, r"training\.momentum: kappa is for many steps"),
         ({"mixture": sv.Mixture.opposite(1.0)}, {"form": "gram"}, "mixture: classes are for"),
     ],
 )  # fmt: skip

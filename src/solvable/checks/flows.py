@@ -8,7 +8,7 @@ from solvable.checks.report import Report
 from solvable.problems import EVERYTHING
 from solvable.results import Trajectory
 
-POPULATION = replace(EVERYTHING, units="quadratic", isotropic=True, samples=False)
+POPULATION = replace(EVERYTHING, units="quadratic", isotropic=True, samples=False, knows=())
 
 
 def losses_fall(trajectory: Trajectory, *, tolerance: float = 1e-6) -> Report:

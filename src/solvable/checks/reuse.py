@@ -157,14 +157,15 @@ def _run(
 ) -> tuple[Trajectory, list[Walk]]:  # fmt: skip
     """Runs in a given form; a single one keeps its world."""
     level, plan = Empirical(runs=runs, seed=seed, form="revealed"), Plan(np.arange(steps + 1.0))
-    records, losses, walks, form = prepare(level, [Lane(problem, start)], plan, form, kind)
+    lanes = [Lane(problem, start)]
+    records, losses, walks, form = prepare(level, lanes, plan, form, kind)
     if runs == 1:
         walks[0].keeps, walks[0].made = True, made  # type: ignore[attr-defined]
         walks[0](Control(1), 0)
     else:
         with one_blas_thread():
             run_jobs(walks, [float(steps)] * runs, None, silent)
-    return trajectory(level, records, losses, form, plan), walks
+    return trajectory(level, lanes, records, losses, form, plan), walks
 
 
 def _path(run: Trajectory) -> dict[str, np.ndarray]:

@@ -19,7 +19,7 @@ from solvable.gaussian.units import Activation
 from solvable.overlaps import Overlaps
 from solvable.problems import EVERYTHING, FEATURES, Problem
 
-ANYTHING = replace(EVERYTHING, knows=FEATURES)
+ANYTHING = replace(EVERYTHING, knows=(*EVERYTHING.knows, *FEATURES))
 EVEN, ODD = ("quadratic",), ("linear", "erf", "tanh")  # units
 Known = dict[tuple[bytes, ...], float]  # chances by readout, mean and covariance of the fields
 

@@ -16,7 +16,7 @@ from solvable.overlaps import Overlaps, as_array
 from solvable.problems import EVERYTHING, FEATURES, Inputs, Problem
 
 NODES = 2**13
-ONE_CLASS = replace(EVERYTHING, knows=tuple(set(FEATURES) - {"mixture", "training.input_noise"}))
+ONE_CLASS = replace(EVERYTHING, knows=tuple({*EVERYTHING.knows, *FEATURES} - {"mixture", "training.input_noise"}))
 
 __all__ = ["NODES", "Moments", "field_covariance", "moments"]
 
@@ -91,6 +91,7 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
     float(problem.training.label_noise)  # which refuses a schedule
     plain = problem.replace(  # one block of overlaps C and unit rates: then the equations are the moments
         inputs=Inputs(), student__norm="free", training__learning_rate=1.0, training__readout_rate=None, training__batch=1,
+        training__samples=None, training__selection=None, training__repeats=1,
         training__train_readout=True,
     )  # fmt: skip
     Q, R, T = C[None, :p, :p], C[None, :p, p:], C[None, p:, p:]

@@ -12,19 +12,20 @@ from solvable.empirical.selecting import selection_of
 from solvable.empirical.steps import Walk
 from solvable.empirical.worlds import Rows, coordinates
 from solvable.levels import Lane, Plan
+from solvable.levels.effective import as_asked, effective_lanes
 from solvable.levels.records import Records
 from solvable.levels.seeds import lane_seed
 from solvable.numerics.memory import FLOAT, check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores
 from solvable.problems import EVERYTHING, Problem, Schedule
-from solvable.problems.reuse import REUSE, batch_size
+from solvable.problems.reuse import batch_size
 from solvable.results import Trajectory
 
 if TYPE_CHECKING:
     from solvable.empirical.level import Empirical
 
-DESCENT = replace(EVERYTHING, knows=(*REUSE, "mixture", "training.label_flips"))
+DESCENT = replace(EVERYTHING, knows=(*EVERYTHING.knows, "mixture", "training.label_flips", "training.momentum"))
 TESTS = 4096  # rows beyond the samples on which the risk is measured, at most
 KIND = 5  # of random streams
 RANDOM = ("subsets", "drawn", "shuffled", "persistent")
@@ -41,6 +42,8 @@ def check(level: Empirical, lanes: list[Lane]) -> None:
         raise ValueError("inputs.spectrum.eigenvalues: a schedule is given, but a data set is drawn once")
     if isinstance(problem.training.label_noise, Schedule):
         raise ValueError("training.label_noise: a schedule is given, but labels are drawn once")
+    if problem.training.is_slow:
+        raise ValueError("training.momentum: kappa is for many steps of 1/dim, a data set is seen in few; give beta")
     _check_classes(level, problem)
     _check_form(level, problem)
     for lane in lanes:
@@ -103,11 +106,11 @@ def prepare(
     level: Empirical, lanes: list[Lane], plan: Plan, form: str | None = None, walk: type[Walk] = Walk
 ) -> tuple[Records, np.ndarray, list[Walk], str]:
     """What is kept of the runs, their training loss (run, time), the runs, and the form that they take: `form`, or the best."""
-    problem = lanes[0].problem
+    problem, observed = lanes[0].problem, effective_lanes(lanes)
     dim = float(problem.inputs.dim or 1)
     stop = plan.stop if plan.stop is not None and plan.stop.quantity == "training_loss" else None
     records = Records(
-        lanes, replace(plan, times=plan.times / dim, stop=None if stop is not None else plan.stop), level.runs
+        observed, replace(plan, times=plan.times / dim, stop=None if stop is not None else plan.stop), level.runs
     )
     losses = np.full((len(lanes) * level.runs, records.steps.size), np.nan)
     steps, outputs = max(int(records.steps[-1]), 1), records.steps.size
@@ -116,20 +119,23 @@ def prepare(
     form = form or form_of(level, learned, steps, outputs, at_once)
     given = _given(level, problem)
     walks = []
-    for i, lane in enumerate(lanes):
-        root = lane_seed(level.seed, KIND, lane)
+    for i, (asker, lane) in enumerate(zip(lanes, observed, strict=True)):
+        root = lane_seed(level.seed, KIND, asker)
         for run in range(level.runs):
             walks.append(
-                walk(lane, trained(level, lane.problem), i * level.runs + run, child(root, run), records, losses, form,
+                walk(lane, trained(level, asker.problem), i * level.runs + run, child(root, run), records, losses, form,
                      asked(learned, steps, outputs), given, stop)
             )  # fmt: skip
     return records, losses, walks, form
 
 
-def trajectory(level: Empirical, records: Records, losses: np.ndarray, form: str, plan: Plan) -> Trajectory:
-    """All runs, in steps."""
+def trajectory(
+    level: Empirical, lanes: list[Lane], records: Records, losses: np.ndarray, form: str, plan: Plan
+) -> Trajectory:
+    """All runs, in steps; velocities are not kept in states, so that a run from one of them begins without."""
     records.evaluations = records.end_steps * batch_size(trained(level, records.problem))
     made = records.trajectory(level.name, level.settings() | {"matrix": form})
+    made = made if made.problem is lanes[0].problem else as_asked(made, lanes)
     return replace(
         made, alpha=records.steps.astype(float), end_alpha=records.end_steps.astype(float), training_loss=losses, base="steps",
         unit="steps", stop=plan.stop,

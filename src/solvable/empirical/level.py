@@ -115,6 +115,7 @@ class Empirical:
     name = "empirical"
     clock = PAPER
     domain = descent.DESCENT
+    keeps_velocities = True  # in steps; the flow has none
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, max_steps=1, threads=1, seed=0)
@@ -250,7 +251,7 @@ class Empirical:
         records, losses, walks, form = interruptible(descent.prepare)(self, lanes, plan)
         with one_blas_thread() if len(walks) > 1 else nullcontext():
             run_jobs(walks, [float(records.steps[-1])] * len(walks), self.threads, plan.report)
-        return descent.trajectory(self, records, losses, form, plan)
+        return descent.trajectory(self, lanes, records, losses, form, plan)
 
     @interruptible
     def _jobs(self, lanes: list[Lane], plan: Plan) -> tuple[Kept, list[Flow]]:

@@ -17,7 +17,7 @@ from solvable.levels import Lane
 from solvable.levels.jobs import Control
 from solvable.levels.records import Records
 from solvable.problems import Problem
-from solvable.problems.training import value_at
+from solvable.problems.schedules import value_at
 from solvable.results import Ending
 from solvable.results.threshold import Threshold
 
@@ -44,9 +44,12 @@ class Momentum(NamedTuple):
 
 
 def momentum_of(problem: Problem) -> Momentum:
-    """Of a problem whose training has this field; none elsewhere."""
-    given = getattr(problem.training, "momentum", None)
-    return Momentum() if given is None else Momentum(float(given.beta), bool(given.nesterov))
+    """Of a problem with fast velocities, or without any."""
+    given = problem.training.momentum
+    if given is None:
+        return Momentum()
+    assert given.beta is not None
+    return Momentum(given.beta, given.nesterov)
 
 
 class Walk:

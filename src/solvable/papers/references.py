@@ -25,6 +25,11 @@ REFERENCES = {
         "Escape dynamics and implicit bias of one-pass SGD in overparameterized quadratic networks",
         "arXiv:2604.03068 (2026)",
     ),
+    "collinswoodfin2024": Reference(
+        "E. Collins-Woodfin, I. Seroussi, B. García Malaxechebarría, A. W. Mackenzie, E. Paquette, C. Paquette",
+        "The high line: exact risk and learning rate curves of stochastic adaptive learning rate algorithms",
+        "arXiv:2405.19585 (2024)",
+    ),
     "dandi2024": Reference(
         "Y. Dandi, E. Troiani, L. Arnaboldi, L. Pesce, L. Zdeborová, F. Krzakala",
         "The benefits of reusing batches for gradient descent in two-layer networks: breaking the curse of information and leap "
@@ -35,6 +40,11 @@ REFERENCES = {
         "S. Lee, S. Goldt, A. Saxe",
         "Continual learning in the teacher-student setup: impact of task similarity",
         "arXiv:2107.04384 (2021)",
+    ),
+    "paquette2021": Reference(
+        "C. Paquette, E. Paquette",
+        "Dynamics of stochastic momentum methods on large-scale, quadratic models",
+        "arXiv:2106.03696 (2021)",
     ),
     "refinetti2021": Reference(
         "M. Refinetti, S. Goldt, F. Krzakala, L. Zdeborová",

@@ -21,8 +21,8 @@ from solvable.problems.inputs import PowerLaw
 from solvable.problems.model import InvalidProblem, Model
 from solvable.problems.networks import Network
 from solvable.problems.problem import Problem
-from solvable.problems.reuse import Ratio
-from solvable.problems.training import Schedule
+from solvable.problems.reuse import REUSE, Ratio
+from solvable.problems.schedules import Schedule
 
 ANY = "any"
 CLOSED_FORM = "this closed form"
@@ -227,9 +227,9 @@ class Domain:
 
 EVERYTHING = Domain(
     target=ANY, teachers=ANY, student_readout=ANY, teacher_readout=ANY, norm=ANY, isotropic=False, label_noise=True, decay=True,
-    batch=True, loss=ANY, trained_readout=True, samples=True, schedules=True,
+    batch=True, loss=ANY, trained_readout=True, samples=True, schedules=True, knows=REUSE,
 )  # fmt: skip
-ONE_PASS = replace(EVERYTHING, samples=False)
+ONE_PASS = replace(EVERYTHING, samples=False, knows=())
 CASES = replace(ONE_PASS, knows=FEATURES)  # classes, tasks, masks, noise on inputs, anchors, teachers that move
 
 _AT = "problem.at(alpha) has that of one time"

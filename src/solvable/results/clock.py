@@ -23,8 +23,8 @@ class Clock:
     problem : Problem
         The problem whose time is counted; its schedules are taken into account.
     unit : str
-        "alpha" (steps/dim), "steps", "rate" (the integral of the learning rate over alpha, which is the sum of
-        `training.step`), "epochs" (how often a data set has been seen), or a paper's key for its own time.
+        "alpha" (steps/dim), "steps", "rate" (the integral of the effective learning rate over alpha, which is the
+        sum of `training.step`), "epochs" (how often a data set has been seen), or a paper's key for its own time.
     base : str
         What the level counts in: "alpha", or "steps" where it takes steps on a data set (`Empirical`). Methods and
         schedules mean this time where they say alpha.
@@ -57,6 +57,8 @@ class Clock:
             raise ValueError(
                 f"clock: {self.unit!r} is no time of steps on a data set; must be one of {', '.join(LABELS)}"
             )
+        if self.unit == "rate" and self.problem.training.rate_rule is not None:
+            raise ValueError("clock: 'rate' given, but training.rate_rule lets the rate follow the state; use 'alpha'")
         if self.unit in CONVENTIONS:
             convention(self.unit).require(self.problem)
 
@@ -73,7 +75,7 @@ class Clock:
         if self._per_base is not None:
             return alpha * self._per_base
         factor = self._rate_factor
-        return alpha if factor is None else factor * self.problem.training.schedule.integral(alpha)
+        return alpha if factor is None else factor * self.problem.training.effective_schedule.integral(alpha)
 
     def to_alpha(self, time: Any) -> np.ndarray:
         """Times in steps/dim, from times in this unit."""
@@ -83,7 +85,7 @@ class Clock:
         factor = self._rate_factor
         if factor is None:
             return time
-        alpha = self.problem.training.schedule.inverse_integral(time / factor)
+        alpha = self.problem.training.effective_schedule.inverse_integral(time / factor)
         if not np.isfinite(alpha).all():
             reach = self.from_alpha(self.problem.training.schedule.times[-1])
             raise ValueError(f"clock: the schedule ends at rate 0, so {self.unit!r} time never passes {reach:.6g}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from solvable.problems.training import Schedule
+from solvable.problems.schedules import Schedule
 from solvable.results.observables import crossing_time
 
 if TYPE_CHECKING:

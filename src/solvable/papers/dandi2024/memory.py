@@ -29,8 +29,8 @@ PARAMETERS = table(
         "ratios", UNREAD, (0.5, 1.0, 2.0, 4.0, 8.0), (0.5, 2.0, 8.0), why="from memorised to learned", label="n/N"
     ),
     Parameter("noise", UNREAD, 0.1, why="something to memorise", label="variance of the noise"),
-    Parameter("steps", UNREAD, 200, 60, why="most of what happens", label="steps"),
-    Parameter("dim", UNREAD, 2000, 200, why="runs hardly differ", label="N"),
+    Parameter("steps", UNREAD, 120, 60, why="most of what happens", label="steps"),
+    Parameter("dim", UNREAD, 1000, 200, why="runs hardly differ", label="N"),
     Parameter("runs", UNREAD, 8, 6, why="small errors", label="runs"),
     Parameter("checked", UNREAD, 2.0, why="a ratio that is both", label="n/N of drawn matrices"),
     Parameter("seed", UNREAD, 1, why=ANY),
