@@ -7,7 +7,7 @@ import solvable as sv
 from solvable.empirical_macro.functions import loss_functions, unit_functions
 from solvable.empirical_macro.level import _Pass
 from solvable.empirical_macro.marching import March
-from solvable.empirical_macro.replicas import disagreement, widened
+from solvable.empirical_macro.replicas import TO_ZERO, WIDTHS, disagreement, doubt, widened
 from solvable.empirical_macro.selections import Epochs, Persistent, Subsets
 from solvable.empirical_macro.translation import particles, setting
 from solvable.levels import Lane
@@ -36,6 +36,7 @@ def follow(problem: sv.Problem = ERF, until: float | None = 6, level: sv.Empiric
         ({"training__samples": None, "training__batch": 5}, {}, "training.batch: 5 given at infinite inputs.dim"),
         ({"training__label_noise": sv.Schedule(times=(0.0, 1.0), rates=(0.1, 0.2))}, {}, "training.label_noise: a schedule"),
         ({"mixture": sv.Mixture.xor(1.0)}, {}, "mixture: is .*EmpiricalMacro does not know this setting"),
+        ({"training__momentum": sv.Momentum(beta=0.5)}, {}, "training.momentum: is .*EmpiricalMacro does not know this setting"),
         ({"training__anchor": 0.1}, {}, "training.anchor: is 0.1; EmpiricalMacro does not know this setting"),
         ({}, {"particles": 4}, "particles: 4 given, must be a whole number, at least 16"),
         ({}, {"particles": 100}, "particles: 100 given, must be a power of two"),
@@ -135,6 +136,15 @@ def test_errors_are_widened_for_few_replicas() -> None:
     values = np.random.default_rng(0).standard_normal((4, 20000))
     inside = np.abs(values.mean(axis=0)) < 2 * widened(values) * 1.96 / 2
     assert np.mean(inside) == pytest.approx(0.95, abs=0.01)
+
+
+def test_kinks_are_extrapolated_by_parabolas() -> None:
+    widths = 0.2 * np.array(WIDTHS)
+    curves = [np.array([3.0, 1.0 + 2 * width - 5 * width**2]) for width in widths]
+    assert np.allclose(TO_ZERO @ np.array(curves), [3.0, 1.0])
+    assert doubt(curves)[0] == pytest.approx(0.0, abs=1e-12)
+    assert doubt(curves)[1] > 0.01
+    assert (doubt(curves[:1]) == 0).all()
 
 
 def test_two_times(tmp_path) -> None:

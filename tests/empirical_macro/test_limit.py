@@ -137,6 +137,15 @@ def test_tangents_obey_steins_identity_and_wrong_ones_do_not() -> None:
     assert flat.residual[0] > 0.1 > 50 * good.residual[0]  # later the correction by the identity hides it
 
 
+def test_noise_of_shuffled_epochs_keeps_its_rank() -> None:
+    """The last step of an epoch nearly follows from the others: averages that are not those of draws lose some of its noise."""
+    shuffled = ERF.replace(training__samples=sv.Ratio(3), training__batch=sv.Ratio(1), training__selection="shuffled")
+    made = setting(Lane(shuffled, START), 20, None)
+    found = [March(made, 4096, np.random.SeedSequence(i)).run() for i in range(4)]
+    assert {one.rank for one in found} == {1 + 2 * 21}
+    assert np.ptp([one.training_loss[-1] for one in found]) < 0.1 * found[0].training_loss[-1]
+
+
 def test_single_steps_are_those_of_the_definition() -> None:
     """After one step the overlaps have closed forms: C + eta (D C + C D) + eta^2 (D C D + S/ratio) and so on."""
     made = setting(Lane(ERF, START), 1, None)

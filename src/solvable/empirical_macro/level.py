@@ -18,7 +18,6 @@ from solvable.numerics.memory import FLOAT, check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread
 from solvable.problems import EVERYTHING, Problem
-from solvable.problems.reuse import REUSE
 from solvable.results import Clock, Trajectory
 
 KIND = 6  # of random streams
@@ -78,7 +77,7 @@ class EmpiricalMacro:
 
     name = "empirical_macro"
     clock = counts = "steps"
-    domain = replace(EVERYTHING, knows=REUSE)
+    domain = EVERYTHING
 
     def __post_init__(self) -> None:
         check_whole(self, replicas=2, threads=1, seed=0)

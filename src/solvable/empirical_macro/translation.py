@@ -10,7 +10,7 @@ from solvable.gaussian.losses import LOSSES
 from solvable.levels import Lane
 from solvable.problems import Problem, Schedule
 from solvable.problems.reuse import Ratio, epochs_per_step, per_dimension
-from solvable.problems.training import value_at
+from solvable.problems.schedules import value_at
 
 
 def check(problem: Problem, smoothing: float | None) -> None:
