@@ -116,7 +116,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
     panels[0, 0].set_ylabel("loss (test solid, training dashed)")
     panels[1, 0].set_ylabel("loss")
     handles = [one for ax in panels[:, 0] for one in ax.get_legend_handles_labels()[0]]
-    legend_above(picture, handles, len(handles))
+    legend_above(picture, handles, (len(handles) + 1) // 2)
     return picture
 
 
