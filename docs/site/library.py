@@ -8,7 +8,7 @@ from typing import Any
 
 import solvable
 
-TOGETHER = {"levels": ("levels", "macro", "micro", "meso")}  # rooms that share a page
+TOGETHER = {"levels": ("levels", "macro", "micro", "meso", "empirical_macro")}  # rooms that share a page
 MANY = 30  # a page with more names has a section for each module that defines some
 
 

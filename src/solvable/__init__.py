@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         theory,
     )
     from solvable.empirical import Empirical
+    from solvable.empirical_macro import EmpiricalMacro
     from solvable.gaussian import Activation
     from solvable.levels import run, when
     from solvable.macro import Macro
@@ -66,12 +67,13 @@ _HOMES = {
     "results": ("Trajectory",),
     "levels": ("run", "when"),
     "empirical": ("Empirical",),
+    "empirical_macro": ("EmpiricalMacro",),
     "macro": ("Macro",),
     "meso": ("Meso",),
     "micro": ("Micro",),
     "sweeps": ("sweep",),
 }  # fmt: skip
-_LEVELS = ("Empirical", "Macro", "Meso", "Micro")  # files and the command line know them all
+_LEVELS = ("Empirical", "EmpiricalMacro", "Macro", "Meso", "Micro")  # files and the command line know them all
 _ROOMS = (
     "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
     "theory",
@@ -79,10 +81,10 @@ _ROOMS = (
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Momentum",
-    "Overlaps", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training",
-    "Trajectory", "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "measure", "overlaps", "plot",
-    "problems", "results", "run", "start", "sweep", "sweeps", "theory", "when",
+    "Activation", "Data", "Empirical", "EmpiricalMacro", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture",
+    "Momentum", "Overlaps", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher",
+    "Training", "Trajectory", "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "measure", "overlaps",
+    "plot", "problems", "results", "run", "start", "sweep", "sweeps", "theory", "when",
 ]  # fmt: skip
 
 

@@ -168,7 +168,7 @@ def test_inputs_measured_from_data(tmp_path, capsys) -> None:
 def test_examples_run(name, capsys) -> None:
     assert sv.Problem.load(EXAMPLES / name).student.width > 1
     assert main(["run", str(EXAMPLES / name)]) == 0
-    expected = "training loss" if name in ("finite_data.toml", "memory.toml") else "plateau at risk"
+    expected = "training loss" if name in ("data_limit.toml", "finite_data.toml", "memory.toml") else "plateau at risk"
     assert expected in capsys.readouterr().out
 
 

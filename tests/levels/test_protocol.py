@@ -11,6 +11,9 @@ import solvable as sv
 from solvable.results.storage import DIMENSIONS, OPTIONAL, SAMPLE_ARRAYS
 
 PROBLEM = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.05, N=30)
+LIMIT = PROBLEM.replace(  # which needs bounded units where particles are few
+    training__samples=400, training__learning_rate=30.0, student__activation="erf", teacher__activation="erf"
+)
 START = sv.start(PROBLEM, seed=0)
 OTHER = sv.start(PROBLEM, seed=1)
 TIMES = [0.0, 1.0, 3.0, 10.0]
@@ -20,18 +23,22 @@ LEVELS = {
     "micro": sv.Micro(runs=2),
     "full weights": sv.Micro(runs=2, form="full"),
     "empirical": sv.Empirical(runs=2),
+    "empirical_macro": sv.EmpiricalMacro(particles=512, replicas=2),
 }
-DRAWING = [name for name in LEVELS if name != "macro"]
+DRAWING = [name for name in LEVELS if "runs" in vars(LEVELS[name])]
+CLOCKS = {"empirical_macro": "steps"}
 every_level = pytest.mark.parametrize("name", LEVELS)
 
 
 def problem_of(name: str) -> sv.Problem:
+    if name == "empirical_macro":
+        return LIMIT
     return PROBLEM.replace(training__samples=400) if name == "empirical" else PROBLEM
 
 
 def follow(name: str, start: Any = START, level: Any = None, **options: Any) -> sv.Trajectory:
-    """In units of alpha, which all levels share."""
-    options = {"clock": "alpha", "times": None if "until" in options else TIMES} | options
+    """In units of alpha, which all levels share; the limit of a data set in steps, of which it takes few."""
+    options = {"clock": CLOCKS.get(name, "alpha"), "times": None if "until" in options else TIMES} | options
     return sv.run(problem_of(name), start, level or LEVELS[name], **options)
 
 
@@ -41,14 +48,14 @@ def same(a: sv.Trajectory, b: sv.Trajectory) -> bool:
 
 
 def test_all_levels_are_here() -> None:
-    assert {level.name for level in LEVELS.values()} == {name.lower() for name in sv._LEVELS}
+    assert {level.name.replace("_", "") for level in LEVELS.values()} == {name.lower() for name in sv._LEVELS}
 
 
 @every_level
 def test_verbs(name: str) -> None:
     level = LEVELS[name]
     assert sv.results.Clock(PROBLEM, level.clock).unit == level.clock
-    assert level.domain.samples == (name == "empirical")
+    assert level.domain.samples == name.startswith("empirical")
     assert json.loads(json.dumps(level.settings())) == level.settings()
     assert "threads" not in level.settings()
     assert callable(level.check)
@@ -86,7 +93,8 @@ def test_states(name: str) -> None:
     for run, state in enumerate(found.states()):
         assert np.allclose(state.student_overlap, found.student_overlap[run, -1], atol=1e-10)
         assert np.allclose(found.at(3.0, run).cross_overlap, found.cross_overlap[run, 2], atol=1e-10)
-        risk = sv.dynamics.moments(sv.dynamics.field_covariance(PROBLEM, state), PROBLEM, state.readout).risk
+        learned = problem_of(name)
+        risk = sv.dynamics.moments(sv.dynamics.field_covariance(learned, state), learned, state.readout).risk
         assert risk == pytest.approx(found.risk[run, -1], rel=1e-8)
         assert risk == pytest.approx(found.end_risk[run], rel=1e-8)
     with pytest.raises(ValueError, match="is not an output time, the nearest is"):
@@ -130,14 +138,19 @@ def test_restart(name: str) -> None:
 def test_labels_are_those_of_all_levels(name: str) -> None:
     data, plain = follow(name).data, follow("macro").data
     further = {*SAMPLE_ARRAYS, "population_loss"} if name == "empirical" else set()
+    if name == "empirical_macro":
+        further = {"training_loss", "training_loss_error", "identity_residual", "population_loss", "gap"}
     assert set(data.data_vars) - further == set(plain.data_vars) == set(DIMENSIONS) - OPTIONAL - {"alpha"}
     assert further <= set(data.data_vars)
     assert set(data.coords) == set(plain.coords) == {"time", "alpha", "run", "eigenvalue"}
     for one in (*plain.data_vars, *plain.coords):
         assert data[one].dims == plain[one].dims
-        assert data[one].attrs == plain[one].attrs
-    assert data.time.attrs == {"long_name": "α = steps / dim", "unit": "alpha"}
-    assert data.attrs.keys() == plain.attrs.keys()
+        assert data[one].attrs == plain[one].attrs or (name in CLOCKS and one in ("time", "alpha"))
+    unit = (
+        {"long_name": "steps", "unit": "steps"} if name in CLOCKS else {"long_name": "α = steps / dim", "unit": "alpha"}
+    )
+    assert data.time.attrs == unit
+    assert data.attrs.keys() - {"base"} == plain.attrs.keys()
 
 
 @every_level
@@ -170,7 +183,8 @@ def test_another_seed_is_another_run(name: str) -> None:
 
 @every_level
 def test_a_threshold(name: str) -> None:
-    found = follow(name, stop=sv.when("risk", below=0.5, relative=True), until=400)
+    until = 40.0 if name in CLOCKS else 400.0
+    found = follow(name, stop=sv.when("risk", below=0.5, relative=True), until=until)
     assert found.ending == [sv.results.Ending.STOPPED] * len(found.risk)
     assert found.success
     assert "threshold" in found.message
@@ -182,19 +196,21 @@ def test_a_threshold(name: str) -> None:
         assert reached.any()
         assert np.array_equal(reached, found.time <= found.end_time[run])
     with pytest.raises(ValueError, match="ended before"):
-        found.at(400.0, 0)
+        found.at(until, 0)
 
 
 @every_level
 def test_batches(name: str) -> None:
-    level, rates, starts = LEVELS[name], [0.02, 0.05], [START, OTHER]
-    found = sv.levels.run_batch(problem_of(name), starts, level, times=TIMES, clock="alpha", learning_rates=rates)
+    level, starts = LEVELS[name], [START, OTHER]
+    rates = [0.02, problem_of(name).training.learning_rate]
+    clock = CLOCKS.get(name, "alpha")
+    found = sv.levels.run_batch(problem_of(name), starts, level, times=TIMES, clock=clock, learning_rates=rates)
     runs = getattr(level, "runs", 1)
     assert found.labels["learning_rate"].tolist() == np.repeat(rates, 2 * runs).tolist()
     assert found.labels["start"].tolist() == np.tile(np.repeat([0, 1], runs), 2).tolist()
     assert found.start_hash.tolist() == [starts[i].hash for i in found.labels["start"]]
     alone = follow(name, OTHER)
-    assert np.allclose(found.select(learning_rate=0.05, start=1).risk, alone.risk, rtol=1e-12)
+    assert np.allclose(found.select(learning_rate=rates[1], start=1).risk, alone.risk, rtol=1e-12)
 
 
 @every_level
@@ -229,7 +245,7 @@ def test_a_level_refuses_bad_fields(name: str) -> None:
     for field in {"runs", "max_steps"} & set(vars(level)):
         with pytest.raises(ValueError, match=f"{field}: 0 given, must be a whole number, at least 1"):
             replace(level, **{field: 0})
-    if name != "empirical":
+    if not level.domain.samples:
         with pytest.raises(ValueError, match=r"training.samples: 5 given, but .* sees every sample once"):
             sv.run(PROBLEM.replace(training__samples=5), START, level, until=1)
 

@@ -1004,6 +1004,58 @@ REUSE = (
     ),
 )
 
+LIMIT_OF_DATA = (
+    Mutation(
+        "samples-do-not-feel-their-own-pushes",
+        "empirical_macro/marching.py",
+        "h + self.memory @ self.G[:past] if past else h",
+        "h + 0 * self.memory @ self.G[:past] if past else h",
+        ("empirical_macro/test_limit.py::test_linear_units_have_marchenko_and_pasturs_density[1.0]",),
+    ),
+    Mutation(
+        "weights-hear-the-noise-twice",
+        "empirical_macro/marching.py",
+        "told = on.fractions[b] * np.transpose",
+        "told = 2 * on.fractions[b] * np.transpose",
+        ("empirical_macro/test_limit.py::test_single_steps_are_those_of_the_definition",),
+    ),
+    Mutation(
+        "noise-of-epochs-from-means",
+        "empirical_macro/selections.py",
+        "return isinstance(self.mean, np.ndarray)",
+        "return False",
+        ("empirical_macro/test_limit.py::test_noise_of_shuffled_epochs_keeps_its_rank",),
+    ),
+    Mutation(
+        "a-replica-alone-is-averaged",
+        "empirical_macro/replicas.py",
+        "ALONE = 10.0",
+        "ALONE = 1e9",
+        ("empirical_macro/test_level.py::test_what_disagreement_is",),
+    ),
+    Mutation(
+        "errors-of-many-replicas",
+        "empirical_macro/replicas.py",
+        "factor * standard_error",
+        "1.0 * standard_error",
+        ("empirical_macro/test_level.py::test_errors_are_widened_for_few_replicas",),
+    ),
+    Mutation(
+        "kinks-extrapolated-linearly",
+        "empirical_macro/replicas.py",
+        "np.array([1 / 3, -2.0, 8 / 3])",
+        "np.array([0.0, -1.0, 2.0])",
+        ("empirical_macro/test_level.py::test_kinks_are_extrapolated_by_parabolas",),
+    ),
+    Mutation(
+        "modes-of-a-data-set-without-its-noise",
+        "theory/linear_data.py",
+        "f * V + r",
+        "f * V",
+        ("empirical_macro/test_limit.py::test_linear_units_have_marchenko_and_pasturs_density[0.5]",),
+    ),
+)
+
 THEORY = (
     Mutation(
         "students-follow-a-drift-at-once",
@@ -1885,6 +1937,7 @@ MUTATIONS = (
     *MEMORY,
     *DESCRIPTIONS,
     *REUSE,
+    *LIMIT_OF_DATA,
     *THEORY,
     *STORES,
     *FRONTS,

@@ -3,6 +3,7 @@
 from solvable.checks.exits import exit_times_agree
 from solvable.checks.flows import entropy_balance, losses_fall
 from solvable.checks.invariants import layer_balance, norms_on_sphere
+from solvable.checks.limits import limits_agree
 from solvable.checks.moments import moments_against_sampling
 from solvable.checks.report import Report
 from solvable.checks.reuse import law_of_dense, transcript_is_one_matrix
@@ -14,6 +15,7 @@ __all__ = [
     "exit_times_agree",
     "law_of_dense",
     "layer_balance",
+    "limits_agree",
     "losses_fall",
     "moments_against_sampling",
     "norms_on_sphere",

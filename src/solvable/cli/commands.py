@@ -164,11 +164,12 @@ def _print_summary(trajectory: Any, summary: dict[str, Any]) -> None:
         print(f"last output: training loss {summary['training_loss']:.6g}{told}{many}")
     for line in cases.lines(summary, many):
         print(line)
+    over = "replicas" if trajectory.level == "empirical_macro" else None
     if summary["risk_error"] > 0:
-        print(f"error of the risk, of averages over nodes or rows: up to {summary['risk_error']:.2g}")
+        print(f"error of the risk, of averages over {over or 'nodes or rows'}: up to {summary['risk_error']:.2g}")
     if summary["overlap_error"] > 0:
         size = f"up to {summary['overlap_error']:.2g}" if summary["overlap_error"] < np.inf else "not known"
-        print(f"error of the overlaps, of averages over nodes: {size}")
+        print(f"error of the overlaps, of averages over {over or 'nodes'}: {size}")
     if summary["half_risk_time"] is not None:
         of = f" (median of {summary['half_risk_runs']} of {summary['runs']} runs)" if many else ""
         print(f"half the first risk at {summary['half_risk_time']:.6g}{of}")

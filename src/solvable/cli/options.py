@@ -1,5 +1,6 @@
 """Which options each command has: one function for each, which adds its parser. Nothing here loads what the commands need."""
 
+import re
 from argparse import ArgumentParser
 from collections.abc import Callable
 
@@ -17,7 +18,7 @@ def run(command: Command) -> None:
         "[start], [level] and [run]; options given here win over the file.",
     )
     sub.add_argument("file", help="problem.toml or problem.json")
-    levels = [name.lower() for name in _LEVELS]
+    levels = [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in _LEVELS]  # as the levels name themselves
     sub.add_argument("--level", choices=levels, help="level of description (default: macro)")
     sub.add_argument("--runs", metavar="N", help="how many runs, for levels that draw samples")
     sub.add_argument("--level-seed", metavar="SEED", help="seed of the samples that these draw")

@@ -21,6 +21,7 @@ class Ending(IntEnum):
     INTERRUPTED = 6
     EXHAUSTED = 7
     LEAP = 8
+    DISAGREED = 9
 
     @property
     def success(self) -> bool:
@@ -39,5 +40,6 @@ class Ending(IntEnum):
             Ending.INTERRUPTED: "was interrupted",
             Ending.EXHAUSTED: "the data ran out: ask for less time or give more rows",
             Ending.LEAP: "the leap is too long for what happens within it: give a shorter one, or none",
+            Ending.DISAGREED: "replicas disagree, so an average means nothing: raise particles, lower until, or use Empirical",
             Ending.STALLED: "the step became too small for the time: raise rtol or atol",
         }[self]

@@ -10,7 +10,7 @@ import solvable
 PACKAGE = Path(__file__).parents[1]
 ROOMS = (
     "numerics", "gaussian", "problems", "overlaps", "dynamics", "results", "levels", "micro", "meso", "macro", "empirical",
-    "runfiles",
+    "empirical_macro", "runfiles",
 )  # fmt: skip
 FURTHER = ("sweeps/measures.py",)  # what a sweep takes from a run
 SILENT = (

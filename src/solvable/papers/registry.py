@@ -32,6 +32,7 @@ _MODULES = {
     "dandi2024/reuse": "solvable.papers.dandi2024.reuse",
     "dandi2024/twice": "solvable.papers.dandi2024.twice",
     "dandi2024/memory": "solvable.papers.dandi2024.memory",
+    "dandi2024/limit": "solvable.papers.dandi2024.limit",
     "goldt2019/widths": "solvable.papers.goldt2019.widths",
     "lee2021/features": "solvable.papers.lee2021.features",
     "lee2021/readouts": "solvable.papers.lee2021.readouts",

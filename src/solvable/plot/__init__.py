@@ -7,12 +7,13 @@ from solvable.plot.curves import compare, cross_overlaps, readouts, risk, studen
 from solvable.plot.spectrum import forecast
 from solvable.plot.style import figure, style
 from solvable.plot.sweeps import family, heat_map, lines, phases, sweep
-from solvable.plot.training import train_and_test
+from solvable.plot.training import correlation, train_and_test
 
 __all__ = [
     "atlas",
     "classification_error",
     "compare",
+    "correlation",
     "cross_overlaps",
     "direction_overlaps",
     "family",

@@ -1,4 +1,5 @@
-"""Training beside test: losses over time of runs on a data set, and at the end of runs along an axis of a sweep."""
+"""Training beside test: losses over time of runs on a data set, and at the end of runs along an axis of a sweep; correlations
+between two times."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,52 @@ def train_and_test(source: Any, ax: "Axes | None" = None, *, label: str = "", co
     return ax
 
 
+def correlation(
+    source: Any, ax: "Axes | None" = None, *, run: int = 0, student: int = 0, other: int | None = None
+) -> "Axes":
+    """Draw the correlation of a fresh sample's fields at two times, over both, as a map.
+
+    Parameters
+    ----------
+    source : Trajectory or xarray.Dataset
+        Of `EmpiricalMacro(two_times=True)`.
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+    run, student : int
+        Which run, and which student at the first time.
+    other : int, optional
+        Which student at the second time; left out, the same.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> problem = sv.Problem(
+    ...     teacher=sv.Teacher(width=1, activation="erf"), student=sv.Student(width=1, activation="erf"),
+    ...     training=sv.Training(step=1.0, samples=sv.Ratio(2), label_noise=0.1),
+    ... )
+    >>> start = sv.start(problem, student_overlap=[[1.0]], cross_overlap=[[0.1]])
+    >>> level = sv.EmpiricalMacro(particles=512, two_times=True)
+    >>> sv.plot.correlation(sv.run(problem, start, level, until=10, progress=False)).get_xlabel()
+    'steps'
+    """
+    data = dataset(source)
+    if "correlation" not in data:
+        raise ValueError("correlation: these runs kept none; EmpiricalMacro(two_times=True) keeps them")
+    ax, time = axes(ax), data["time"].values
+    values = data["correlation"].values[run, :, student, :, student if other is None else other]
+    image = ax.pcolormesh(time, time, values, shading="nearest", rasterized=True)
+    ax.figure.colorbar(image, ax=ax, label="correlation of the fields")
+    label = data["time"].attrs.get("long_name", "time")
+    ax.set_xlabel(label)
+    ax.set_ylabel(f"{label}, other time")
+    ax.set_aspect("equal")
+    return ax
+
+
 def _over_time(data: Any, ax: "Axes", before: str, color: str | None) -> None:
     if "training_loss" not in data:
         raise ValueError("train_and_test: these runs see every sample once and have no training loss; Empirical has")
@@ -71,8 +118,9 @@ def _over_time(data: Any, ax: "Axes", before: str, color: str | None) -> None:
         reached = np.isfinite(values).all(axis=0)
         mean = values[:, reached].mean(axis=0)
         (line,) = ax.plot(time[reached], mean, dashes, color=color, label=before + name)
-        if len(values) > 1:
-            error = standard_error(values[:, reached], axis=0)
+        stated = data.get("training_loss_error" if name == TRAIN else "risk_error")  # of a limit
+        if len(values) > 1 or (len(values) == 1 and "training_loss_error" in data):
+            error = standard_error(values[:, reached], axis=0) if len(values) > 1 else stated.values[0][reached]
             ax.fill_between(time[reached], mean - error, mean + error, alpha=0.25, color=line.get_color(), linewidth=0)
     ax.set_xlabel(data["time"].attrs.get("long_name", "time"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
@@ -69,15 +70,30 @@ def batch_size(problem: Problem) -> int:
     return count_of(batch, problem.inputs.dim)
 
 
+def per_dimension(number: int | Ratio, dim: int | None) -> float:
+    """A number of samples per dimension: with a finite dim, of the whole number that it is there."""
+    if isinstance(number, Ratio) and dim is None:
+        return number.ratio
+    return count_of(number, dim) / (dim or 1)
+
+
 def batches_per_epoch(problem: Problem) -> int:
     """In how many batches, equal up to one sample, the selections "shuffled" and "partition" split the data set."""
+    training, dim = problem.training, problem.inputs.dim
+    if dim is None and isinstance(training.samples, Ratio) and isinstance(training.batch, Ratio):
+        return math.ceil(training.samples.ratio / training.batch.ratio * (1 - 1e-12))
     return -(-(sample_count(problem) or 1) // batch_size(problem))
 
 
 def epochs_per_step(problem: Problem) -> float:
     """The share of the data set that a step sees."""
-    if problem.training.selection in ("shuffled", "partition"):
+    training, dim = problem.training, problem.inputs.dim
+    if training.selection in ("shuffled", "partition"):
         return 1 / batches_per_epoch(problem)
+    if training.batch is None:
+        return 1.0
+    if dim is None and isinstance(training.samples, Ratio) and isinstance(training.batch, Ratio):
+        return training.batch.ratio / training.samples.ratio
     return batch_size(problem) / (sample_count(problem) or 1)
 
 

@@ -86,6 +86,8 @@ def _rate(trajectory: Trajectory, run: int) -> float:
 
 def _divergence(trajectory: Trajectory, run: int) -> str:
     training, dim = trajectory.problem.training.at(float(trajectory.end_alpha[run])), trajectory.problem.inputs.dim
+    if trajectory.level == "empirical_macro":
+        return "the weights diverged: lower the step (or learning_rate); if Empirical does not diverge there, raise particles"
     if trajectory.base == "steps":
         return "the weights diverged: lower the step (or learning_rate)"
     if trajectory.level == "empirical":

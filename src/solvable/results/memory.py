@@ -80,6 +80,39 @@ def interpolation_time(self: Trajectory, below: float = 1e-3, *, relative: bool 
     return np.array([crossing_time(self.time, loss, level) for loss, level in zip(losses, below * first, strict=True)])
 
 
+def interpolates(self: Trajectory, below: float = 1e-3, *, relative: bool = True) -> np.ndarray:
+    """Whether the training loss ends at or below a threshold: the data set is memorised.
+
+    Parameters
+    ----------
+    below : float
+        The threshold.
+    relative : bool
+        Whether it is a multiple of the training loss at the first output.
+
+    Returns
+    -------
+    ndarray
+        (run,) true where the loss at the last output that the run reached, less twice its error where that is known, is at most the
+        threshold. Runs that broke off do not interpolate.
+
+    Examples
+    --------
+    >>> data.interpolates(0.1).tolist(), data.interpolates(1e-9).tolist()
+    ([True], [False])
+    """
+    losses = _losses(self, "interpolates")
+    if not below > 0:
+        raise ValueError(f"below: {below!r} given, must be positive")
+    found, errors = np.zeros(len(losses), dtype=bool), self.training_loss_error
+    for i, (loss, ending) in enumerate(zip(losses, self.ending, strict=True)):
+        reached = np.flatnonzero(np.isfinite(loss))
+        if ending.success and reached.size:
+            error = 0.0 if errors is None else 2 * errors[i, reached[-1]]
+            found[i] = loss[reached[-1]] - error <= below * (loss[0] if relative else 1.0)
+    return found
+
+
 def early_stopping(self: Trajectory) -> EarlyStop:
     """Where each run has its least risk, among its outputs.
 

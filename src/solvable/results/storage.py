@@ -31,8 +31,9 @@ SAMPLE_ARRAYS = (
     "weights",
     "teacher_weights",
 )  # of runs on a finite data set
+LIMIT_ARRAYS = ("training_loss_error", "identity_residual", "correlation", "response")  # of the limit of a data set
 CASE_ARRAYS = ("extra_overlap", "moving_teacher_overlap", "task_risk")  # of classes, tasks, anchors and moving teachers
-SOME_ARRAYS = (*SAMPLE_ARRAYS, *CASE_ARRAYS, "measured_end_risk", "scalars", "end_scalars")
+SOME_ARRAYS = (*SAMPLE_ARRAYS, *LIMIT_ARRAYS, *CASE_ARRAYS, "measured_end_risk", "scalars", "end_scalars")
 _EXTRA = ("extra", "row")
 _STUDENT, _CROSS, _TEACHER = ("student", "student_"), ("student", "teacher"), ("teacher", "teacher_")
 DIMENSIONS: dict[str, tuple[str, ...]] = {
@@ -60,6 +61,10 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "block_student_overlap": ("run", "block", "time", *_STUDENT),
     "block_cross_overlap": ("run", "block", "time", *_CROSS),
     "training_loss": ("run", "time"),
+    "training_loss_error": ("run", "time"),
+    "identity_residual": ("run", "time"),
+    "correlation": ("run", "time", "student", "time_", "student_"),
+    "response": ("run", "time", "student", "time_", "student_"),
     "population_loss": ("run", "time"),
     "gap": ("run", "time"),
     "matrix": ("run", "time", "input", "input_"),
@@ -90,6 +95,9 @@ LONG_NAMES = {
     "teacher_overlap": "teacher overlap",
     "readout": "readout",
     "training_loss": "training loss",
+    "training_loss_error": "error of the training loss",
+    "correlation": "correlation of the fields at two times",
+    "response": "response of the fields to pushes",
     "population_loss": "population loss",
     "gap": "test loss less training loss",
     "matrix": "students' quadratic form",

@@ -51,7 +51,7 @@ class Trajectory:
     problem : Problem
         What was learned. Of a batch with several learning rates, the problem with the first of them.
     level : str
-        Name of the level: "macro", "meso", "micro" or "empirical".
+        Name of the level: "macro", "meso", "micro", "empirical" or "empirical_macro".
     settings : dict
         The level's settings, as far as results depend on them.
     alpha : ndarray
@@ -60,7 +60,8 @@ class Trajectory:
         (run, time) population risk.
     risk_error : ndarray
         (run, time) numerical error of the risk where Gaussian averages are taken over nodes; zero where all are exact.
-        In `Macro` it is a running maximum: the largest up to each output, so that it never falls.
+        In `Macro` it is a running maximum: the largest up to each output, so that it never falls. In `EmpiricalMacro` it is a
+        standard error over replicas.
     overlap_error : ndarray
         (run, time) the same for overlaps and readouts, the largest of all entries; infinite where it is not known.
     start_risk : ndarray
@@ -80,6 +81,14 @@ class Trajectory:
     training_loss : ndarray or None
         (run, time) mean loss on the samples, with the loss factor (noise on labels included); of the flow of `Empirical`,
         half the mean squared error. None unless there is a finite data set.
+    training_loss_error : ndarray or None
+        (run, time) error of the training loss, as `risk_error`, of `EmpiricalMacro`.
+    identity_residual : ndarray or None
+        (run, time) of `EmpiricalMacro`: by how much responses from tangents miss an exact identity of Gaussian averages, before
+        they are corrected by it.
+    correlation, response : ndarray or None
+        (run, time, p, time, p) of `EmpiricalMacro(two_times=True)`: covariance of the fields of a fresh sample at two times, and
+        response of the fields at the first time to a push at the second (zero unless that is earlier).
     matrix, teacher_matrix : ndarray or None
         (run, time, dim, dim) and (run, dim, dim): students and teachers as quadratic forms on the inputs, for finite
         data sets.
@@ -138,6 +147,10 @@ class Trajectory:
     nfev: np.ndarray
     blocks: Blocks | None = None
     training_loss: np.ndarray | None = None
+    training_loss_error: np.ndarray | None = None
+    identity_residual: np.ndarray | None = None
+    correlation: np.ndarray | None = None
+    response: np.ndarray | None = None
     matrix: np.ndarray | None = None
     teacher_matrix: np.ndarray | None = None
     weights: np.ndarray | None = None
@@ -321,6 +334,7 @@ class Trajectory:
     local_exponent = readings.local_exponent
     exponent = readings.exponent
     interpolation_time = memory.interpolation_time
+    interpolates = memory.interpolates
     early_stopping = memory.early_stopping
     frame_drift = distances.frame_drift
     distance = distances.distance

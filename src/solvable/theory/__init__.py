@@ -12,6 +12,7 @@ from solvable.theory.floors import noise_floor
 from solvable.theory.flow import flow_approximation, flow_bound, flow_integral, flow_jump, flow_rate, flow_tail
 from solvable.theory.forecast import forecast
 from solvable.theory.linear import Modes, linear_mean_risk, linear_modes, linear_risk
+from solvable.theory.linear_data import DataLosses, linear_data_losses
 from solvable.theory.noise import noisy_starts, plateau_noise
 from solvable.theory.plateau import Plateau, norm_learning, optimal_rate, plateau, plateau_limit
 from solvable.theory.power_law import (
@@ -53,6 +54,7 @@ from solvable.theory.uniform import (
 
 __all__ = [
     "Available",
+    "DataLosses",
     "Estimate",
     "Heights",
     "Modes",
@@ -87,6 +89,7 @@ __all__ = [
     "late_distance",
     "late_rate",
     "late_risk",
+    "linear_data_losses",
     "linear_mean_risk",
     "linear_modes",
     "linear_risk",
