@@ -15,6 +15,7 @@ from solvable.gaussian.squares import slopes_times_square
 from solvable.numerics.compiled import compiled
 
 P, Q, RATE, SIDES = 6, 3, 0.01, 5000
+FEW = 500  # right-hand sides, where they are averages over nodes
 
 
 @compiled(void(int64, SYSTEM_FUNCTION, float64[::1], float64[::1], *DATA))
@@ -183,11 +184,36 @@ def cases() -> None:
         report(f"{SIDES} right-hand sides, {unit}", interleaved(contestants), "plain")
 
 
-def sides(problem, start):
+def rules() -> None:
+    """Right-hand sides of losses and rules beside those of squared loss: two students, two teachers; nodes are 8192."""
+    start = {"student_overlap": 0.5 * np.eye(2), "cross_overlap": 0.1 * np.eye(2)}
+    for unit in ("linear", "erf"):
+        plain = sv.Problem(
+            teacher=sv.Teacher(width=2, activation=unit),
+            student=sv.Student(width=2, activation=unit),
+            training=sv.Training(learning_rate=0.1),
+        )
+        changes = {
+            "squared": {}, "correlation": {"training__loss": "correlation"}, "huber": {"training__loss": "huber"},
+            "perceptron, signs": {"training__loss": "perceptron", "teacher__target": "sign"},
+            "clipped": {"training__rule": {"threshold": 0.5}}, "three uses": {"training__repeats": 3},
+            "a rule of one's own": {"training__rule": sv.Rule("halved", halved)},
+        }  # fmt: skip
+        problems = {name: plain.replace(**change) for name, change in changes.items()}
+        contestants = {name: sides(one, sv.start(one, **start), FEW) for name, one in problems.items()}
+        report(f"{FEW} right-hand sides, losses and rules, {unit}", interleaved(contestants), "squared")
+
+
+def halved(F, fields, label, output, size):  # noqa: ARG001
+    for k in range(F.size):
+        F[k] *= 0.5
+
+
+def sides(problem, start, count=SIDES):
     """A call that evaluates right-hand sides alone; what they are made of is made beforehand."""
     one = system(problem, pack(problem, start), 2**13)
     state, data = one.packed.state, one.data()
-    return partial(repeat, SIDES, one.rhs, state, np.empty_like(state), *data)
+    return partial(repeat, count, one.rhs, state, np.empty_like(state), *data)
 
 
 if __name__ == "__main__":
@@ -195,3 +221,4 @@ if __name__ == "__main__":
     batch()
     committees()
     cases()
+    rules()

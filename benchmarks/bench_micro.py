@@ -54,6 +54,14 @@ def features(q):
         "dropout": {"training__dropout": {"keep": 0.7}},
         "input noise": {"training__input_noise": 0.1},
         "drifting teachers": {"teacher__drift": 0.1},
+        "correlation loss": {"training__loss": "correlation"},
+        "clipped": {"training__rule": {"threshold": 1.0}},
+        "each sample twice": {"training__repeats": 2},
+        "clipped, batches of 5": {"training__rule": {"threshold": 1.0}, "training__batch": 5},
+        "slow momentum": {"training__momentum": sv.Momentum(kappa=1.0)},
+        "fast momentum": {"training__momentum": 0.5},
+        "average": {"training__average": sv.problems.Average(rate=1.0)},
+        "AdaGrad": {"training__rate_rule": sv.problems.AdaGrad(offset=1.0)},
     }
 
 
@@ -192,8 +200,8 @@ if __name__ == "__main__":
             name: cases(6, 3, 10**4, 10_000 if "batch" in name else 50_000, unit, **changes)
             for name, changes in features(3).items()
         }
-        batches = "four classes and two tasks, batches of 5"
-        made[batches] = made[batches][0], 5 * made[batches][1]
+        for batches in ("four classes and two tasks, batches of 5", "clipped, batches of 5"):
+            made[batches] = made[batches][0], 5 * made[batches][1]
         measure(f"classes, tasks, masks and noise, six students, three teachers, {unit}", made, "plain")
     measure(
         "full weights against their inputs alone, dim 10^4, drawn",

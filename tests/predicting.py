@@ -22,6 +22,10 @@ PROBLEMS = [
     PAPER["worschech2024"](K=2, M=2, eta=0.1).replace(training__label_noise=0.1),
     PAPER["worschech2024"](K=1, M=1, eta=0.1, activation="linear").replace(teacher__drift=0.1),
     PAPER["worschech2024"](K=1, M=1, eta=0.1, N=40, activation="linear").replace(training__samples=80),
+    PAPER["worschech2024"](K=1, M=1, eta=0.1, activation="linear").replace(
+        training__rate_rule=sv.problems.AdaGrad(offset=1.0)
+    ),
+    PAPER["worschech2024"](K=1, M=1, eta=0.1, activation="linear").replace(training__momentum=sv.Momentum(kappa=2.0)),
 ]
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         PowerLaw,
         Problem,
         Ratio,
+        Rule,
         Schedule,
         Spectrum,
         Student,
@@ -59,7 +60,7 @@ _imported = globals().get(
 _HOMES = {
     "gaussian": ("Activation",),
     "problems": (
-        "Data", "Inputs", "InvalidProblem", "Mixture", "Momentum", "PowerLaw", "Problem", "Ratio", "Schedule", "Spectrum",
+        "Data", "Inputs", "InvalidProblem", "Mixture", "Momentum", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum",
         "Student", "Task", "Teacher", "Training",
     ),
     "overlaps": ("Overlaps", "measure", "start"),
@@ -81,9 +82,9 @@ _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Activation", "Data", "Empirical", "EmpiricalMacro", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture",
-    "Momentum", "Overlaps", "PowerLaw", "Problem", "Ratio", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training",
-    "Trajectory", "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "measure", "overlaps", "plot", "problems",
-    "results", "run", "start", "sweep", "sweeps", "theory", "when",
+    "Momentum", "Overlaps", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher",
+    "Training", "Trajectory", "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "measure", "overlaps", "plot",
+    "problems", "results", "run", "start", "sweep", "sweeps", "theory", "when",
 ]  # fmt: skip
 
 

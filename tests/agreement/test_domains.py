@@ -15,10 +15,10 @@ from solvable.problems.domain import FREE, KNOWN, SPECTRA, WORDS, unusual_settin
 from solvable.problems.reuse import REUSE
 
 
-class Momentum(sv.Training):
+class Inertia(sv.Training):
     """A rule of a later version."""
 
-    momentum: float = 0.0
+    inertia: float = 0.0
 
 
 class Masked(sv.Inputs):
@@ -28,7 +28,7 @@ class Masked(sv.Inputs):
 def later(problem: sv.Problem) -> sv.Problem:
     """The same problem, with a setting that nobody knows."""
     fields = {name: getattr(problem.training, name) for name in sv.Training.model_fields}
-    return problem.replace(training=Momentum(**fields, momentum=0.9))
+    return problem.replace(training=Inertia(**fields, inertia=0.9))
 
 
 ROOMS = [sv.theory, sv.landscape, sv.dynamics]
@@ -46,7 +46,7 @@ def test_a_setting_of_a_later_version_is_refused(function) -> None:
             arguments["trajectory"] = dataclasses.replace(arguments["trajectory"], problem=later(problem))
         else:
             arguments["problem"] = later(problem)
-        with pytest.raises(NotApplicable, match=r"training\.momentum: is 0\.9; .* does not know this setting"):
+        with pytest.raises(NotApplicable, match=r"training\.inertia: is 0\.9; .* does not know this setting"):
             function(**arguments)
 
 
@@ -64,7 +64,7 @@ def test_the_risk_of_another_problem_does_not_pass_over_it() -> None:
     )
     assert run.risk_on(problem).values == pytest.approx(run.risk)
     for one, other in [(run, later(problem)), (dataclasses.replace(run, problem=later(problem)), problem)]:
-        with pytest.raises(NotApplicable, match=r"training\.momentum: is 0\.9; `risk_on`.* does not know this setting"):
+        with pytest.raises(NotApplicable, match=r"training\.inertia: is 0\.9; `risk_on`.* does not know this setting"):
             one.risk_on(other)
 
 
@@ -84,7 +84,7 @@ def test_no_paper_has_symbols_for_it(key) -> None:
         lambda one: sv.results.Clock(one, key),
     ):
         call(ours[0])
-        with pytest.raises(NotApplicable, match=rf"training\.momentum: is 0\.9; {key} does not know"):
+        with pytest.raises(NotApplicable, match=rf"training\.inertia: is 0\.9; {key} does not know"):
             call(later(ours[0]))
 
 
@@ -92,19 +92,19 @@ def test_no_paper_has_symbols_for_it(key) -> None:
 def test_no_level_follows_it_until_it_says_so(level) -> None:
     problem = PROBLEMS[4].replace(inputs__dim=64, student__width=64)
     start = sv.start(problem, seed=0)
-    with pytest.raises(NotApplicable, match=rf"training\.momentum: is 0\.9; {type(level).__name__} does not know"):
+    with pytest.raises(NotApplicable, match=rf"training\.inertia: is 0\.9; {type(level).__name__} does not know"):
         sv.run(later(problem), start, level, until=0.1)
 
 
 def test_a_domain_may_name_it() -> None:
     problem = later(PROBLEMS[0])
-    require(problem, units="quadratic", knows=("training.momentum",))
-    require(problem.replace(training=Momentum(learning_rate=0.1)), units="quadratic")  # at its default
+    require(problem, units="quadratic", knows=("training.inertia",))
+    require(problem.replace(training=Inertia(learning_rate=0.1)), units="quadratic")  # at its default
     steps = sv.Schedule(times=(0, 1), rates=(1.0, 2.0))
     moving = Masked(mask=0.3, spectrum=sv.Spectrum(eigenvalues=(steps,)))
     masked = problem.replace(inputs=moving, training__learning_rate=steps)
     for one in (masked, masked.at(2.0)):  # what one time has is not fewer settings
-        assert list(unusual_settings(one)) == [("inputs.mask", 0.3), ("training.momentum", 0.9)]
+        assert list(unusual_settings(one)) == [("inputs.mask", 0.3), ("training.inertia", 0.9)]
 
 
 def test_the_known_settings_are_those_of_a_problem() -> None:

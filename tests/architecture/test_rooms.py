@@ -19,10 +19,10 @@ ORDER = [
 SIBLINGS = {"micro", "meso", "macro", "empirical", "empirical_macro", "landscape", "theory"}
 PUBLIC = {
     "Activation", "Data", "Empirical", "EmpiricalMacro", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture",
-    "Momentum", "Overlaps", "PowerLaw", "Problem", "Ratio", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training",
-    "Trajectory", "measure", "run", "start", "sweep", "when",
+    "Momentum", "Overlaps", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher",
+    "Training", "Trajectory", "measure", "run", "start", "sweep", "when",
 }  # fmt: skip
-MOST = 28  # names at top level, beside the rooms: momentum, data sets and their limit brought one each
+MOST = 28  # names at top level: momentum, rules of learning, data sets and their limit brought one each
 OPEN = {
     "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
     "theory",

@@ -855,8 +855,8 @@ DESCRIPTIONS = (
     Mutation(
         "overlap-error-left-zero",
         "macro/integration.py",
-        "risk_error=of_risk, overlap_error=of_overlaps)",
-        "risk_error=of_risk)",
+        "risk_error=of_risk, overlap_error=of_overlaps, raised=raised)",
+        "risk_error=of_risk, raised=raised)",
         ("dynamics/test_general.py::test_every_level_says_what_nodes_do_to_overlaps[macro]",),
     ),
     Mutation(
@@ -1776,6 +1776,156 @@ EQUATIONS_OF_CASES = (
     ),
 )
 
+RULES = (
+    Mutation(
+        "correlation-looks-at-the-output",
+        "dynamics/case_equations.py",
+        "            s[kept, :students] = 0.0\n",
+        "            s[kept, :students] *= 0.5\n",
+        ("dynamics/test_rule_moments.py::test_correlation_loss_is_closed[erf]",),
+    ),
+    Mutation(
+        "sign-drift-without-the-jump",
+        "dynamics/line_averages.py",
+        "(second - along * jump) / deviation",
+        "second / deviation",
+        ("dynamics/test_rule_moments.py::test_the_perceptron_has_its_classical_angle",),
+    ),
+    Mutation(
+        "residual-without-label-noise",
+        "dynamics/line_averages.py",
+        "form_of(t, C) + (noise if residual else 0.0)",
+        "form_of(t, C)",
+        ("dynamics/test_rule_moments.py::test_absolute_loss_of_linear_units_has_the_closed_form",),
+    ),
+    Mutation(
+        "look-ahead-is-kept",
+        "dynamics/rule_averages.py",
+        "problem.lookahead * size, rows, F)",
+        "0.5 * problem.lookahead * size, rows, F)",
+        ("dynamics/test_rule_moments.py::test_moments_equal_sampling[erf-lookahead]",),
+    ),
+    Mutation(
+        "repeats-forget-the-rate",
+        "dynamics/rule_sample.py",
+        "load(work, form.rate) * (form.dim / form.batch)",
+        "load(work, form.rate) * form.dim",
+        ("agreement/test_rule_law.py::test_batches_of_rules_have_it_too[repeats-2-sizes2]",),
+    ),
+    Mutation(
+        "length-without-the-outside",
+        "dynamics/case_sample.py",
+        "total = fma(outside, outside, total)",
+        "total = fma(fill(0.0), outside, total)",
+        ("agreement/test_rule_law.py::test_the_length_of_each_input_counts",),
+    ),
+    Mutation(
+        "batch-rows-have-more-freedom",
+        "micro/measured_batch.py",
+        "float(freedom - i)))",
+        "float(freedom + 3 * i)))",
+        ("agreement/test_rule_law.py::test_batches_of_rules_have_it_too[clipped-4-sizes0]",),
+    ),
+    Mutation(
+        "signs-are-not-labels",
+        "dynamics/case_sample.py",
+        "fill(1.0), fill(-1.0))\n    if form.noisy",
+        "fill(1.0), fill(0.0))\n    if form.noisy",
+        ("agreement/test_rule_law.py::test_the_reduced_process_has_the_law_of_full_weights[perceptron]",),
+    ),
+    Mutation(
+        "jumps-do-not-raise-the-tolerance",
+        "dynamics/exactness.py",
+        "return max(SCATTER, 1.0 / nodes) if new and has_jumps(problem) else SCATTER",
+        "return SCATTER",
+        ("macro/test_rule_curves.py::test_averages_that_jump_raise_the_tolerance_and_say_so",),
+    ),
+)
+
+
+MEMORY = (
+    Mutation(
+        "momentum-noise-not-squared-in-friction",
+        "dynamics/case_equations.py",
+        "fraction * kick * kick / batch",
+        "fraction * kick * eta / batch",
+        ("macro/test_momentum.py::test_isotropic_linear_students_solve_three_equations",),
+    ),
+    Mutation(
+        "momentum-friction-left-out-of-the-gradient",
+        "dynamics/case_equations.py",
+        "G[v + k, j] = friction * (moved - Omega[v + k, j])",
+        "G[v + k, j] = moved - friction * Omega[v + k, j]",
+        ("macro/test_momentum.py::test_the_stationary_risk_does_not_depend_on_friction",),
+    ),
+    Mutation(
+        "momentum-decay-at-the-bare-rate",
+        "micro/case_step.py",
+        "load(work, form.rate) * form.gain",
+        "load(work, form.rate) * 1.0",
+        ("agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[fast, decay]",),
+    ),
+    Mutation(
+        "nesterov-looks-back",
+        "dynamics/case_sample.py",
+        "total = fma(ahead, more, total)",
+        "total = fma(0.0 - ahead, more, total)",
+        (
+            "agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[fast, Nesterov, readout]",
+        ),
+    ),
+    Mutation(
+        "average-of-one-step-less",
+        "micro/row_step.py",
+        "gain = 1.0 / (step + 2.0 - form.average_begin * form.dim)",
+        "gain = 1.0 / (step + 1.0 - form.average_begin * form.dim)",
+        (
+            "agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[plain average, momentum]",
+        ),
+    ),
+    Mutation(
+        "snapshot-of-another-student",
+        "micro/row_step.py",
+        "row = form.student_row + k - form.snapshot_row if copied else k",
+        "row = form.student_row + p - 1 - k + form.snapshot_row if copied else k",
+        ("agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[snapshot, anchor]",),
+    ),
+    Mutation(
+        "fast-velocities-at-the-bare-rate",
+        "problems/effective.py",
+        '"learning_rate": part.effective_rate',
+        '"learning_rate": part.learning_rate',
+        ("macro/test_momentum.py::test_fast_velocities_are_the_effective_rate",),
+    ),
+    Mutation(
+        "adagrad-without-its-offset-squared",
+        "dynamics/pace.py",
+        "math.sqrt(number * number + accumulated_at(problem, y))",
+        "math.sqrt(number + accumulated_at(problem, y))",
+        ("macro/test_rate_rules.py::test_the_last_rate_of_adagrad",),
+    ),
+    Mutation(
+        "line-search-of-half-the-curvature",
+        "dynamics/pace.py",
+        "bends -= blocks[segment, b].share * gain[k, j] * spreads[b, j, k] / batch",
+        "bends -= 0.5 * blocks[segment, b].share * gain[k, j] * spreads[b, j, k] / batch",
+        ("macro/test_rate_rules.py::test_line_search_makes_the_risk_fall_fastest",),
+    ),
+    Mutation(
+        "gradient-without-what-lies-outside",
+        "micro/paced_process.py",
+        "size = fma(outside, outside, size)",
+        "size = fma(outside, fill(0.0), size)",
+        ("agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[AdaGrad, decay]",),
+    ),
+    Mutation(
+        "scalars-not-in-the-hash",
+        "overlaps/state.py",
+        "ARRAYS[5:] * bool(self.scalars.size)",
+        "ARRAYS[5:] * False",
+        ("overlaps/test_extras.py::test_scalars_are_part_of_a_state",),
+    ),
+)
 MUTATIONS = (
     *GAUSSIAN,
     *DYNAMICS,
@@ -1783,6 +1933,8 @@ MUTATIONS = (
     *SIMULATIONS,
     *CASES,
     *EQUATIONS_OF_CASES,
+    *RULES,
+    *MEMORY,
     *DESCRIPTIONS,
     *REUSE,
     *LIMIT_OF_DATA,

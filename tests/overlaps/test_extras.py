@@ -230,3 +230,23 @@ def test_impossible_overlaps_with_directions_name_them() -> None:
         sv.start(held, student_overlap=np.eye(2), direction_overlap=2 * np.eye(2))
     with pytest.raises(sv.overlaps.InvalidStart, match="matrix of students and teachers must"):
         sv.Overlaps([[[1.0]]], [[[2.0]]], [[[1.0]]], [1.0])
+
+
+def test_scalars_are_part_of_a_state() -> None:
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=1),
+        student=sv.Student(width=2),
+        training=sv.Training(learning_rate=0.1, train_readout=True, momentum=sv.Momentum(kappa=1.0)),
+    )
+    start = sv.start(problem, student_overlap=np.eye(2), cross_overlap=np.zeros((2, 1)))
+    assert start.scalars.tolist() == [0.0, 0.0]
+    assert start.extras == ("velocity", "velocity")
+    other = start.with_scalars([0.1, 0.0])
+    assert other != start
+    assert other.hash != start.hash
+    plain = problem.replace(training__momentum=None)
+    assert sv.overlaps.fitted(plain, other) == sv.start(
+        plain, student_overlap=np.eye(2), cross_overlap=np.zeros((2, 1))
+    )
+    with pytest.raises(sv.overlaps.InvalidStart, match=r"^start: has 3 scalars, the problem 2$"):
+        sv.overlaps.check_start(problem, start.with_scalars([0.0] * 3))

@@ -6,7 +6,7 @@ alpha = step / N, draws for every sample of its batch a class c, a task t, a mas
     inputs     x = sum_j (M_cj + sqrt(tau_cj) zeta_j) m_j / sqrt(N) + sqrt(lambda_bc) xi,   students see x + sqrt(sigma_b) xi'
     fields     z = W x / sqrt(N)
     label      y = +-(y_c + sum_l a*_tl g(z*_l)) + sqrt(noise) zeta, or the product of all z*_l in place of the sum
-    error      e = y - sum_k a_k g(z_k),  a = mask times the head of task t,  loss c e^2 (log-cosh: tanh e in place of e below)
+    error      e = y - sum_k a_k g(z_k),  a = mask times the head of task t,  loss c e^2 (or another, whose push is given)
     weights    w_k <- w_k - (eta / N) (decay w_k + anchor (w_k - w_k(0))) + (eta / B) sum_batch 2 c a_k g'(z_k) e x / sqrt(N)
                sphere: |w_k|^2 = N
     readout    head_tk <- head_tk + (eta_a / N B) sum over the samples of head t of 2 c mask_k g(z_k) e
@@ -17,6 +17,9 @@ move the weights, v <- beta v + (eta / B) sum ..., w <- w + v; slow ones have be
 move weights by v / N; decay and anchor use the rate eta / (1 - beta) of fast ones; readouts have velocities likewise. Nesterov's
 fields are those of w + (what is left of v). An average moves after each step by the share `average_rate / N` to the weights, or by
 1 / (1 + the number of steps since alpha = average_begin), until when it is the weights; a snapshot is the weights until its time.
+
+A rule may replace F_k = a_k g'(z_k) push; a look-ahead takes F at
+z_k + rho F_k |x|^2/N, repeats add up F along z <- z + (eta / B) F |x|^2/N.
 """
 
 from dataclasses import dataclass, replace
@@ -70,6 +73,11 @@ class Setting:
     sphere: bool = False
     batch: int = 1
     readout_rate: float = 0.0
+    push: object = lambda y, output: 2 * (y - output)  # minus the slope of the loss in the output, without loss factor
+    signs: bool = False  # labels are signs of what they would be
+    rule: object = lambda F, z, y, output, size: F  # what becomes of F (run, sample, p)
+    lookahead: float = 0.0
+    repeats: int = 1
     beta: float = 0.0
     kappa: float = 0.0
     nesterov: bool = False
@@ -80,7 +88,6 @@ class Setting:
     clip: float = 0.0  # length to which the gradient (1 / B) sum F x / sqrt(N) of all students is shortened
     roles: tuple[str, ...] = ()  # of "velocity", "average", "snapshot" those that are recorded
     product: bool = False
-    log_cosh: bool = False
     stretch: object = lambda alpha: 1.0  # (block,) factors on the variances
 
     def but(self, **changes):
@@ -149,18 +156,25 @@ def _learn(one, step, W, V, heads, more, random):
     head = np.array(one.heads)[task]
     mask = one.mask_scale * (random.random((*shape, p)) < one.keep)
     x, seen = _inputs(one.but(variances=one.variances * one.stretch(step / N)), kind, random)
-    g, slope = UNITS[one.unit]
     beta, kick, share = (1 - one.kappa / N, one.kappa, 1 / N) if one.kappa else (one.beta, 1.0, 1.0)
     at = W + beta * share * more["velocity"] if one.nesterov else W
     z, fields = seen @ at.transpose(0, 2, 1) * scale, x @ V.transpose(0, 2, 1) * scale
     taught = (one.teacher_readout[task] * UNITS[one.teacher_unit][0](fields)).sum(axis=-1)
     y = one.labels[kind] + (fields.prod(axis=-1) if one.product else taught)
+    y = np.sign(y) if one.signs else y
     y = np.where(random.random(shape) < one.flips, -y, y) + np.sqrt(one.label_noise) * random.standard_normal(shape)
     a = mask * heads[np.arange(runs)[:, None], head]
-    error = y - (a * g(z)).sum(axis=-1)
-    push = 2 * one.loss_factor * (np.tanh(error) if one.log_cosh else error)[..., None]
+    size = (seen**2).sum(axis=-1, keepdims=True) / N
+    F, pushed = _gradient(one, a, z, y, size)
+    if one.lookahead:
+        F, pushed = _gradient(one, a, z + one.lookahead * size * F, y, size)
+    used = F
+    for _ in range(1, one.repeats):
+        z = z + one.rate / one.batch * size * used
+        used, further = _gradient(one, a, z, y, size)
+        F, pushed = F + used, pushed + further
     pull = one.decay * W + one.anchor * (W - (one.student if one.snapshot is None else more["snapshot"]))
-    gradient = scale / one.batch * (a * slope(z) * push).transpose(0, 2, 1) @ seen
+    gradient = scale / one.batch * F.transpose(0, 2, 1) @ seen
     square = (gradient**2).sum(axis=(1, 2))
     rate = one.rate / np.sqrt(one.adagrad**2 + more["G"]) if one.adagrad else np.full(runs, one.rate)
     if one.clip:
@@ -171,9 +185,17 @@ def _learn(one, step, W, V, heads, more, random):
     if one.sphere:
         W = W * np.sqrt(N / (W**2).sum(axis=2, keepdims=True))
     belongs = head[..., None] == np.arange(heads.shape[1])  # (run, sample, head)
-    gain = np.einsum("rst,rsk->rtk", belongs.astype(float), mask * g(z) * push)
+    gain = np.einsum("rst,rsk->rtk", belongs.astype(float), mask * pushed)
     more["readout"] = beta * more["readout"] + kick * one.readout_rate / (N * one.batch) * gain
     return W, heads + share * more["readout"]
+
+
+def _gradient(one, a, z, y, size):
+    """F of every student, as the rule has it, and what pushes the readouts, at these fields."""
+    g, slope = UNITS[one.unit]
+    output = (a * g(z)).sum(axis=-1)
+    push = one.loss_factor * one.push(y, output)[..., None]
+    return one.rule(a * slope(z) * push, z, y, output, size), g(z) * push
 
 
 def _inputs(one, kind, random):

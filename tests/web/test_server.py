@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 import solvable as sv
 from seeds import seed
 from solvable.cli.main import main
+from solvable.gaussian.losses import LOSSES
 from solvable.gaussian.units import UNITS
 from solvable.web import work
 from solvable.web.presets import PRESETS
@@ -274,7 +275,7 @@ def test_the_page_and_what_it_needs(client: TestClient) -> None:
     ):
         assert f"/static/{name}" in page.text
         assert client.get(f"/static/{name}").status_code == 200
-    assert all(f'"{name}"' in client.get("/static/units.js").text for name in UNITS)
+    assert all(f'"{name}"' in client.get("/static/units.js").text for name in (*UNITS, *LOSSES))
     assert "://" not in page.text  # nothing comes from elsewhere
     for name in ("nothing.js", "..%2fserver.py", "page.html", "%00"):
         assert client.get(f"/static/{name}").status_code in (404, 422)

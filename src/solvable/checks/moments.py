@@ -8,7 +8,7 @@ from solvable.checks.report import Report
 from solvable.dynamics.gaussian_moments import NODES, moments
 from solvable.gaussian.losses import pushes
 from solvable.overlaps import Seed, as_array
-from solvable.problems import Problem
+from solvable.problems import EVERYTHING, Problem
 
 
 def moments_against_sampling(
@@ -54,6 +54,7 @@ def moments_against_sampling(
     >>> sv.checks.moments_against_sampling(problem, np.eye(3), samples=20_000).passed
     True
     """
+    EVERYTHING.require(problem, "`moments_against_sampling`")  # gradients of any loss, no other rule
     C = as_array(covariance)
     a = problem.student.readout_values if readout is None else as_array(readout)
     p, c = problem.student.width, problem.training.loss_factor
@@ -64,7 +65,7 @@ def moments_against_sampling(
     g = student.function(z[:, :p])
     clean = problem.teacher.labels(z[:, p:])
     label = clean + np.sqrt(problem.training.label_noise) * random.standard_normal(samples)
-    push = c * pushes(problem.training.loss, label, g @ a)
+    push = c * pushes(problem.training.loss_function, label, g @ a)
     F = a * student.derivative(z[:, :p]) * push[:, None]
     sampled = {
         "risk": c * (clean - g @ a) ** 2,

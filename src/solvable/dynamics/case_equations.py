@@ -41,6 +41,7 @@ from solvable.dynamics.kernel_data import GAIN, PLANES, RISK, SIGNS, SYSTEM, WAT
 from solvable.dynamics.mean_moments import moments_of_several
 from solvable.dynamics.pace import follow_state
 from solvable.dynamics.row_motion import copy_to_followers, gain_of_followers, gain_of_teachers, move_readouts
+from solvable.gaussian.losses import CORRELATION
 from solvable.gaussian.means import averages_with_means, mean_scratch
 from solvable.gaussian.units import QUADRATIC
 from solvable.numerics.compiled import compiled
@@ -291,6 +292,8 @@ def follow_cases(i, now, problem, cases, numbers, overlaps, sums, scratch):
     for e in range(count):
         one = cases[int(chosen[e])]
         set_weights(problem, one, y, numbers, students, who, a[kept], s[kept])
+        if problem.loss == CORRELATION:  # which does not look at the output
+            s[kept, :students] = 0.0
         offsets[kept] = one.label if problem.kind == QUADRATIC else one.turn * one.label  # other units are odd
         twin = twin_of(kept, one.head, cases, chosen, offsets, s)
         chosen[twin], shares[twin] = chosen[e], shares[e] + (shares[twin] if twin < kept else 0.0)

@@ -121,7 +121,7 @@ def _table(problem: Problem) -> np.ndarray:
     """(case, stride), see `case_sample.py`."""
     known = case_table(problem)
     readouts = known.teacher_readout
-    if problem.teacher.target != "additive":
+    if problem.teacher.target not in ("additive", "sign"):
         readouts = np.repeat(known.sign[:, None], problem.teacher.width, axis=1)
     roots = np.stack([np.sqrt(known.factors), np.sqrt(known.input_noise)], axis=2)
     columns = (
@@ -138,5 +138,6 @@ def work_sizes(problem: Problem, words: dict[str, Any], widest: int) -> dict[str
         "case": 1, "chances": -(-words["cases"] // 8), "label": 1, "head": 1, "case_teachers": q, "case_readout": p, "mask": p,
         "weights": words["directions"], "spreads": problem.inputs.blocks,
         "walks": q * widest if problem.teacher.drift else 0,
+        **({"norm": 1, "output": 1, "kept": 2 * p, "own": 1 + -(-2 * p // 8)} if problem.training.is_shaped else {}),
         "base_rate": 1, "triangles": problem.inputs.blocks * p * p if problem.training.rate_rule is not None else 0,
     }  # fmt: skip

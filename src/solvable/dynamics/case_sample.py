@@ -14,6 +14,7 @@ and times sqrt(lambda_bc) elsewhere. What students see, where that differs, lies
 
 import numpy as np
 
+from solvable.dynamics.rule_sample import use_sample
 from solvable.dynamics.sample import fixed_field, look_up, moving_field, respond, unit
 from solvable.gaussian.units import TABULATED
 from solvable.numerics.compiled import compiled
@@ -115,8 +116,29 @@ def move_draws(form, frames, numbers, state, work):
                 store(work, own + i, fma(blur, load(work, own + i), load(work, z + i)))
             scale = root(fma(scale, scale, blur * blur))
         store(work, form.spreads + b, scale)
-        if form.single and frame.freedom > 0:
+        if (form.single or form.largest > 0) and frame.freedom > 0:
             store(work, form.outsides + b, scale * load(work, form.outsides + b))
+    if form.shaped:
+        measure_input(form, frames, work)
+
+
+@compiled(strict=True)
+def measure_input(form, frames, work):
+    """|x|^2/dim of what students see; its mean where what lies outside the frames is not drawn."""
+    total = fill(0.0)
+    for b in range(form.blocks):
+        frame = frames[b]
+        width, z = frame.rank + (form.moving if frame.freedom > 0 else 0), frame.draws + form.seen
+        if form.single or form.largest > 0 or frame.freedom == 0:
+            for i in range(width):
+                total = fma(load(work, z + i), load(work, z + i), total)
+            if frame.freedom > 0:
+                outside = load(work, form.outsides + b)
+                total = fma(outside, outside, total)
+        else:
+            scale = load(work, form.spreads + b)
+            total = total + scale * scale * float(width + frame.freedom)
+    store(work, form.norm, total * (1.0 / form.dim))
 
 
 @compiled(strict=True, inline=True)
@@ -161,9 +183,14 @@ def case_amplitudes(form, numbers, state, work):
             if not teachers:
                 value, _ = unit(form.teacher_unit, numbers, form.teacher_numbers, form.teacher_degree, value)
             label = fma(load(work, form.case_teachers + m), value, label)
+    if form.signed:
+        label = where_above(label, fill(0.0), fill(1.0), fill(-1.0))
     if form.noisy:
         label = fma(fill(form.label_noise), load(work, form.normals - 1), label)
-    respond(form, numbers, work, label, work, form.case_readout)
+    if form.shaped:
+        use_sample(form, numbers, work, label)
+    else:
+        respond(form, numbers, work, label, work, form.case_readout)
     if form.masked:
         for k in range(form.students):
             at = form.pushes + k

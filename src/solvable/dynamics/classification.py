@@ -58,12 +58,12 @@ def classification_error(problem: Problem, state: Overlaps, alpha: float = 0.0) 
     errors: list[float] = []
     known: Known = {}
     for case in range(tests.size):
-        mean, covariance = _fields(tests, case, state, eigenvalues)
+        mean, covariance = field_moments(tests, case, state, eigenvalues)
         errors.append(_error(now, tests, case, tests.mask[case] * heads[tests.head[case]], mean, covariance, known))
     return float(tests.probability[0] @ np.array(errors))
 
 
-def _fields(tests: Cases, case: int, state: Overlaps, eigenvalues: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def field_moments(tests: Cases, case: int, state: Overlaps, eigenvalues: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance of the fields of students and teachers."""
     stacked = state.stacked
     n, directions = sum(state.block_cross_overlap.shape[1:]), tests.means.shape[1]
@@ -77,7 +77,7 @@ def _error(
 ) -> float:
     p, unit, teacher = problem.student.width, problem.student.unit, problem.teacher
     label, readout = float(tests.label[case]), tests.teacher_readout[case]
-    if teacher.target == "additive":
+    if teacher.target in ("additive", "sign"):
         asked = np.flatnonzero(readout)
         kept = [*range(p), *(p + asked)]
         h, C, readout = h[kept], C[np.ix_(kept, kept)], readout[asked]

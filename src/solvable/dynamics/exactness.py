@@ -2,36 +2,70 @@
 
 import numpy as np
 
-from solvable.dynamics.functions import has_numbers, is_additive, is_polynomial, uses_pairs
+from solvable.dynamics.functions import (
+    has_linear_sign,
+    has_numbers,
+    is_additive,
+    is_correlation,
+    is_on_a_line,
+    is_polynomial,
+    uses_pairs,
+)
+from solvable.gaussian.losses import CORRELATION, SQUARED
 from solvable.gaussian.rules import Rule, sobol, tensor
 from solvable.gaussian.units import UNITS
 from solvable.numerics.memory import FLOAT, check_memory, counted
-from solvable.problems import Problem
+from solvable.problems import Clipping, Problem
 
 EXACT_NODES = 2**16
+SCATTER = 1e-5  # relative, of averages over scattered nodes
+OLD_LOSSES = ("squared", "log-cosh")
 
 
 def is_closed(problem: Problem) -> bool:
     """Whether all moments have a closed form."""
     return (
-        is_additive(problem)
+        (is_additive(problem) or is_correlation(problem))
         and (problem.student.activation == problem.teacher.activation or problem.teacher.width == 0)
         and isinstance(problem.student.activation, str)
         and UNITS[problem.student.activation].closed
     )
 
 
+def squared(problem: Problem) -> Problem:
+    """The same with the numbers of the first time, learned by gradients of the squared loss: its risk is that of the problem."""
+    training = problem.at(0.0).training
+    own = 1.0 if training.train_readout and training.rate_rule is not None else None
+    rule = training.replace(
+        learning_rate=1.0, readout_rate=own, loss="squared", rule=None, lookahead=0.0, repeats=1
+    )  # fmt: skip
+    return problem.replace(training=rule)
+
+
+def has_closed_risk(problem: Problem) -> bool:
+    """Whether the risk of a problem with cases is closed; ReLU units have theirs where averages over nodes would be."""
+    return is_closed(squared(problem))
+
+
 def _degree(problem: Problem) -> int | None:
-    """Degree of the integrand of the noise where everything is a polynomial."""
+    """Degree of the integrand of the noise where everything is a polynomial, look-ahead and repeats too."""
     student, teacher = problem.student.hermite_coefficients, problem.teacher.hermite_coefficients
     if problem.teacher.width == 0:
         teacher = np.zeros(1)
     label = {"additive": None if teacher is None else len(teacher) - 1, "product": problem.teacher.width}.get(
         problem.teacher.target if isinstance(problem.teacher.target, str) else ""
     )
-    if student is None or label is None or problem.training.loss != "squared":
+    training = problem.training
+    kind = training.loss_function.kind
+    if student is None or label is None or kind not in (SQUARED, CORRELATION) or training.rule is not None:
         return None
-    return 2 * (max(len(student) - 2, 0) + max(len(student) - 1, label))
+    if not training.is_shaped:
+        return 2 * (max(len(student) - 2, 0) + max(len(student) - 1, label))
+    field, amplitude, top = 1, 0, len(student) - 1
+    for _ in range(training.repeats + (training.lookahead > 0)):
+        field = max(field, amplitude)
+        amplitude = max(top - 1, 0) * field + (label if kind == CORRELATION else max(label, top * field))
+    return 2 * amplitude
 
 
 def rule_for(problem: Problem, nodes: int, seed: int) -> Rule:
@@ -41,9 +75,10 @@ def rule_for(problem: Problem, nodes: int, seed: int) -> Rule:
     degree = _degree(problem)
     if degree is not None and is_polynomial(problem):
         return tensor(2, degree // 2 + 1)
-    if degree is not None and (degree // 2 + 1) ** n <= EXACT_NODES:
-        return tensor(n, degree // 2 + 1)
-    noisy = problem.training.loss != "squared" and problem.training.segments["label_noise"][:, 1].max() > 0
+    enters = problem.training.loss_function.kind in (SQUARED, CORRELATION) and not problem.training.is_shaped
+    noisy = not enters and problem.training.segments["label_noise"][:, 1].max() > 0
+    if degree is not None and (degree // 2 + 1) ** (n + noisy) <= EXACT_NODES:
+        return tensor(n + noisy, degree // 2 + 1)
     if nodes < 16 * (n + 1):
         raise ValueError(
             f"nodes: {nodes} given, must be at least {2 ** int(np.ceil(np.log2(16 * (n + 1))))} for {n} fields"
@@ -52,8 +87,27 @@ def rule_for(problem: Problem, nodes: int, seed: int) -> Rule:
     return sobol(n + noisy, nodes, seed)
 
 
+def _is_signed(problem: Problem) -> bool:
+    """Whether the risk is that of linear students about signs of a sum of fields, which is closed."""
+    return has_linear_sign(problem) and problem.student.activation == "linear"
+
+
+def has_jumps(problem: Problem) -> bool:
+    """Whether amplitudes jump with the fields, so that averages over fixed nodes jump in time, by one over the nodes."""
+    training, unit = problem.training, problem.student.unit
+    rule = training.rule is not None and not isinstance(training.rule, Clipping)
+    return rule or not training.loss_function.smooth or problem.teacher.target == "sign" or bool(unit.kinks)
+
+
+def tolerance_floor(problem: Problem, nodes: int) -> float:
+    """The smallest rtol at which steps do not chase the error of averages over scattered nodes."""
+    new = problem.training.is_shaped or problem.teacher.target == "sign" or problem.training.loss not in OLD_LOSSES
+    return max(SCATTER, 1.0 / nodes) if new and has_jumps(problem) else SCATTER
+
+
 def is_exact(problem: Problem, nodes: int, *, noise: bool) -> bool:
     """Whether no average has a quadrature error: all closed, all polynomial, or the noise (which needs nodes) not asked for."""
-    if is_closed(problem) or rule_for(problem, nodes, 0).exact:
+    on_panels = is_on_a_line(problem) and (has_closed_risk(problem) or _is_signed(problem))
+    if is_closed(problem) or on_panels or rule_for(problem, nodes, 0).exact:
         return True
     return not noise and uses_pairs(problem) and has_numbers(problem)

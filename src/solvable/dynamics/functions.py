@@ -8,13 +8,15 @@ import numpy as np
 from solvable.dynamics.kernel_data import Packed
 from solvable.dynamics.node_averages import node_scratch
 from solvable.gaussian.curves import describe
-from solvable.gaussian.losses import LOSSES, SQUARED
+from solvable.gaussian.losses import CORRELATION, SQUARED
 from solvable.gaussian.pair_planes import pair_scratch
 from solvable.gaussian.polynomial_squares import square_scratch
 from solvable.gaussian.rules import Rule
 from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import RELU
 from solvable.problems import Problem, Target, features
+
+ODD = ("linear", "erf", "tanh")  # units that are odd and monotone
 
 
 def with_functions(packed: Packed, problem: Problem, rule: Rule | None) -> Packed | None:
@@ -24,7 +26,7 @@ def with_functions(packed: Packed, problem: Problem, rule: Rule | None) -> Packe
         return None
     student = describe(problem.student.unit, problem.student.hermite_coefficients)
     teacher = describe(problem.teacher.unit, problem.teacher.hermite_coefficients)
-    loss = LOSSES[problem.training.loss]
+    loss = problem.training.loss_function
     push = np.zeros(0) if loss.kind == SQUARED else tabulate(loss)
     assert student is not None
     assert teacher is not None
@@ -34,12 +36,21 @@ def with_functions(packed: Packed, problem: Problem, rule: Rule | None) -> Packe
         "unit": student[0], "unit_terms": student[1].size // 2,
         "teacher_unit": teacher[0], "teacher_terms": teacher[1].size // 2,
         "product": problem.teacher.target == "product",
-        "smooth": student[0] != RELU and not problem.student.unit.kinks and loss.smooth,
+        "smooth": student[0] != RELU and not problem.student.unit.kinks and not loss.kinks and problem.teacher.target != "sign",
+        "kink_count": len(loss.kinks), "linear_sign": has_linear_sign(problem),
+        "pairs": is_correlation(problem) and problem.mixture is None,
         "loss": loss.kind, "margin": loss.of == "margin",
         "node_count": nodes.shape[1], "node_fields": nodes.shape[0] - 1,
     }  # fmt: skip
     problems, at = packed.problems.copy(), packed.numbers.size
-    sections = {"unit_at": student[1], "teacher_at": teacher[1], "loss_at": push, "nodes": nodes}
+    kinks = np.array(loss.kinks, dtype=float)
+    sections = {
+        "unit_at": student[1],
+        "teacher_at": teacher[1],
+        "loss_at": push,
+        "nodes": nodes,
+        "loss_kinks": kinks,
+    }
     for name, values in sections.items():
         fields[name] = at
         at += values.size
@@ -51,7 +62,7 @@ def with_functions(packed: Packed, problem: Problem, rule: Rule | None) -> Packe
 
 def has_numbers(problem: Problem) -> bool:
     """Whether compiled code can hold all its functions."""
-    loss = LOSSES[problem.training.loss]
+    loss = problem.training.loss_function
     networks = problem.student, problem.teacher
     units = all(describe(one.unit, one.hermite_coefficients) is not None for one in networks)
     held = loss.kind == SQUARED or tabulate(loss) is not None
@@ -70,13 +81,50 @@ def _nodes(problem: Problem, rule: Rule | None) -> np.ndarray:
 
 
 def is_additive(problem: Problem) -> bool:
-    """Squared loss and a teacher network: averages over two fields are all that the drift needs."""
-    return problem.teacher.target == "additive" and problem.training.loss == "squared"
+    """Gradients of the squared loss and a teacher network: averages over two fields are all that the drift needs."""
+    training = problem.training
+    return problem.teacher.target == "additive" and training.loss == "squared" and not training.is_shaped
+
+
+def is_correlation(problem: Problem) -> bool:
+    """Gradients of the correlation loss and a teacher network: the moments are those of squared loss with other weights."""
+    training = problem.training
+    is_loss = training.loss_function.kind == CORRELATION
+    return problem.teacher.target == "additive" and is_loss and not training.is_shaped
+
+
+def has_linear_sign(problem: Problem) -> bool:
+    """Whether labels are signs of a sum of teachers' fields: of linear teachers, or of a single odd and monotone one."""
+    teacher, mixture = problem.teacher, problem.mixture
+    alone = teacher.width == 1 and teacher.activation in ODD and (mixture is None or mixture.labels is None)
+    return teacher.target == "sign" and (teacher.activation == "linear" or alone)
+
+
+def is_on_a_line(problem: Problem) -> bool:
+    """Whether averages over one variable on panels give all moments (`line_averages.py`): linear students and a linear teacher or
+    labels of classes; or a single student and labels of classes."""
+    training, student, teacher = problem.training, problem.student, problem.teacher
+    loss, additive = training.loss_function, teacher.target == "additive"
+    paced = training.rate_rule is not None  # which looks at the risk on nodes
+    if paced or training.is_shaped or teacher.target not in ("additive", "sign") or not features(problem):
+        return False
+    if additive and loss.kind in (SQUARED, CORRELATION):
+        return False
+    noisy = training.segments["label_noise"][:, 1].max() > 0
+    if student.activation == "linear" and (
+        teacher.width == 0 or teacher.activation == "linear" or has_linear_sign(problem)
+    ):
+        if additive and loss.of == "residual":
+            return True
+        return not noisy and (teacher.width == 0 or not additive)
+    return student.width == 1 and teacher.width == 0 and not noisy
 
 
 def uses_pairs(problem: Problem) -> bool:
     """Whether averages over two fields are computed as such. Where samples come in cases, whose fields have means, only those of
-    ReLU units are (and those of closed moments)."""
+    ReLU units are (and those of closed moments, and of the correlation loss without means)."""
+    if is_correlation(problem) and problem.mixture is None:
+        return True
     ramps = problem.student.activation == "relu" and (
         problem.teacher.width == 0 or problem.teacher.activation == "relu"
     )

@@ -11,11 +11,12 @@ import numpy as np
 
 from solvable.dynamics.closed_moments import Moments
 from solvable.dynamics.kernel_choice import system
-from solvable.dynamics.kernel_data import DRIFT, NOISE, RISK, SEEN, pack
+from solvable.dynamics.kernel_data import DRIFT, NOISE, PLANES, RISK, SEEN, pack
 from solvable.overlaps import Overlaps, as_array
-from solvable.problems import EVERYTHING, FEATURES, Inputs, Problem
+from solvable.problems import EVERYTHING, FEATURES, Inputs, Problem, features
 
 NODES = 2**13
+STEPS = replace(EVERYTHING, knows=(*EVERYTHING.knows, "training.rule", "training.lookahead", "training.repeats"))
 ONE_CLASS = replace(EVERYTHING, knows=tuple({*EVERYTHING.knows, *FEATURES} - {"mixture", "training.input_noise"}))
 
 __all__ = ["NODES", "Moments", "field_covariance", "moments"]
@@ -82,7 +83,7 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
         raise ValueError(
             f"moments: ({given}) given, must be (covariance, problem); field_covariance(problem, overlaps) is the covariance"
         )
-    EVERYTHING.require(problem, "`moments`")
+    STEPS.require(problem, "`moments`")
     p, q = problem.student.width, problem.teacher.width
     C = np.ascontiguousarray(as_array(covariance))
     a = problem.student.readout_values if readout is None else as_array(readout)
@@ -96,11 +97,21 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
     )  # fmt: skip
     Q, R, T = C[None, :p, :p], C[None, :p, p:], C[None, p:, p:]
     start: Any = SimpleNamespace(
-        block_student_overlap=Q, block_cross_overlap=R, block_teacher_overlap=T, readout=a
+        block_student_overlap=Q,
+        block_cross_overlap=R,
+        block_teacher_overlap=T,
+        stacked=C[None],
+        extras=(),
+        readout=a,
+        scalars=np.zeros(0),
     )  # not checked as a start is: any covariance may be asked about
     found = system(plain, pack(plain, start), nodes, seed)
     work, speed, seen = found.workspace(), np.empty_like(found.packed.state), np.empty(SEEN)
     data = found.data(work)
     found.observe(0, 0.0, found.packed.state, seen, *data)
     found.rhs(0, 0.0, found.packed.state, speed, *data)
-    return Moments(float(seen[RISK]), work[DRIFT, :p].copy(), work[NOISE, :p, :p].copy(), speed[-p:])
+    drift, noise = work[DRIFT, :p], work[NOISE, :p, :p]
+    if features(plain):  # of a single case, whose drift and noise the scratch has behind the overlaps
+        rest, n = work[PLANES:].ravel()[(p + q) ** 2 :], p + q
+        drift, noise = rest[: p * n].reshape(p, n), rest[p * n :][: p * p].reshape(p, p)
+    return Moments(float(seen[RISK]), drift.copy(), noise.copy(), speed[-p:])

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvable.dynamics import averages, case_averages, case_equations, equations
-from solvable.dynamics.exactness import is_closed, rule_for
-from solvable.dynamics.functions import is_additive, is_polynomial, scratch_size, with_functions
+from solvable.dynamics import averages, case_averages, case_equations, equations, line_averages, rule_averages
+from solvable.dynamics.exactness import has_closed_risk, is_closed, rule_for, squared
+from solvable.dynamics.functions import is_additive, is_on_a_line, is_polynomial, scratch_size, with_functions
 from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, RISK, SEEN, WATCHED, Packed, pack, state_of, workspace
 from solvable.dynamics.python_moments import general_moments, risk_on_nodes
 from solvable.gaussian.rules import Rule
@@ -35,8 +35,7 @@ class System(NamedTuple):
         more = scratch_size(rows) if self.rhs is not equations.rhs and self.compiled else 0
         if problem["several"]:
             shape = int(problem["students"]), int(problem["teachers"]), rows, int(problem["blocks"])
-            closed = self.rhs in (case_equations.rhs_of_cases, case_equations.rhs_of_paced_cases)
-            more = (case_equations.case_scratch if closed else case_averages.case_node_scratch)(*shape)
+            more = max(case_equations.case_scratch(*shape), _SCRATCH[self.rhs](*shape))
         return workspace(rows, more)
 
     def data(self, work: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
@@ -69,13 +68,27 @@ def _of_cases(problem: Problem, packed: Packed, nodes: int, seed: int) -> System
     if is_closed(problem):
         closed = case_equations.rhs_of_paced_cases if paced else case_equations.rhs_of_cases
         return System(closed, case_equations.observe_cases, packed)
-    found = with_functions(packed, problem, rule_for(problem, nodes, seed))
+    on_a_line, closed_risk = is_on_a_line(problem), has_closed_risk(problem)
+    found = with_functions(packed, problem, None if on_a_line and closed_risk else rule_for(problem, nodes, seed))
     if found is None:
         raise ValueError(
             f"{features(problem)[0]}: given together with a function that only Python can call, which is not supported"
         )
+    observe = case_equations.observe_cases if closed_risk else case_averages.observe_cases_on_nodes
+    if on_a_line:
+        return System(line_averages.rhs_on_a_line, observe, found)
     on_nodes = case_averages.rhs_of_paced_cases_on_nodes if paced else case_averages.rhs_of_cases_on_nodes
-    return System(on_nodes, case_averages.observe_cases_on_nodes, found)
+    return System(rule_averages.rhs_of_rules if problem.training.is_shaped else on_nodes, observe, found)
+
+
+_SCRATCH: dict[Any, Callable[..., int]] = {
+    case_equations.rhs_of_cases: case_equations.case_scratch,
+    case_equations.rhs_of_paced_cases: case_equations.case_scratch,
+    case_averages.rhs_of_cases_on_nodes: case_averages.case_node_scratch,
+    case_averages.rhs_of_paced_cases_on_nodes: case_averages.case_node_scratch,
+    line_averages.rhs_on_a_line: case_averages.case_node_scratch,
+    rule_averages.rhs_of_rules: rule_averages.rule_scratch,
+}
 
 
 def _observer(problem: Problem) -> Callable[..., None]:
@@ -85,10 +98,7 @@ def _observer(problem: Problem) -> Callable[..., None]:
 
 def observers(problem: Problem, start: Overlaps, nodes: int) -> list[System]:
     """One that observes the risk, or two where it is an average over nodes: those apart by its error. Rates are not looked at."""
-    training = problem.at(0.0).training
-    own = 1.0 if training.train_readout and training.rate_rule is not None else None
-    rule = training.replace(learning_rate=1.0, readout_rate=own, loss="squared")
-    plain = problem.replace(training=rule)  # of schedules only those of eigenvalues are looked at
+    plain = squared(problem)  # of schedules only those of eigenvalues are looked at
     packed = pack(plain, start)
     if features(plain):
         exact = is_closed(plain) or rule_for(plain, nodes, 0).exact

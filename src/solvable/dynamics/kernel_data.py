@@ -32,6 +32,7 @@ from solvable.overlaps import Overlaps
 from solvable.overlaps.watching import WATCHABLE
 from solvable.problems import Problem, RateFunction, features
 from solvable.problems.rate_rules import KINDS as KINDS_OF_RULES
+from solvable.problems.rules import rule_numbers
 from solvable.problems.schedules import begins_of, within
 
 UNKNOWN = -1  # a unit without closed form: compiled code must not ask for its kind
@@ -68,6 +69,9 @@ PROBLEM = record(
     unit=int, unit_at=int, unit_terms=int, teacher_unit=int, teacher_at=int, teacher_terms=int,
     loss=int, loss_at=int, margin=bool, product=bool, smooth=bool,
     nodes=int, node_count=int, node_fields=int,
+    # labels that are signs, kinks of the loss, and what becomes of a sample's gradient (`rule_averages.py`)
+    signed=bool, linear_sign=bool, pairs=bool, loss_kinks=int, kink_count=int, shaped=bool, rule=int, rule_number=float,
+    rule_address=int, lookahead=float, repeats=int,
 )  # fmt: skip
 # the reduced process of SGD: sizes and switches, slots of its state and its workspace, places in its numbers, and what schedules
 # change, at present
@@ -96,6 +100,11 @@ PROCESS = record(
     # rates that follow the state: kind of rule and its number; slots of the rate that it multiplies and of triangles of all blocks;
     # where G is in the state
     pace=int, pace_number=float, base_rate=int, triangles=int, accumulated=int,
+    # labels that are signs; what becomes of a sample's gradient (`rule_sample.py`), and slots for it: |x|^2/dim, the output, sums
+    signed=bool, shaped=bool, rule=int, rule_number=float, rule_address=int, lookahead=float, repeats=int,
+    norm=int, output=int, kept=int, own=int,
+    # batches of such rules: the largest one (0: what lies outside the frames is not drawn for each sample), its rows, their sums
+    largest=int, outer_rows=int, outer=int,
 )  # fmt: skip
 # one block of it: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of C, L, B, of its draws,
 # of its sums over a batch and of the factor R of a batch, and the root of its eigenvalue, at present. With cases `root` is 1,
@@ -275,7 +284,18 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
         "kind": KINDS.get(activation, UNKNOWN) if isinstance(activation, str) else UNKNOWN,
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "noise": noise,
         "watched": NOTHING, "watched_row": -1, "watched_column": -1,
-        "loss_factor": training.loss_factor,
+        "loss_factor": training.loss_factor, "loss": training.loss_function.kind, "signed": problem.teacher.target == "sign",
+        **rule_words(problem),
+    }  # fmt: skip
+
+
+def rule_words(problem: Problem) -> dict[str, Any]:
+    """What becomes of a sample's gradient; the address of a rule of one's own is that of this process."""
+    training = problem.training
+    kind, number, address = rule_numbers(training.rule)
+    return {
+        "shaped": training.is_shaped, "rule": kind, "rule_number": number, "rule_address": address,
+        "lookahead": training.lookahead, "repeats": training.repeats,
     }  # fmt: skip
 
 

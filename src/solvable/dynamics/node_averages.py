@@ -15,7 +15,7 @@ import math
 
 from solvable.dynamics.kernel_data import DRIFT, NOISE, SCRATCH
 from solvable.gaussian.curves import bends, curve
-from solvable.gaussian.losses import SQUARED
+from solvable.gaussian.losses import CORRELATION, SQUARED
 from solvable.gaussian.units import TABULATED
 from solvable.numerics.compiled import compiled
 
@@ -109,6 +109,9 @@ def take_pushes(problem, numbers, n, rows):
     if problem.loss == SQUARED:
         for c in range(x.size):
             push[c], to_label[c] = 2.0 * x[c], 2.0
+    elif problem.loss == CORRELATION:  # whatever the margin
+        for c in range(x.size):
+            push[c], to_label[c] = 2.0, 0.0
     else:
         curve(TABULATED, numbers, problem.loss_at, 0, x, push, to_label)
     if problem.margin:
@@ -216,7 +219,7 @@ def add_noise_and_readout(problem, noise, n, rows, S, readout_drift):
     """Add a chunk's part of S over a_k a_l, and of the readout drift."""
     p, w, push = problem.students, rows[4 * n + WEIGHT], rows[4 * n + PUSH]
     square = rows[4 * n + COLUMN]
-    more = 4.0 * problem.loss_factor**2 * noise if problem.loss == SQUARED else 0.0
+    more = 4.0 * problem.loss_factor**2 * noise if problem.loss == SQUARED or problem.loss == CORRELATION else 0.0
     for c in range(w.size):
         square[c] = w[c] * (push[c] * push[c] + more)
     for k in range(p):

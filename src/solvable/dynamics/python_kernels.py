@@ -31,17 +31,18 @@ def own_amplitudes(problem: Problem) -> Callable[..., None]:
         else:  # label, readouts and masks of each lane's case have been looked up
             readout, mask = slots[form.case_readout :], slots[form.mask :][:p] if form.masked else 1.0
             own = slots[form.case_teachers :][:q]
-            additive = problem.teacher.target == "additive"
+            additive = problem.teacher.target in ("additive", "sign")
             taught = (
                 (own * problem.teacher.unit.function(fields)).sum(axis=0)
                 if additive
                 else own[0] * labels(fields.T.copy())
             )
             error = slots[form.label] + taught
+            error = np.sign(error) if form.signed else error
         if form.noisy:
             error = error + form.label_noise * slots[form.normals - 1]
         value, slope = unit.function(h), unit.derivative(h)
-        push = training.loss_factor * pushes(training.loss, error, (readout[:p] * value).sum(axis=0))
+        push = training.loss_factor * pushes(training.loss_function, error, (readout[:p] * value).sum(axis=0))
         slots[form.amplitudes :][:p] = readout[:p] * slope * push
         slots[form.pushes :][:p] = mask * value * push
 

@@ -11,7 +11,7 @@ import numpy as np
 from solvable.dynamics.closed_moments import Moments, clipped
 from solvable.dynamics.functions import is_additive
 from solvable.gaussian.all_pairs import quadrature_pairs
-from solvable.gaussian.losses import pushes
+from solvable.gaussian.losses import SQUARED, pushes
 from solvable.gaussian.rules import Rule
 from solvable.problems import Problem
 
@@ -27,7 +27,7 @@ def risk_on_nodes(C: np.ndarray, problem: Problem, readout: np.ndarray, rule: Ru
 
 def general_moments(C: np.ndarray, problem: Problem, readout: np.ndarray, rule: Rule, *, noise: bool = True) -> Moments:
     """Moments on the nodes of `rule`; without `noise`, S is left at zero where averages over two fields are enough."""
-    p, c, loss = problem.student.width, problem.training.loss_factor, problem.training.loss
+    p, c, loss = problem.student.width, problem.training.loss_factor, problem.training.loss_function
     n, unit = p + problem.teacher.width, problem.student.unit
     found = _by_pairs(C, problem, readout, rule.panel_nodes) if is_additive(problem) else None
     if found is not None and not noise:
@@ -44,7 +44,7 @@ def general_moments(C: np.ndarray, problem: Problem, readout: np.ndarray, rule: 
     if noisy:
         label = label + np.sqrt(problem.training.label_noise) * rule.points[:, n]
     push = c * pushes(loss, label, output)
-    square = push**2 + (4 * c**2 * problem.training.label_noise if loss == "squared" else 0.0)
+    square = push**2 + (4 * c**2 * problem.training.label_noise if loss.kind == SQUARED else 0.0)
     amplitude = readout * slope
     S = (amplitude * (weights * square)[:, None]).T @ amplitude
     if found is not None:

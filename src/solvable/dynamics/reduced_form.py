@@ -22,8 +22,8 @@ from solvable.dynamics.case_form import (
     triangle,
     work_sizes,
 )
-from solvable.dynamics.kernel_data import FRAME, PROBLEM, PROCESS, Packed, pack
-from solvable.gaussian.losses import LOSSES, TABULATED_LOSS
+from solvable.dynamics.kernel_data import FRAME, PROBLEM, PROCESS, Packed, pack, rule_words
+from solvable.gaussian.losses import TABULATED_LOSS, Loss
 from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import OWN, POLYNOMIAL, TABULATED, UNITS
 from solvable.numerics.lanes import WIDTH, slots
@@ -58,10 +58,10 @@ class Block(NamedTuple):
 
 
 def shapes(problem: Problem) -> list[Block]:
-    """How each block is kept. A batch needs as many directions outside as there are students, one sample needs one; a random walk
-    as many as there are teachers."""
+    """How each block is kept. A batch needs as many directions outside as there are students (or samples, where a rule asks for
+    their lengths), one sample needs one; a random walk as many as there are teachers."""
     rows = rows_of(problem)
-    more = 1 if _is_single(problem) else problem.student.width
+    more = 1 if _is_single(problem) else max(problem.student.width, _largest(problem))
     more = max(more, problem.teacher.width) if problem.teacher.drift else more
     blocks = []
     for size in problem.inputs.block_sizes:
@@ -75,6 +75,12 @@ def _is_single(problem: Problem) -> bool:
     return bool(problem.training.segments["batch"][:, 1].max() == 1)
 
 
+def _largest(problem: Problem) -> int:
+    """The largest batch, if a rule looks at the length of every input in it; else zero."""
+    largest = round(problem.training.segments["batch"][:, 1].max())
+    return largest if problem.training.is_shaped and largest > 1 else 0
+
+
 def reduced_form(problem: Problem) -> ReducedForm:
     """Of a problem, whatever its learning rates and its start."""
     training, p, q = problem.training, problem.student.width, problem.teacher.width
@@ -82,20 +88,22 @@ def reduced_form(problem: Problem) -> ReducedForm:
     form, frames = np.zeros(1, dtype=PROCESS), np.zeros(len(shaped), dtype=FRAME)
     state, draws = _place_frames(rows.moving.size, rows.fixed.size, shaped, frames)
     single, noisy = _is_single(problem), bool(training.segments["label_noise"][:, 1].max() > 0)
-    loss = LOSSES[training.loss]
+    loss = training.loss_function
     numbers = {
         "teacher_readout": problem.teacher.readout_values,
         "unit_numbers": _numbers(problem.student),
         "teacher_numbers": _numbers(problem.teacher),
-        "loss_numbers": _loss_numbers(training.loss),
+        "loss_numbers": _loss_numbers(loss),
     }
     known = {
         "students": p, "teachers": q, "blocks": len(shaped), "unit": _unit(problem.student), "teacher_unit": _unit(problem.teacher),
-        "product": problem.teacher.target == "product", "loss": loss.kind, "margin": loss.of == "margin",
+        "product": problem.teacher.target == "product", "signed": problem.teacher.target == "sign",
+        "loss": loss.kind, "margin": loss.of == "margin",
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "single": single, "noisy": noisy,
         "readout": state, "normals": draws + (sum(freedom > 0 for _, freedom in shaped) if single else 0) + noisy,
         "degree": numbers["unit_numbers"].size - 1, "teacher_degree": numbers["teacher_numbers"].size - 1,
         "loss_factor": training.loss_factor, "dim": problem.inputs.dim, "batch": round(training.segments["batch"][0, 1]),
+        **rule_words(problem), "largest": _largest(problem),
     }  # fmt: skip
     sizes: dict[str, int] = {}
     if has_cases(problem):
@@ -152,8 +160,11 @@ def _place_work(form: np.ndarray, frames: np.ndarray, single: bool, sizes: dict[
         factors = len(frames) if sizes else 1
         frames["factor"] = at + heads * p + p * p * (np.arange(len(frames)) if sizes else 0)
         at += heads * p + p * p * factors
+    largest = int(form["largest"][0])
     widest = max(0 if single else p, moving - p)
-    for name, size in [("triangle", widest * widest), ("wide", moving * (moving + widest) if widest else 0)]:
+    form["outer"], at = at, at + len(frames) * p * largest
+    wide = moving * (moving + max(widest, largest)) if widest else 0
+    for name, size in [("triangle", widest * widest), ("wide", wide), ("outer_rows", len(frames) * largest)]:
         form[name] = at
         at += size
     return int(at)
@@ -161,7 +172,8 @@ def _place_work(form: np.ndarray, frames: np.ndarray, single: bool, sizes: dict[
 
 def is_own(problem: Problem) -> bool:
     """Whether functions decide what is learned that compiled code cannot call: targets, units and losses that no table holds."""
-    wild = LOSSES[problem.training.loss].kind == TABULATED_LOSS and tabulate(LOSSES[problem.training.loss]) is None
+    loss = problem.training.loss_function
+    wild = loss.kind == TABULATED_LOSS and tabulate(loss) is None
     return wild or OWN in (_unit(problem.student), _unit(problem.teacher)) or isinstance(problem.teacher.target, Target)
 
 
@@ -183,9 +195,9 @@ def _numbers(network: Network) -> np.ndarray:
     return np.zeros(1) if coefficients is None else np.polynomial.hermite_e.herme2poly(coefficients)
 
 
-def _loss_numbers(name: str) -> np.ndarray:
+def _loss_numbers(loss: Loss) -> np.ndarray:
     """The table of the push, if it is one."""
-    table = tabulate(LOSSES[name]) if LOSSES[name].kind == TABULATED_LOSS else None
+    table = tabulate(loss) if loss.kind == TABULATED_LOSS else None
     return np.zeros(1) if table is None else table
 
 

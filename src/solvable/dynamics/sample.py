@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from solvable.gaussian.losses import LOG_COSH, SQUARED
+from solvable.gaussian.losses import CORRELATION, LOG_COSH, SQUARED
 from solvable.gaussian.tables import evaluate
 from solvable.gaussian.units import ERF, LINEAR, POLYNOMIAL, QUADRATIC, RELU, TABULATED, TANH
 from solvable.numerics.compiled import compiled
@@ -120,17 +120,9 @@ def push_of(form, numbers, error, label):
 
 @compiled(strict=True)
 def look_up(form, numbers, work):
-    """Units that are tables: values of students in the place of their pushes and slopes in that of their amplitudes, values of
-    teachers in the place of their fields. Apart from the other units, whose loops would be slower beside it."""
-    for m in range(form.students if form.unit == TABULATED else 0):
-        x = load(work, form.fields + m)
-        value, slope = x, x
-        bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
-        for lane in range(WIDTH):
-            there, bend = evaluate(numbers, form.unit_numbers, get(x, lane), get(bits, lane))
-            value, slope = put(value, lane, there), put(slope, lane, bend)
-        store(work, form.pushes + m, value)
-        store(work, form.amplitudes + m, slope)
+    """Units that are tables: students as below, values of teachers in the place of their fields. Apart from the other units, whose
+    loops would be slower beside it."""
+    look_up_students(form, numbers, work)
     teachers = form.teacher_unit == TABULATED and not form.product
     for m in range(form.teachers if teachers else 0):
         x = load(work, form.teacher_fields + m)
@@ -140,6 +132,20 @@ def look_up(form, numbers, work):
             there, _ = evaluate(numbers, form.teacher_numbers, get(x, lane), get(bits, lane))
             value = put(value, lane, there)
         store(work, form.teacher_fields + m, value)
+
+
+@compiled(strict=True)
+def look_up_students(form, numbers, work):
+    """Values of students that are tables in the place of their pushes, and slopes in that of their amplitudes."""
+    for m in range(form.students if form.unit == TABULATED else 0):
+        x = load(work, form.fields + m)
+        value, slope = x, x
+        bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
+        for lane in range(WIDTH):
+            there, bend = evaluate(numbers, form.unit_numbers, get(x, lane), get(bits, lane))
+            value, slope = put(value, lane, there), put(slope, lane, bend)
+        store(work, form.pushes + m, value)
+        store(work, form.amplitudes + m, slope)
 
 
 @compiled(strict=True, inline=True)
@@ -166,6 +172,13 @@ def amplitudes(form, numbers, state, work):
 @compiled(strict=True, inline=True)
 def respond(form, numbers, work, label, readouts, readout):
     """F and pushes, given the label; `readouts` has those that the output is made with, from the slot `readout` on."""
+    error = residual(form, numbers, work, label, readouts, readout)
+    push_students(form, numbers, work, label, error, readouts, readout)
+
+
+@compiled(strict=True, inline=True)
+def residual(form, numbers, work, label, readouts, readout):
+    """Label less output; values of students are left in the place of their pushes, slopes in that of their amplitudes."""
     p, kind = form.students, form.unit
     fields, amplitudes, pushes, students = form.fields, form.amplitudes, form.pushes, kind == TABULATED
     at, degree, error = form.unit_numbers, form.degree, label
@@ -175,10 +188,18 @@ def respond(form, numbers, work, label, readouts, readout):
             store(work, amplitudes + k, slope)
             store(work, pushes + k, value)
         error = error - load(readouts, readout + k) * load(work, pushes + k)
-    push = error
+    return error
+
+
+@compiled(strict=True, inline=True)
+def push_students(form, numbers, work, label, error, readouts, readout):
+    """F and pushes from values and slopes."""
+    p, amplitudes, pushes, push = form.students, form.amplitudes, form.pushes, error
     if form.loss == LOG_COSH:
         for lane in range(WIDTH):
             push = put(push, lane, math.tanh(get(error, lane)))
+    elif form.loss == CORRELATION:
+        push = label
     elif form.loss != SQUARED:
         push = push_of(form, numbers, error, label)
     push = push * (2.0 * form.loss_factor)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvable.gaussian.losses import LOSSES, pushes
+from solvable.gaussian.losses import Loss, pushes
 from solvable.problems import Problem
 
 CHUNK = 2**14  # samples at once, so that what is computed on the way stays in the cache
@@ -22,7 +22,7 @@ def respond(
     problem: Problem, fields: np.ndarray, labels: np.ndarray, readout: np.ndarray, times: np.ndarray | None
 ) -> Response:
     """Of samples with fields (samples, p) and labels; `times` (samples,) says how often each is taken, None: once."""
-    unit, c, loss = problem.student.unit, problem.training.loss_factor, problem.training.loss
+    unit, c, loss = problem.student.unit, problem.training.loss_factor, problem.training.loss_function
     amplitudes, push, total = np.empty_like(fields), np.zeros(fields.shape[1]), 0.0
     for i in range(0, len(fields), CHUNK):
         part = slice(i, i + CHUNK)
@@ -43,11 +43,12 @@ def mean_loss(problem: Problem, fields: np.ndarray, labels: np.ndarray, readout:
     unit, total = problem.student.unit, 0.0
     for i in range(0, len(fields), CHUNK):
         part = slice(i, i + CHUNK)
-        total += float(losses(problem.training.loss, labels[part], unit.function(fields[part]) @ readout).sum())
+        total += float(
+            losses(problem.training.loss_function, labels[part], unit.function(fields[part]) @ readout).sum()
+        )
     return problem.training.loss_factor * total / len(fields)
 
 
-def losses(name: str, label: np.ndarray, output: np.ndarray) -> np.ndarray:
-    """A named loss of each sample, without the loss factor."""
-    loss = LOSSES[name]
+def losses(loss: Loss, label: np.ndarray, output: np.ndarray) -> np.ndarray:
+    """A loss of each sample, without the loss factor."""
     return loss.function(label - output) if loss.of == "residual" else loss.function(label * output)

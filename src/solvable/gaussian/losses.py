@@ -6,24 +6,48 @@ margin m by y push(m) with push(m) = -l'(m). The loss factor multiplies both; th
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
 
 from solvable.gaussian.units import OwnFunction, jumps
 
-# kinds of losses in compiled code: the first two have formulas there, others are tables of the push
-SQUARED, LOG_COSH, TABULATED_LOSS = range(3)
+# kinds of losses in compiled code: the first two and correlation have formulas there, others are tables of the push
+SQUARED, LOG_COSH, TABULATED_LOSS, CORRELATION = range(4)
 _NODES = np.linspace(-6.0, 6.0, 193)
 _FAR = np.concatenate([sign * np.geomspace(6.0, 6e4, 41) for sign in (-1.0, 1.0)])
 
 
 @dataclass(frozen=True, eq=False)
 class Loss(OwnFunction):
-    """A loss that files know by its name: `function` of what `of` says, its push and the slope of the push, each mapping arrays
-    to arrays of the same shape. Pushes may have kinks and jumps, which are found (`kinks`); both slopes are checked against
-    finite differences. `kind` is its number in compiled code."""
+    """A loss of your own: a function of the residual or of the margin, with its slopes.
+
+    The loss factor multiplies it. Pushes may have kinks and jumps, which are found; both slopes are checked against finite
+    differences. Compiled code gets a table of the push.
+
+    Parameters
+    ----------
+    name : str
+        Name in results and messages.
+    function, push, push_slope : callable
+        The loss l, its push (l' of a residual, -l' of a margin: what SGD moves the output by, of a margin times the label) and the
+        slope of the push. Each maps an array to one of the same shape.
+    of : str
+        "residual" (label - output) or "margin" (label x output).
+    version : str or int, optional
+        Raise it with every change; without it losses are equal if name, code and values are.
+    kind : int
+        Its number in compiled code; left out, that of a table.
+
+    Examples
+    --------
+    >>> pseudo_huber = sv.problems.Loss(
+    ...     "pseudo-huber", lambda e: np.sqrt(1 + e**2) - 1, lambda e: e / np.sqrt(1 + e**2), lambda e: (1 + e**2) ** -1.5
+    ... )
+    >>> sv.Training(learning_rate=0.1, loss=pseudo_huber).loss
+    Loss('pseudo-huber')
+    """
 
     name: str
     function: Callable[[np.ndarray], np.ndarray]
@@ -82,17 +106,74 @@ def _log_cosh(e: np.ndarray) -> np.ndarray:
     return values
 
 
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        values: np.ndarray = 1.0 / (1.0 + np.exp(-x))
+    return values
+
+
+@lru_cache(maxsize=64)
+def huber(threshold: float) -> Loss:
+    """e^2 up to the threshold, a straight line beyond it: pushes are clipped."""
+    made = Loss(
+        "huber",
+        lambda e: np.where(np.abs(e) < threshold, np.square(e), threshold * (2.0 * np.abs(e) - threshold)),
+        lambda e: 2.0 * np.clip(e, -threshold, threshold),
+        lambda e: 2.0 * (np.abs(e) < threshold),
+    )
+    vars(made)["kinks"] = (-threshold, threshold)  # known, wherever they are
+    return made
+
+
+@lru_cache(maxsize=64)
+def hinge(sharpness: float) -> Loss:
+    """log(1 + exp(s (1 - m))) / s, which tends to max(0, 1 - m)."""
+    s = sharpness
+    return Loss(
+        "hinge",
+        lambda m: np.logaddexp(0.0, s * (1.0 - m)) / s,
+        lambda m: _sigmoid(s * (1.0 - m)),
+        lambda m: -s * _sigmoid(s * (1.0 - m)) * _sigmoid(s * (m - 1.0)),
+        of="margin",
+    )
+
+
+THRESHOLD, SHARPNESS = 1.0, 4.0  # of losses that are given by name alone
 LOSSES: dict[str, Loss] = {
     loss.name: loss
     for loss in (
         Loss("squared", np.square, lambda e: 2.0 * e, lambda e: np.full_like(e, 2.0), kind=SQUARED),
         Loss("log-cosh", _log_cosh, lambda e: 2.0 * np.tanh(e), lambda e: 2.0 - 2.0 * np.tanh(e) ** 2, kind=LOG_COSH),
+        Loss(
+            "correlation",
+            lambda m: -2.0 * m,
+            lambda m: np.full_like(m, 2.0),
+            np.zeros_like,
+            of="margin",
+            kind=CORRELATION,
+        ),
+        huber(THRESHOLD),
+        Loss("absolute", lambda e: 2.0 * np.abs(e), lambda e: 2.0 * np.sign(e), np.zeros_like),
+        Loss(
+            "logistic",
+            lambda m: np.logaddexp(0.0, -m),
+            lambda m: _sigmoid(-m),
+            lambda m: -_sigmoid(m) * _sigmoid(-m),
+            of="margin",
+        ),
+        hinge(SHARPNESS),
+        Loss(
+            "perceptron",
+            lambda m: np.maximum(-m, 0.0),
+            lambda m: (m < 0).astype(float),
+            np.zeros_like,
+            of="margin",
+        ),
     )
 }
 BUILT_IN_LOSSES = frozenset(LOSSES)  # others may be added
 
 
-def pushes(name: str, label: np.ndarray, output: np.ndarray) -> np.ndarray:
-    """What a named loss pushes an output by, without the loss factor."""
-    loss = LOSSES[name]
+def pushes(loss: Loss, label: np.ndarray, output: np.ndarray) -> np.ndarray:
+    """What a loss pushes an output by, without the loss factor."""
     return loss.push(label - output) if loss.of == "residual" else label * loss.push(label * output)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from solvable.dynamics.exactness import is_closed, is_exact
+from solvable.dynamics.exactness import SCATTER, is_closed, is_exact, tolerance_floor
 from solvable.dynamics.functions import uses_pairs
 from solvable.dynamics.kernel_choice import system, task_risks
 from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack, unpack_rest, unpack_scalars
@@ -64,7 +64,7 @@ def solve_lane(level: "Macro", lane: Lane, plan: Plan, reports: np.ndarray) -> S
         return _follow_closed_form(lane, plan, report)
     exact = is_exact(lane.problem, level.nodes, noise=not level.small_rate)
     scattered = not exact and not (level.small_rate and uses_pairs(lane.problem))
-    rtol = max(level.rtol, 1e-5) if scattered else level.rtol  # scattered nodes are no finer
+    rtol = max(level.rtol, tolerance_floor(lane.problem, level.nodes)) if scattered else level.rtol
     solved = _integrate(level, lane, plan, report, level.node_seed, rtol)
     if exact or report.ending == Ending.INTERRUPTED:
         return solved
@@ -80,7 +80,8 @@ def solve_lane(level: "Macro", lane: Lane, plan: Plan, reports: np.ndarray) -> S
     for error in (of_risk, of_overlaps):
         error[ended] = np.inf  # a repetition ended before: unknown
         np.fmax.accumulate(error, out=error)  # runs may cross: never less than before
-    return solved._replace(risk_error=of_risk, overlap_error=of_overlaps)
+    raised = rtol if rtol > max(level.rtol, SCATTER) else 0.0
+    return solved._replace(risk_error=of_risk, overlap_error=of_overlaps, raised=raised)
 
 
 def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: int, rtol: float) -> Solved:

@@ -44,7 +44,8 @@ class Macro:
     nodes, node_seed : int
         Number and seed of the points over which moments are averaged, where they have no closed form and need more than
         two fields. The run is then repeated twice with other points; `risk_error` and `overlap_error` are one and a
-        half times the largest difference of the three, and rtol is at least 1e-5.
+        half times the largest difference of the three, and rtol is at least 1e-5, or one over the nodes where amplitudes
+        jump with the fields: then the message says so.
     threads : int, optional
         How many a batch uses; left out, all cores.
     seconds : float, optional

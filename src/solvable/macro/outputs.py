@@ -32,6 +32,7 @@ class Solved(NamedTuple):
     interpreted: bool = False
     states: np.ndarray | None = None  # packed, where there is more in them than the above
     task_risk: np.ndarray | None = None
+    raised: float = 0.0  # rtol, where averages that jump in time did not allow what was asked for
 
     @property
     def moving(self) -> np.ndarray:
@@ -61,6 +62,8 @@ def labelled(level: "Macro", lanes: list[Lane], plan: Plan, solved: list[Solved]
     endings, times, evaluations = (reports[name].copy() for name in ("ending", "time", "evaluations"))
     ends = Ends(Blocks(end_student, end_cross), end_readout, endings, times, evaluations)
     settings = level.settings() | ({"interpreted": True} if any(one.interpreted for one in solved) else {})
+    raised = max(one.raised for one in solved)
+    settings |= {"raised_rtol": raised} if raised else {}
     starts, risks = [lane.start for lane in lanes], np.array([one.start_risk for one in solved])
     made = build(problem, level.name, settings, starts, risks, curves, ends, stop=plan.stop)
     states = [one.states for one in solved if one.states is not None]

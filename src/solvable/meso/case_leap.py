@@ -177,6 +177,9 @@ def sample_cases(problem, blocks, segment, alpha, y, sampler, geometry, rounds):
     factor_rows(y, problem, geometry[1], geometry[2])
     spread_rows(form, frames, geometry[2], y, state)
     form.label_noise = math.sqrt(label_noise_at(problem, alpha))
+    form.batch = int(batch_at(problem, alpha) + 0.5)
+    for lane in range(WIDTH):
+        work[form.rate * WIDTH + lane] = rate_at(problem, alpha) / form.dim
     for b in range(problem.blocks):
         frames[b].root = math.sqrt(eigenvalue_at(problem, blocks[segment, b], alpha))
     set_chances(form, frames, numbers, segment, alpha - problem.begin, work)

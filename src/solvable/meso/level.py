@@ -9,7 +9,7 @@ import numpy as np
 
 from solvable.dynamics import reduced_form
 from solvable.dynamics.case_form import has_cases
-from solvable.dynamics.exactness import is_closed, is_exact, rule_for
+from solvable.dynamics.exactness import SCATTER, is_closed, is_exact, rule_for, tolerance_floor
 from solvable.dynamics.gaussian_moments import NODES, field_covariance, moments
 from solvable.dynamics.kernel_choice import System, system
 from solvable.dynamics.kernel_data import SEEN, Packed, pack
@@ -172,6 +172,7 @@ class _Setting:
             batched = batched.replace(teacher__drift=1.0)  # teachers that only turn move here too, as in the equations
         begins = self.packed.problems["begin"]
         self.form = reduced_form.with_chances(reduced_form.reduced_form(batched), batched, begins)
+        self.form.process["largest"] = 0  # lengths of inputs are their means
         coordinates = reduced_form.coordinates(batched, lane.start)
         self.first = slots(self.form.slots)
         self.first[:] = np.repeat(coordinates, WIDTH)
@@ -182,6 +183,9 @@ class _Setting:
         self.kernels.rhs(0, 0.0, packed.state, speed, *self.system.data())
         fastest = self._fastest(speed) if self.form.form.cases else _fastest(problem, lane.start)
         self.rtol = level.tolerance(records.dim)
+        floor = tolerance_floor(problem, NODES)
+        if floor > SCATTER and not is_exact(problem, NODES, noise=True):
+            self.rtol = max(self.rtol, floor)  # leaps would chase the jumps of averages over nodes
         begin = first_step(packed.state, speed, float(records.steps[-1]) / records.dim, self.rtol)
         self.leap = min(begin, 0.1 / max(fastest, 1e-12))  # the state may be at rest, but noise moves it
         if problem.training.is_slow:  # velocities begin at zero: of few samples their squares would scatter below it

@@ -7,6 +7,7 @@ from solvable.dynamics.kernel_data import SYSTEM_FUNCTION
 from solvable.dynamics.sample import draw
 from solvable.micro.batch import clear_sums
 from solvable.micro.case_step import collect_case, learn_case, learn_case_batch, move_teachers
+from solvable.micro.measured_batch import add_outside, draw_outside
 from solvable.micro.process import PROCESS_DATA, RUN, SIGHT, look, set_numbers
 from solvable.micro.row_step import set_followers, set_friction
 from solvable.numerics.compiled import compiled
@@ -40,12 +41,15 @@ def follow_cases(observe, process, sight, runs, ends, begin, end, stride, direct
             learn_case(form, frames, state, work, step)
         else:
             clear_sums(form, work)
-            for _ in range(form.batch):
+            for i in range(form.batch):
                 draw(form, frames, stream, work)
+                if form.largest > 0:
+                    draw_outside(form, frames, stream, work, i)
                 draw_case(form, frames, numbers, stream, state, work)
                 case_fields(form, frames, state, work)
                 case_amplitudes(form, numbers, state, work)
                 collect_case(form, frames, work)
+                add_outside(form, frames, work, i)
             learn_case_batch(form, frames, stream, state, work, step)
         if form.moving_teachers:
             move_teachers(form, frames, numbers, stream, state, work)

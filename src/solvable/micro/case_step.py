@@ -6,6 +6,7 @@ import math
 
 from solvable.dynamics.case_sample import of_head
 from solvable.micro.batch import add_batch, add_block, add_to_factor, add_to_sums, draw_triangle, fold
+from solvable.micro.measured_batch import add_measured_batch
 from solvable.micro.row_step import average_students, kick_of, move_students, push_readout, slow_down
 from solvable.micro.step import add_sample, to_sphere
 from solvable.numerics.compiled import compiled
@@ -73,7 +74,7 @@ def collect_case(form, frames, work):
         for k in range(p):
             slot, push = form.push_sums + t * p + k, of_head(form, work, t, load(work, form.pushes + k))
             store(work, slot, load(work, slot) + push)
-    for b in range(form.blocks):
+    for b in range(form.blocks if form.largest == 0 else 0):
         if frames[b].freedom > 0:
             spread = load(work, form.spreads + b)
             for k in range(p):
@@ -86,7 +87,9 @@ def learn_case_batch(form, frames, stream, state, work, step):
     """One step on a whole batch."""
     slow_down(form, frames, state)
     pull_back(form, frames, state, work)
-    if form.pace > 0:
+    if form.largest > 0:
+        add_measured_batch(form, frames, state, work, kick_of(form))
+    elif form.pace > 0:
         add_drawn_batch(form, frames, state, work)
     else:
         add_batch(form, frames, stream, state, work, form.moving, form.learner, kick_of(form))

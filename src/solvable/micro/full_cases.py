@@ -67,7 +67,8 @@ class CaseWalk(Walk):
         root, rate = math.sqrt(self.dim), self.work[form.rate * WIDTH]
         W, velocity = self.V[:p], self._rows("velocity")
         ahead = W + form.beta * share * velocity if form.nesterov else W
-        F, pushed = self._pushes(case, seen @ ahead.T / root, x @ self.V[p : p + q].T / root)
+        sizes = np.einsum("si,si->s", seen, seen) / self.dim if form.shaped else None
+        F, pushed = self._pushes(case, seen @ ahead.T / root, x @ self.V[p : p + q].T / root, sizes)
         gradient = F.T @ seen / len(case)
         if form.pace:
             rate = self._followed(number, rate, float((gradient**2).sum()) / self.dim)
@@ -143,8 +144,10 @@ class CaseWalk(Walk):
             return case, x, x
         return case, x, x + roots[:, 1::2][:, self.edges] * random.standard_normal(x.shape)
 
-    def _pushes(self, case: np.ndarray, fields: np.ndarray, taught: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(sample, student) amplitudes, and what pushes the readouts."""
+    def _pushes(
+        self, case: np.ndarray, fields: np.ndarray, taught: np.ndarray, sizes: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(sample, student) amplitudes, and what pushes the readouts; `sizes` are |x|^2/dim, for rules that ask."""
         form, slots, p = self.made.form, self.work.reshape(-1, WIDTH), self.p
         noise, found = self._noise(len(case)), np.empty((2, len(case), p))
         self.state.reshape(-1, WIDTH)[:] = self.state[::WIDTH, None]
@@ -156,6 +159,8 @@ class CaseWalk(Walk):
             slots[form.fields :][:p, :count] = fields[part].T
             slots[form.teacher_fields :][: taught.shape[1], :count] = taught[part].T
             slots[form.normals - 1, :count] = noise[part]
+            if sizes is not None:
+                slots[form.norm, :count] = sizes[part]
             self.answer(form, self.made.numbers, self.state, self.work)
             for kind, at in enumerate((form.amplitudes, form.pushes)):
                 found[kind, part] = slots[at:][:p, :count].T

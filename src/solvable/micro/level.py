@@ -18,7 +18,7 @@ from solvable.numerics.memory import check_memory
 from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import embed
-from solvable.problems import CASES, ONE_PASS, Data, Schedule
+from solvable.problems import CASES, ONE_PASS, Data, Problem, Schedule, features
 from solvable.results import Trajectory
 
 FORMS = ("auto", "reduced", "full")
@@ -104,6 +104,7 @@ class Micro:
             raise ValueError(
                 f"inputs.dim: {dim} given, must be at most 10^12 here: steps of 1/dim would drown in rounding"
             )
+        self._check_rule(problem)
         if not self._is_full:
             for lane in lanes:
                 reduced_form.coordinates(lane.problem, lane.start)  # refuses overlaps that no weights have
@@ -121,8 +122,19 @@ class Micro:
             if lane.weights is None:
                 embed(lane.problem, lane.start, 0)  # refuses them too
         if self.data is not None:
-            ONE_PASS.require(problem, "Micro with data")
             self._check_data(self.data, lanes, dim)
+
+    def _check_rule(self, problem: Problem) -> None:
+        if self.data is not None:
+            ONE_PASS.require(problem, "Micro with data")
+            for name in features(problem):
+                raise ValueError(
+                    f"{name}: given together with data, which Micro knows with other losses and targets only"
+                )
+        if not problem.training.is_shaped:
+            return
+        if reduced_form.is_own(problem):
+            raise ValueError(f"{features(problem)[0]}: given together with a function that only Python can call")
 
     def _check_data(self, data: Data, lanes: list[Lane], dim: int) -> None:
         if data.dim is not None and data.dim != dim:

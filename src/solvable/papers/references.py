@@ -20,6 +20,16 @@ REFERENCES = {
         "Escaping mediocrity: how two-layer networks learn hard generalized linear models with SGD",
         "arXiv:2305.18502 (2023)",
     ),
+    "arnaboldi2024": Reference(
+        "L. Arnaboldi, Y. Dandi, F. Krzakala, B. Loureiro, L. Pesce, L. Stephan",
+        "Online learning and information exponents: on the importance of batch size, and time/complexity tradeoffs",
+        "arXiv:2406.02157 (2024)",
+    ),
+    "arnaboldi2024b": Reference(
+        "L. Arnaboldi, Y. Dandi, F. Krzakala, L. Pesce, L. Stephan",
+        "Repetita iuvant: data repetition allows SGD to learn high-dimensional multi-index functions",
+        "arXiv:2405.15459 (2024)",
+    ),
     "bocchi2026": Reference(
         "D. Bocchi, T. Regimbeau, C. Lucibello, L. Saglietti, C. Cammarota",
         "Escape dynamics and implicit bias of one-pass SGD in overparameterized quadratic networks",
@@ -36,6 +46,11 @@ REFERENCES = {
         "exponents",
         "arXiv:2402.03220 (2024)",
     ),
+    "goldt2019": Reference(
+        "S. Goldt, M. S. Advani, A. M. Saxe, F. Krzakala, L. Zdeborová",
+        "Dynamics of stochastic gradient descent for two-layer neural networks in the teacher-student setup",
+        "arXiv:1906.08632 (2019)",
+    ),
     "lee2021": Reference(
         "S. Lee, S. Goldt, A. Saxe",
         "Continual learning in the teacher-student setup: impact of task similarity",
@@ -50,6 +65,11 @@ REFERENCES = {
         "M. Refinetti, S. Goldt, F. Krzakala, L. Zdeborová",
         "Classifying high-dimensional Gaussian mixtures: where kernel methods fail and neural networks succeed",
         "arXiv:2102.11742 (2021)",
+    ),
+    "saad1995": Reference(
+        "D. Saad, S. A. Solla",
+        "On-line learning in soft committee machines",
+        "Physical Review E 52, 4225 (1995)",
     ),
     "saraomannelli2020": Reference(
         "S. Sarao Mannelli, E. Vanden-Eijnden, L. Zdeborová",

@@ -7,11 +7,16 @@ from solvable.problems.problem import Problem
 FEATURES = (
     "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
     "training.anchor", "training.momentum", "training.average", "training.snapshot", "training.rate_rule",
+    "training.rule", "training.lookahead", "training.repeats",
 )  # fmt: skip
 
 
 def features(problem: Problem) -> tuple[str, ...]:
-    """Which fields give a problem more than one class, one task, plain samples and rows that only learn.
+    """Which fields take a problem beyond one class, one task, and gradients of plain samples.
+
+    They give it classes, tasks, masks, noise that only students see, anchors, moving teachers, momentum, averages, rates that
+    follow the state, labels that are signs, a rule of learning other than gradients, or a loss whose moments are closed or averages
+    over one variable.
 
     Parameters
     ----------
@@ -45,5 +50,17 @@ def features(problem: Problem) -> tuple[str, ...]:
         "training.average": training.average is not None,
         "training.snapshot": training.snapshot is not None,
         "training.rate_rule": training.rate_rule is not None,
+        "training.rule": training.rule is not None,
+        "training.lookahead": bool(training.lookahead),
+        "training.repeats": training.uses_again,
+        "training.loss": training.loss == "correlation" or _is_on_a_line(problem),
+        "teacher.target": teacher.target == "sign",
     }
     return tuple(name for name, is_used in used.items() if is_used)
+
+
+def _is_on_a_line(problem: Problem) -> bool:
+    """Whether linear students learn from a linear teacher by a loss that is neither squared nor log-cosh: one variable is all that
+    averages are over."""
+    plain = problem.training.loss in ("squared", "log-cosh") or problem.teacher.target not in ("additive", "sign")
+    return not plain and problem.student.activation == problem.teacher.activation == "linear"

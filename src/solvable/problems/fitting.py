@@ -101,8 +101,8 @@ def _check_tasks(problem: Problem) -> None:
                 )
         if teacher.readout != "mean":
             raise ValueError("teacher.readout: given although tasks have their own, so nothing would use it")
-        if teacher.target != "additive":
-            raise ValueError("teacher.target: tasks need 'additive', a network with a readout for each")
+        if teacher.target not in ("additive", "sign"):
+            raise ValueError("teacher.target: tasks need 'additive' or 'sign', a network with a readout for each")
         if len({task.head is None for task in tasks}) > 1:
             raise ValueError("tasks: some have a head and some have not; number all heads or none")
         if set(heads) != set(range(len(set(heads)))):

@@ -57,6 +57,8 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
             if kind == "model_type":
                 message = f"a {item['ctx']['class_name']}".replace("Table", " table")
                 message += _EXAMPLES.get(item["ctx"]["class_name"], "")
+            if kind == "union_tag_invalid":
+                message = f"a table with the name {item['ctx']['expected_tags'].replace(', ', ' or ')}"
             message = _WORDS.get(kind, message.removeprefix("Input should be ").removeprefix("a valid "))
             text = f"{short(given)} given, must be {message}"
         if where in lines and text not in lines[where]:
@@ -66,7 +68,7 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
     return [f"{where}: {text}" if where else text for where, text in lines.items()]
 
 
-_NOT_A_TABLE = {"float_type", "int_type", "string_type", "literal_error", "tuple_type"}
+_NOT_A_TABLE = {"float_type", "int_type", "string_type", "literal_error", "tuple_type", "is_instance_of"}
 _WORDS = {
     "float_type": "a number",
     "int_type": "a whole number",
@@ -75,9 +77,10 @@ _WORDS = {
     "finite_number": "finite",
     "model_attributes_type": "a table of its fields",
     "too_short": "not empty",
+    "union_tag_not_found": "a table with a name",
 }
 _EXAMPLES = {"Dropout": ", as { keep = 0.8 }"}  # of tables whose main field is easily taken for the whole
-_BRANCHES = {"float", "int", "str", "none", "literal", "tuple", "constrained"}
+_BRANCHES = {"float", "int", "str", "none", "literal", "tuple", "constrained", "huber", "hinge"}
 
 
 def _path(location: tuple[int | str, ...]) -> list[str]:

@@ -89,14 +89,14 @@ def _probes(width: int) -> np.ndarray:
     return 6.0 * (np.arange(1, 194)[:, None] * steps % 1.0) - 3.0
 
 
-def _custom(value: OwnFunction) -> dict[str, str]:
+def as_text(value: OwnFunction) -> dict[str, str]:
     """How a function shows in dumps: enough to compare, not to restore."""
     return {"custom": value.name, "fingerprint": value.fingerprint, "identity": value.identity}
 
 
-_OWN = WithJsonSchema({"not": {}})  # files cannot hold a function
-AnyUnit = Unit | Hermite | Annotated[Activation, InstanceOf(), PlainSerializer(_custom), _OWN]
-AnyTarget = Literal["additive", "product"] | Annotated[Target, InstanceOf(), PlainSerializer(_custom), _OWN]
+AS_TEXT = WithJsonSchema({"not": {}})  # files cannot hold a function
+AnyUnit = Unit | Hermite | Annotated[Activation, InstanceOf(), PlainSerializer(as_text), AS_TEXT]
+AnyTarget = Literal["additive", "product", "sign"] | Annotated[Target, InstanceOf(), PlainSerializer(as_text), AS_TEXT]
 
 
 def readout_values(readout: Any, width: int) -> np.ndarray:
@@ -192,8 +192,8 @@ class Teacher(Network):
     activation, readout
         As in `Student`.
     target : str or Target
-        "additive" (the network sum_l readout_l g(z_l)), "product" (of the fields, z_1 z_2 ...) or a function of the
-        fields; the last two do not use activation and readout.
+        "additive" (the network sum_l readout_l g(z_l)), "sign" (the sign of that), "product" (of the fields, z_1 z_2
+        ...) or a function of the fields; the last two do not use activation and readout.
     overlap : str or matrix
         Overlaps between teachers: "orthonormal" (in each block its share of the identity, as for typical teachers of
         many dimensions), "sampled" (Gaussian weights, different in each block), or a Gram matrix.
@@ -234,7 +234,8 @@ class Teacher(Network):
             return np.asarray(self.target.function(fields), dtype=float)
         if self.target == "product":
             return fields.prod(axis=1)
-        return self.unit.function(fields) @ self.readout_values
+        output = self.unit.function(fields) @ self.readout_values
+        return np.sign(output) if self.target == "sign" else output
 
     @model_validator(mode="after")
     def _check_target(self) -> "Teacher":

@@ -19,15 +19,21 @@ from solvable.problems.inputs import Inputs
 from solvable.problems.mixture import Mixture
 from solvable.problems.model import InvalidProblem, Model, Plain
 from solvable.problems.networks import Student, Teacher
+from solvable.problems.roles import extra_roles, scalar_roles
 from solvable.problems.tasks import Task, from_table, with_sequence
 from solvable.problems.training import Training, stopped_rates
 
-FUNCTIONS = tuple(  # which may be one's own
-    tuple(path.split("."))
-    for path in ("student.activation", "teacher.activation", "teacher.target", "training.rate_rule")
+OWN = (
+    "student.activation",
+    "teacher.activation",
+    "teacher.target",
+    "training.rate_rule",
+    "training.loss",
+    "training.rule",
 )
+FUNCTIONS = tuple(tuple(path.split(".")) for path in OWN)  # which may be one's own
 
-QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor", "repeats")}
+QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor", "lookahead", "repeats")}
 
 
 def _hash(content: dict[str, Any]) -> str:
@@ -126,24 +132,13 @@ class Problem(Model):
     def extras(self) -> tuple[str, ...]:
         """The roles of the rows beyond students and teachers: directions of the mixture, then, one for each student, anchors,
         velocities, averages and snapshots."""
-        training = self.training
-        used = {
-            "anchor": bool(training.anchor) and training.snapshot is None,
-            "velocity": training.momentum is not None,
-            "average": training.average is not None,
-            "snapshot": training.snapshot is not None,
-        }
-        directions = ("direction",) * (0 if self.mixture is None else self.mixture.directions)
-        return directions + tuple(role for role, is_used in used.items() if is_used for _ in range(self.student.width))
+        return extra_roles(self)
 
     @property
     def scalars(self) -> tuple[str, ...]:
         """The roles of the numbers behind the readouts in a state: velocities of trained readouts, and the sum of squared gradients
         where the rate follows the state."""
-        training = self.training
-        moving = training.momentum is not None and training.train_readout
-        velocities = ("readout_velocity",) * (self.heads * self.student.width if moving else 0)
-        return velocities + ("accumulated",) * (training.rate_rule is not None)
+        return scalar_roles(self)
 
     @property
     def hash(self) -> str:
@@ -183,8 +178,9 @@ class Problem(Model):
         found: dict[str, OwnFunction] = {
             place: UNITS[name] for place, name in named.items() if isinstance(name, str) and name not in BUILT_IN
         }
-        if self.training.loss not in BUILT_IN_LOSSES:
-            found["training.loss"] = LOSSES[self.training.loss]
+        loss = self.training.loss
+        if isinstance(loss, str) and loss not in BUILT_IN_LOSSES:
+            found["training.loss"] = LOSSES[loss]
         return found
 
     def at(self, alpha: float) -> "Problem":
@@ -254,7 +250,7 @@ class Problem(Model):
         Returns
         -------
         dict
-            Activations and targets by their places, such as "student.activation".
+            Activations, targets, losses and rules by their places, such as "student.activation".
 
         Examples
         --------

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from solvable.problems.problem import Problem
     from solvable.problems.training import Training
 
-REUSE = ("training.step", "training.selection", "training.repeats")  # settings that levels of fresh samples do not know
+REUSE = ("training.step", "training.selection")  # settings that levels of fresh samples do not know
 Selection = Literal["all", "subsets", "drawn", "shuffled", "partition", "persistent", "repeated"]
 
 
@@ -103,7 +103,7 @@ def check_reuse(training: Training) -> None:
     if training.samples is None:
         if selection not in (None, "repeated"):
             raise ValueError(f"selection: {selection!r} given without samples, a data set to choose from")
-        if isinstance(batch, Ratio) or selection is not None or training.repeats > 1:
+        if isinstance(batch, Ratio) or selection is not None:
             _refuse_schedule(batch)
         return
     _refuse_schedule(batch)

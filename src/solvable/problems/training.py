@@ -7,13 +7,15 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, model_validator
 
-from solvable.gaussian.losses import LOSSES
+from solvable.gaussian.losses import Loss
 from solvable.problems.averages import Average
 from solvable.problems.dropout import Dropout
-from solvable.problems.model import Array, InvalidProblem, Model, Plain, Unbounded, one_of
+from solvable.problems.losses import AnyLoss, loss_of
+from solvable.problems.model import Array, InvalidProblem, Model, Plain, Unbounded
 from solvable.problems.momentum import Momentum
 from solvable.problems.rate_rules import LineSearch, RateFunction, RateRule
 from solvable.problems.reuse import Ratio, Selection, check_reuse
+from solvable.problems.rules import AnyRule
 from solvable.problems.schedules import Schedule, as_schedule, later, scaled, segments_of, value_at, whole, within
 
 Positive = Annotated[float, Plain, Field(gt=0)]
@@ -61,9 +63,10 @@ class Training(Model):
         A step takes rate x decay x w / dim off the weights.
     loss_factor : float
         c in the loss.
-    loss : str
-        "squared", "log-cosh" (2 log cosh(label - output), less sensitive to outliers), or another name of the registry
-        `LOSSES`.
+    loss : str, Huber, Hinge or Loss
+        Of the residual e = label - output: "squared", "log-cosh" (2 log cosh e), "huber", "absolute" (2 |e|, the sign of the
+        error). Of the margin m = label x output: "correlation" (-2 m), "logistic" (log(1 + exp(-m))), "hinge" (smoothed),
+        "perceptron" (max(0, -m)). Or a loss of your own.
     label_noise : float or Schedule
         Variance of Gaussian noise on the labels.
     train_readout : bool
@@ -79,7 +82,7 @@ class Training(Model):
         epoch), "persistent" (each sample is in or out by itself, redrawn with the chance 1/repeats in every step);
         "repeated": fresh batches, each used `repeats` times. Left out: "all", or "subsets" where a batch is given.
     repeats : int
-        How many steps in a row a fresh batch is used; for "persistent", the mean time between redraws.
+        How many steps in a row a fresh batch, or a fresh sample, is used; for "persistent", the mean time between redraws.
     dropout : Dropout, optional
         Leaves some students out at random.
     input_noise : float or tuple of float
@@ -98,6 +101,11 @@ class Training(Model):
         them.
     rate_rule : AdaGrad, LineSearch, Polyak, Clip or RateFunction, optional
         What multiplies the learning rate of the weights, following the state; they are in `problems`.
+    rule : str, Clipping or Rule, optional
+        What becomes of a sample's gradient: "normalised" (to length one), clipped, or a rule of your own; left out, it is
+        the step.
+    lookahead : float
+        The gradient is taken where a step of this rate on the same sample alone would lead, which is not kept.
 
     Examples
     --------
@@ -110,7 +118,7 @@ class Training(Model):
     batch: Batch | Ratio | Schedule | None = None
     weight_decay: NotNegative | Schedule = 0.0
     loss_factor: Positive = 1.0
-    loss: Annotated[str, one_of(LOSSES)] = "squared"
+    loss: AnyLoss = "squared"
     label_noise: NotNegative | Schedule = 0.0
     train_readout: bool = False
     readout_rate: Rate | None = None
@@ -125,6 +133,8 @@ class Training(Model):
     average: Average | None = None
     snapshot: NotNegative | None = None
     rate_rule: RateRule | None = None
+    rule: AnyRule | None = None
+    lookahead: NotNegative = 0.0
 
     @model_validator(mode="before")
     @classmethod
@@ -161,6 +171,12 @@ class Training(Model):
             raise ValueError(f"batch: must be at least 1 at all times, got {self.batch.rates}")
         if isinstance(self.input_noise, tuple) and (not self.input_noise or min(self.input_noise) < 0):
             raise ValueError(f"input_noise: must be numbers that are not negative, got {self.input_noise}")
+        if self.lookahead and self.uses_again:
+            raise ValueError("lookahead: given together with repeats, of which one is kept and one is not; give one")
+        if self.uses_again and self.momentum is not None:
+            raise ValueError(
+                "repeats: given together with momentum, with which steps on one sample do not come in a row"
+            )
         return self
 
     def _check_rule(self, rule: RateRule) -> None:
@@ -168,6 +184,8 @@ class Training(Model):
             raise ValueError(
                 "readout_rate: is missing; rate_rule is for the weights alone, the readout needs a rate of its own"
             )
+        if self.is_shaped:
+            raise ValueError("rate_rule: given together with rule, lookahead or repeats, whose steps no rate follows")
         if not isinstance(rule, LineSearch):
             return
         for name in ("weight_decay", "anchor", "train_readout", "momentum", "dropout", "input_noise", "label_flips"):
@@ -179,6 +197,21 @@ class Training(Model):
             raise ValueError(
                 f"rate_rule: line search given with the loss {self.loss!r}, must be 'squared': it is for the risk"
             )
+
+    @property
+    def loss_function(self) -> Loss:
+        """The loss as functions."""
+        return loss_of(self.loss)
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether steps differ from gradients of single samples: by a rule, a look-ahead or repeats."""
+        return self.rule is not None or bool(self.lookahead) or self.uses_again
+
+    @property
+    def uses_again(self) -> bool:
+        """Whether fresh samples, one or a few at a time, are used several times in a row."""
+        return self.repeats > 1 and self.samples is None and self.selection is None
 
     @cached_property
     def segments(self) -> dict[str, np.ndarray]:

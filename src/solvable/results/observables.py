@@ -305,6 +305,19 @@ def overlap_with(role: str, trajectory: Trajectory) -> np.ndarray | None:
     return found
 
 
+def loss(trajectory: Trajectory) -> np.ndarray:
+    """(run, time) see `Trajectory.loss`."""
+    from solvable.dynamics.losses_of_tests import mean_loss
+
+    t = trajectory
+    if t.problem.training.loss == "squared":
+        return t.risk.copy()
+    losses = np.full(t.risk.shape, np.nan)
+    for run, i in np.argwhere(np.isfinite(t.risk)):
+        losses[run, i] = mean_loss(t.problem, t.at(float(t.time[i]), int(run)), float(t.alpha[i]))
+    return losses
+
+
 def oracle_error(trajectory: Trajectory) -> float:
     from solvable.dynamics.oracle import oracle_error as error_of
 

@@ -40,15 +40,23 @@ def message(trajectory: Trajectory) -> str:
 
 
 def _notes(trajectory: Trajectory) -> list[str]:
-    """What became of the data matrix, and what of the problem the level took in its limit."""
-    matrix, training = trajectory.settings.get("matrix"), trajectory.problem.training
+    """What became of the data matrix, what of the problem the level took in its limit, and where it could not keep a tolerance."""
+    training, raised = trajectory.problem.training, trajectory.settings.get("raised_rtol")
+    given, notes = trajectory.settings.get("rtol"), []
+    if raised:
+        notes.append(
+            f"rtol {given:.3g} was raised to {raised:.2g}, because averages over nodes jump in time; give more nodes"
+        )
+    matrix = trajectory.settings.get("matrix")
     if matrix in MATRICES:
         return [MATRICES[matrix]]
     if trajectory.level not in ("macro", "meso") or training.momentum is None or training.is_slow:
-        return []
-    rates = training.effective_schedule.rates
+        return notes
+    rates, several = training.effective_schedule.rates, trajectory.labels.get("learning_rate", np.zeros(1))
     rate = f"{rates[0]:.6g}" if len(rates) == 1 else f"{rates[0]:.6g} at first"
-    return [f"momentum beta = {training.momentum.beta:g} is the effective rate {rate} here"]
+    if len(np.unique(several)) > 1:
+        rate = f"{training.gain:.6g} x learning_rate"
+    return [*notes, f"momentum beta = {training.momentum.beta:g} is the effective rate {rate} here"]
 
 
 def html(trajectory: Trajectory) -> str:

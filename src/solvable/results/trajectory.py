@@ -267,6 +267,13 @@ class Trajectory:
         self.__dict__.pop("data", None)  # which had been made without it
         return classifying.classification_error(self)
 
+    @cached_property
+    def loss(self) -> np.ndarray:
+        """(run, time) the mean of the loss that is trained on, over the mix of tasks and classes at each time, without noise on
+        labels; for the squared loss it is the risk. Over one variable it is exact, else an average over 8192 nodes. With several
+        blocks of inputs it needs keep_blocks=True."""
+        return observables.loss(self)
+
     @property
     def oracle_error(self) -> float:
         """The least classification error, that of who knows the classes: for two of them and for +-m_1 against +-m_2, all of one

@@ -29,6 +29,10 @@ def follow(level: str, settings: dict[str, Any], changes: dict[str, Any]) -> Non
 TWO = {"inputs": {"dim": 40, "spectrum": {"eigenvalues": (1.0, 0.1)}}}
 FEW = {"inputs__dim": 3, "training__samples": 5}
 CLASSES = {"mixture": {"probabilities": (0.5, 0.5), "means": ((1.0,), (-1.0,)), "labels": (1.0, -1.0)}}
+REPEATED = {"training__repeats": 2, "student__activation": "erf", "teacher__activation": "erf"}
+SIGNS = {"teacher__target": "sign", "teacher__activation": "linear", "student__activation": "linear"}
+ROBUST = {"training__loss": "huber"}
+PACED = {"training__rate_rule": {"kind": "adagrad", "offset": 1.0}}
 USUAL: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "diffusion": [("Meso", {}, {})],
     "SGD": [("Micro", {}, {})],
@@ -43,6 +47,8 @@ SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "full weights": [("Micro", {"form": "full"}, {})],
     "classes": [("Macro", {}, CLASSES), ("Micro", {}, CLASSES), ("Micro", {"form": "full"}, CLASSES)],
     "diffusion of classes": [("Meso", {}, CLASSES)],
+    "losses and rules": [("Macro", {}, REPEATED), ("Macro", {}, SIGNS), ("Macro", {}, ROBUST), ("Micro", {}, REPEATED)],
+    "rates that follow the state": [("Macro", {}, PACED), ("Micro", {}, PACED)],
 }
 
 

@@ -26,6 +26,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from solvable.gaussian.losses import LOSSES
 from solvable.gaussian.units import UNITS
 from solvable.numerics.threads import cores, watching
 from solvable.problems import InvalidProblem
@@ -218,7 +219,8 @@ def make_app(hosts: list[str]) -> ASGIApp:
     async def static(request: Request) -> Response:
         name = request.path_params["name"]
         if name == "units.js":
-            return Response(f"const UNITS = {json.dumps(list(UNITS))};", media_type="text/javascript")
+            menus = f"const UNITS = {json.dumps(list(UNITS))}, LOSSES = {json.dumps(list(LOSSES))};"
+            return Response(menus, media_type="text/javascript")
         if name in OURS:
             return FileResponse(STATIC / name, media_type=OURS[name])
         if name in THEIRS:

@@ -22,7 +22,8 @@ const FIELDS = [
     ["training.label_noise", "label noise Δ", {kind: "float", min: 0, max: 2, step: 0.01}, "variance of the noise on labels"],
     ["training.batch", "batch", {kind: "int", min: 1, max: 64}, "fresh samples in a step"],
     ["training.weight_decay", "weight decay", {kind: "float", min: 0, max: 1, step: 0.01}, "students shrink by this times η/dim in a step"],
-    ["training.loss_factor", "loss factor", {kind: "choice", of: [1, 0.5]}, "c in the loss c (label - output)²"],
+    ["training.loss", "loss", {kind: "choice", of: LOSSES}, "of the residual label - output, or of the margin label × output"],
+    ["training.loss_factor", "loss factor", {kind: "choice", of: [1, 0.5]}, "c, which multiplies the loss"],
     ["training.train_readout", "train readout", {kind: "truth"}, "whether the second layer learns too"]]],
   ["Start", [
     ["start.seed", "seed", {kind: "int", min: 0, max: 99}, "of the first overlaps"],
@@ -40,7 +41,7 @@ const DEFAULTS = {
   "teacher.width": 3, "teacher.activation": "quadratic", "teacher.readout": "mean", "teacher.overlap": "orthonormal", "student.width": 6,
   "student.activation": "quadratic", "student.readout": "mean", "student.norm": "free", "inputs.dim": 10000,
   "inputs.spectrum.distinct": 1, "inputs.spectrum.beta": 1, "training.learning_rate": 0.1, "training.label_noise": 0,
-  "training.batch": 1, "training.weight_decay": 0, "training.loss_factor": 1, "training.train_readout": false,
+  "training.batch": 1, "training.weight_decay": 0, "training.loss": "squared", "training.loss_factor": 1, "training.train_readout": false,
   "start.seed": 0, "start.students": "gaussian", "start.scale": 1, "start.cross": 0.01, "run.until": 200, ...VIEW,
 };
 const $ = id => document.getElementById(id);

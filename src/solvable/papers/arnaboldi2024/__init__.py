@@ -1,0 +1,1 @@
+"""Online learning and information exponents: on the importance of batch size, and time/complexity tradeoffs."""

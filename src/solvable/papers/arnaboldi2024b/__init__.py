@@ -1,0 +1,1 @@
+"""Repetita iuvant: data repetition allows SGD to learn high-dimensional multi-index functions."""

@@ -1,0 +1,1 @@
+"""On-line learning in soft committee machines."""

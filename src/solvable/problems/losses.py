@@ -1,0 +1,70 @@
+"""Losses that have a parameter, as files and Python write them, and what `training.loss` may be."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, InstanceOf, PlainSerializer
+
+from solvable.gaussian.losses import LOSSES, SHARPNESS, THRESHOLD, Loss, hinge, huber
+from solvable.problems.model import Model, Plain, one_of
+from solvable.problems.networks import AS_TEXT, as_text
+
+
+class Huber(Model):
+    """The loss of Huber: the square of the residual up to a threshold, a straight line beyond it.
+
+    Parameters
+    ----------
+    name : str
+        "huber", in files.
+    threshold : float
+        The residual beyond which the push is constant, 2 x loss_factor x threshold.
+
+    Examples
+    --------
+    >>> sv.Training(learning_rate=0.1, loss=sv.problems.Huber(threshold=0.5)).loss.threshold
+    0.5
+    """
+
+    name: Literal["huber"] = "huber"
+    threshold: Annotated[float, Plain, Field(gt=0, le=1e4)] = THRESHOLD
+
+    @property
+    def loss(self) -> Loss:
+        """As functions."""
+        return huber(self.threshold)
+
+
+class Hinge(Model):
+    """The hinge loss of the margin label x output, smoothed: log(1 + exp(sharpness (1 - margin))) / sharpness.
+
+    Parameters
+    ----------
+    name : str
+        "hinge", in files.
+    sharpness : float
+        How sharp its bend at margin one is.
+
+    Examples
+    --------
+    >>> sv.Training(learning_rate=0.1, loss=sv.problems.Hinge(sharpness=10.0)).loss.sharpness
+    10.0
+    """
+
+    name: Literal["hinge"] = "hinge"
+    sharpness: Annotated[float, Plain, Field(gt=0, le=30)] = SHARPNESS
+
+    @property
+    def loss(self) -> Loss:
+        """As functions."""
+        return hinge(self.sharpness)
+
+
+Parametric = Annotated[Huber | Hinge, Field(discriminator="name")]
+AnyLoss = Annotated[str, one_of(LOSSES)] | Parametric | Annotated[Loss, InstanceOf(), PlainSerializer(as_text), AS_TEXT]
+
+
+def loss_of(given: str | Huber | Hinge | Loss) -> Loss:
+    """The functions of a loss that is given by name, by name and parameters, or as itself."""
+    if isinstance(given, Loss):
+        return given
+    return LOSSES[given] if isinstance(given, str) else given.loss

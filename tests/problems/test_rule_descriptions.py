@@ -1,0 +1,193 @@
+"""Losses and rules as files and Python describe them: names, parameters, one's own, hashes, and what is refused in one line."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import solvable as sv
+from solvable.gaussian.losses import LOSSES
+from solvable.problems import Clipping, Hinge, Huber, Loss, Rule, features
+
+
+def problem_of(**training):
+    return sv.Problem(
+        teacher=sv.Teacher(width=1, activation="erf"),
+        student=sv.Student(width=2, activation="erf"),
+        inputs=sv.Inputs(dim=200),
+        training=sv.Training(learning_rate=0.5, **training),
+    )
+
+
+def halved(F, fields, label, output, size):
+    F *= 0.5
+
+
+def own_loss(scale=1.0):
+    return Loss(
+        "mine",
+        lambda e: scale * (np.sqrt(1 + e**2) - 1),
+        lambda e: scale * e / np.sqrt(1 + e**2),
+        lambda e: scale * (1 + e**2) ** -1.5,
+    )
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        *({"loss": name} for name in LOSSES),
+        {"loss": Huber(threshold=0.3)},
+        {"loss": Hinge(sharpness=7.0)},
+        {"rule": "normalised"},
+        {"rule": Clipping(threshold=2.0)},
+        {"lookahead": 0.3},
+        {"repeats": 4},
+    ],
+)
+def test_files_hold_it(training):
+    problem = problem_of(**training)
+    assert sv.Problem.from_toml(problem.to_toml()) == problem
+    assert sv.Problem.from_json(problem.to_json()) == problem
+    plain = problem_of()
+    assert (problem.hash == plain.hash) == (training == {"loss": "squared"})
+
+
+def test_files_of_plain_problems_do_not_show_it():
+    text = problem_of().to_toml()
+    assert not any(word in text for word in ("lookahead", "repeats", "rule"))
+
+
+def test_parameters_have_paths():
+    problem = problem_of(loss=Huber(threshold=0.3), rule=Clipping(threshold=2.0))
+    changed = problem.replace(training__loss__threshold=0.5, training__rule__threshold=1.0)
+    assert changed.training.loss.threshold == 0.5
+    assert changed.training.rule.threshold == 1.0
+    swept = sv.sweep(
+        problem, vary={"training.loss.threshold": [0.2, 0.4]}, level=sv.Macro(rtol=1e-4, nodes=2**10),
+        start={"student_overlap": [[1.0, 0.0], [0.0, 1.0]], "cross_overlap": [[0.2], [0.1]]}, times=[0.0, 0.5],
+        progress=False, store=None, workers=0,
+    )  # fmt: skip
+    assert swept.data["risk"].sizes["threshold"] == 2
+
+
+@pytest.mark.parametrize(
+    ("training", "line"),
+    [
+        ({"loss": "hubber"}, "loss: 'hubber' given, must be 'squared'"),
+        ({"loss": {"name": "huber", "threshold": 0.0}}, "loss.threshold: 0.0 given, must be greater than 0"),
+        ({"loss": {"threshold": 1.0}}, "loss: .* given, must be a table with a name"),
+        ({"loss": {"name": "square"}}, "must be a table with the name 'huber' or 'hinge'"),
+        ({"loss": {"name": "hinge", "sharpness": 1000.0}}, "sharpness: 1000.0 given, must be less than or equal to 30"),
+        ({"rule": "clip"}, "rule: 'clip' given, must be 'normalised', or a Clipping, or an instance of Rule"),
+        ({"rule": {"threshold": -1.0}}, "rule.threshold: -1.0 given, must be greater than 0"),
+        ({"lookahead": -1.0}, "lookahead: -1.0 given"),
+        ({"repeats": 0}, "repeats: 0 given"),
+        ({"repeats": 2, "lookahead": 0.1}, "lookahead: given together with repeats"),
+        ({"repeats": 2, "momentum": 0.9}, "repeats: given together with momentum"),
+        ({"rule": "normalised", "rate_rule": sv.problems.Polyak()}, "rate_rule: given together with rule"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(training, line):
+    with pytest.raises(sv.InvalidProblem, match=line) as caught:
+        sv.Training(learning_rate=1.0, **training)
+    assert len(caught.value.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("amplitude", "line"),
+    [
+        (3, "amplitude: 3 given, must be a function"),
+        (lambda F: None, "does not compile: .*5 argument types given, but function takes 1"),
+        (
+            lambda F, z, y, o, s: F.undo(),
+            "does not compile: Unknown attribute 'undo' .* at line .* of test_rule_descriptions.py",
+        ),
+        (lambda F, z, y, o, s: input("x"), "does not compile: .*'input'"),
+    ],
+)
+def test_rules_that_do_not_compile_are_refused(amplitude, line):
+    with pytest.raises(ValueError, match=line) as caught:
+        Rule("mine", amplitude)
+    assert "\n" not in str(caught.value)
+
+
+def test_rules_that_are_not_finite_are_refused():
+    def root(F, fields, label, output, size):
+        F[:] = math.sqrt(label)
+
+    with pytest.raises(ValueError, match="amplitude: of the rule 'root' is not finite"):
+        Rule("root", root)
+
+
+def test_own_functions_are_known_by_their_code():
+    def third(F, fields, label, output, size):
+        F /= 3.0
+
+    first, second = problem_of(rule=Rule("mine", halved)), problem_of(rule=Rule("mine", third))
+    assert problem_of(rule=Rule("mine", halved)) == first
+    assert first != second
+    assert first.hash != second.hash
+    assert problem_of(loss=own_loss(1.0)).hash != problem_of(loss=own_loss(2.0)).hash
+    assert problem_of(loss=own_loss(2.0)) == problem_of(loss=own_loss(2.0))
+    assert set(problem_of(loss=own_loss(), rule=Rule("mine", halved)).own_functions()) == {
+        "training.loss",
+        "training.rule",
+    }
+
+
+@pytest.mark.parametrize("training", [{"loss": own_loss()}, {"rule": Rule("mine", halved)}])
+def test_files_cannot_hold_functions(training):
+    with pytest.raises(sv.InvalidProblem, match="the function 'mine' cannot be written to a file"):
+        problem_of(**training).to_toml()
+
+
+def test_rules_travel_to_other_processes():
+    rule = pickle.loads(pickle.dumps(Rule("mine", halved)))
+    F = np.ones(2)
+    rule.compiled(F, np.zeros(2), 0.0, 0.0, 1.0)
+    assert (F == 0.5).all()
+
+
+def test_who_takes_the_path_with_cases():
+    assert features(problem_of()) == ()
+    assert features(problem_of(loss="logistic")) == ()
+    assert features(problem_of(loss="correlation")) == ("training.loss",)
+    assert features(problem_of(rule="normalised", repeats=2)) == ("training.rule", "training.repeats")
+    linear = problem_of(loss="huber").replace(teacher__activation="linear", student__activation="linear")
+    assert features(linear) == ("training.loss",)
+
+
+@pytest.mark.parametrize(
+    ("training", "setting"),
+    [({"rule": "normalised"}, "rule"), ({"lookahead": 0.1}, "lookahead"), ({"repeats": 2}, "repeats")],
+)
+def test_closed_forms_do_not_know_rules(training, setting):
+    problem = problem_of(**training)
+    with pytest.raises(sv.problems.NotApplicable, match=f"training.{setting}: is .* does not know this setting"):
+        sv.problems.require(problem, label_noise=True)
+    with pytest.raises(ValueError, match=f"training.{setting}"):
+        sv.run(problem, sv.start(problem, seed=0), sv.Empirical(), until=1.0)
+
+
+def test_what_micro_cannot_do_is_refused_in_one_line():
+    data = sv.Data(np.random.default_rng(0).standard_normal((50, 200)))
+    for training, line in [
+        ({"rule": "normalised"}, "Micro with data does not know this setting"),
+        ({"loss": "correlation"}, "loss: given together with data"),
+    ]:
+        problem = problem_of(**training).replace(inputs=data.inputs)
+        with pytest.raises(ValueError, match=line):
+            sv.run(problem, sv.start(problem, seed=0), sv.Micro(data=data), until=0.1)
+    target = sv.problems.Target("square", 1, lambda z: z[:, 0] ** 2)
+    wild = problem_of(rule="normalised").replace(teacher__target=target)
+    for level in (sv.Micro(), sv.Macro()):
+        with pytest.raises(
+            ValueError, match=r"training\.rule: given together with a function that only Python can call"
+        ):
+            sv.run(wild, sv.start(wild, seed=0), level, until=0.1)
+
+
+def test_signs_as_labels():
+    teacher = sv.Teacher(width=2, activation="erf", target="sign", readout=(1.0, -1.0))
+    assert teacher.labels(np.array([[1.0, 0.5], [0.2, 0.9]])).tolist() == [1.0, -1.0]
