@@ -21,6 +21,7 @@ PROBLEMS = [
     PAPER["worschech2024"](K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"),
     PAPER["worschech2024"](K=2, M=2, eta=0.1).replace(training__label_noise=0.1),
     PAPER["worschech2024"](K=1, M=1, eta=0.1, activation="linear").replace(teacher__drift=0.1),
+    PAPER["worschech2024"](K=1, M=1, eta=0.1, N=40, activation="linear").replace(training__samples=80),
     PAPER["worschech2024"](K=1, M=1, eta=0.1, activation="linear").replace(
         training__rate_rule=sv.problems.AdaGrad(offset=1.0)
     ),
@@ -49,6 +50,7 @@ def arguments_of(function, problem: sv.Problem) -> dict:
         "alpha": lambda: 1.0,
         "time": lambda: 1.0,
         "features": lambda: 3,
+        "steps": lambda: 3,
         "basis": lambda: np.eye(dim),
         "distance": lambda: 1.0,
         "weights": lambda: sv.overlaps.Weights(
