@@ -27,9 +27,9 @@ def march(observe, rhs, times, segments, states, seen, memory, data):
 @compiled(
     void(
         SYSTEM_FUNCTION, SYSTEM_FUNCTION, BACK_FUNCTION, BACK_FUNCTION,
-        *MESH, STATES, float64, STATES, float64[:, :, ::1], STATES, types.Tuple(DATA),
+        *MESH, STATES, float64, STATES, float64[:, :, ::1], STATES, float64[::1], types.Tuple(DATA),
     )
 )  # fmt: skip
-def reverse(observe, rhs, back_observe, back, times, segments, states, weight, costates, controls, memory, data):
+def reverse(observe, rhs, back_observe, back, times, segments, states, weight, costates, controls, memory, row, data):
     system = observe, rhs, back_observe, back
-    adjoint.reverse(system, times, segments, states, weight, costates, controls, memory, data)
+    adjoint.reverse(system, times, segments, states, weight, costates, controls, memory, row, data)

@@ -71,12 +71,12 @@ def march(system, times, segments, states, seen, memory, data):
 
 
 @compiled()
-def reverse(system, times, segments, states, weight, costates, controls, memory, data):
+def reverse(system, times, segments, states, weight, costates, controls, memory, row, data):
     """From the costate at the end, the last of `costates`, those before every step; `controls` (segment, 2, number) gets the
-    derivatives by values at the begin of a segment and by slopes within it. `weight` is that of the integral of the first scalar.
+    derivatives by values at the begin of a segment and by slopes within it. `weight` is that of the integral of the first scalar;
+    `memory` has 15 rows of scratch for the state, `row` one for the numbers.
     Systems are (observe, rhs, reverse of the first scalar, reverse of rhs)."""
-    k, trial, K, W = memory[1:7], memory[0], memory[7], memory[8:14]
-    begins, row = memory[14], memory[15]
+    k, trial, K, W, scalar = memory[1:7], memory[0], memory[7], memory[8:14], memory[14]
     count = controls.shape[2]
     for i in range(segments.size - 1, -1, -1):
         t, h, segment = times[i], times[i + 1] - times[i], segments[i]
@@ -98,8 +98,8 @@ def reverse(system, times, segments, states, weight, costates, controls, memory,
             for j in range(count):
                 row[j] = 0.0
             if weight != 0.0:
-                begins[0] = weight * h * STAGES[WEIGHTS, s]
-                system[2](segment, at, trial, begins, W[s], row, *data)
+                scalar[0] = weight * h * STAGES[WEIGHTS, s]
+                system[2](segment, at, trial, scalar, W[s], row, *data)
             system[3](segment, at, trial, K, W[s], row, *data)
             passed = at - data[0][segment].begin
             for j in range(count):
