@@ -1,0 +1,8 @@
+"""The best way to train: gradients through the equations of motion, and the schedules that they lead to."""
+
+from solvable.control.certificate import Certificate
+from solvable.control.controls import Control
+from solvable.control.finding import Gradient, gradient, optimal
+from solvable.control.optimum import Optimum
+
+__all__ = ["Certificate", "Control", "Gradient", "Optimum", "gradient", "optimal"]

@@ -5,12 +5,12 @@ derivatives are exact (`numerics/adjoint.py`).
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from solvable.control.controls import Knob, teachers_anew, with_schedules
-from solvable.control.passes import march, record, reverse
+from solvable.control.passes import hamiltonian, march, record, reverse
 from solvable.dynamics import reverse as reverses
 from solvable.dynamics.equations import observe, rhs
 from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, workspace
@@ -54,6 +54,7 @@ class Course:
         self.mesh: tuple[np.ndarray, np.ndarray] | None = None
         self.states = self.costates = np.zeros((0, 0))
         self.bound = BOUND * max(1.0, start.longest)
+        self.reaches, self.last, self.weight = False, 1.0, 0.0
 
     def place(self, values: Sequence[np.ndarray]) -> None:
         """Give the controls these values."""
@@ -130,7 +131,7 @@ class Course:
         times, segments = self.mesh  # type: ignore[misc]
         found = np.zeros((len(self.packed.problems), 2, self.columns))
         self.costates = np.zeros_like(self.states)
-        weight = 1.0 / target if mean else 0.0
+        self.weight = weight = 1.0 / target if mean else 0.0
         if not mean:
             self._end(value, target, found)
         reverse(
@@ -173,10 +174,12 @@ class Course:
                 return
 
     def hamiltonian(self) -> np.ndarray:
-        """Costate times slope at the begin of every step, for the present values of the controls."""
+        """(step, 2): costate times slope at both ends of every step, for the present values of the controls."""
         times, segments = self.mesh  # type: ignore[misc]
-        slope, found = np.empty_like(self.states[0]), np.empty(segments.size)
-        for i, segment in enumerate(segments):
-            rhs(int(segment), times[i], self.states[i], slope, *self.data)
-            found[i] = self.costates[i] @ slope
+        found = np.empty((segments.size, 2))
+        weight = self.weight if self.objective == "mean risk" else 0.0
+        hamiltonian(
+            observe, rhs, times, segments, self.states, self.costates, weight, np.empty(SEEN), np.empty_like(self.states[0]), found,
+            self.data,
+        )  # fmt: skip
         return found

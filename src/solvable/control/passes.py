@@ -33,3 +33,12 @@ def march(observe, rhs, times, segments, states, seen, memory, data):
 def reverse(observe, rhs, back_observe, back, times, segments, states, weight, costates, controls, memory, row, data):
     system = observe, rhs, back_observe, back
     adjoint.reverse(system, times, segments, states, weight, costates, controls, memory, row, data)
+
+
+@compiled(
+    void(
+        SYSTEM_FUNCTION, SYSTEM_FUNCTION, *MESH, STATES, STATES, float64, float64[::1], float64[::1], STATES, types.Tuple(DATA),
+    )
+)  # fmt: skip
+def hamiltonian(observe, rhs, times, segments, states, costates, weight, seen, slope, out, data):
+    adjoint.hamiltonian((observe, rhs), times, segments, states, costates, weight, seen, slope, out, data)

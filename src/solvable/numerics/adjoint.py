@@ -107,3 +107,18 @@ def reverse(system, times, segments, states, weight, costates, controls, memory,
                 controls[segment, 1, j] += passed * row[j]
             for j in range(y.size):
                 before[j] += W[s, j]
+
+
+@compiled()
+def hamiltonian(system, times, segments, states, costates, weight, seen, slope, out, data):
+    """(step, 2): costate times slope at both ends of each step, with `weight` times the first scalar; systems are (observe, rhs)."""
+    for i in range(segments.size):
+        for end in range(2):
+            system[1](segments[i], times[i + end], states[i + end], slope, *data)
+            total = 0.0
+            for j in range(slope.size):
+                total += costates[i + end, j] * slope[j]
+            if weight != 0.0:
+                system[0](segments[i], times[i + end], states[i + end], seen, *data)
+                total += weight * seen[0]
+            out[i, end] = total
