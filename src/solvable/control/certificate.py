@@ -13,7 +13,7 @@ import numpy as np
 from solvable.control.controls import Knob
 from solvable.control.course import Course
 from solvable.control.ensemble import Ensemble
-from solvable.dynamics.reverse import BATCH, RATE, EIGENVALUES
+from solvable.dynamics.reverse import BATCH, EIGENVALUES, RATE
 
 GRID = 33  # values of a control in which H is no parabola
 

@@ -77,7 +77,11 @@ class Control:
                 raise ValueError(f"edges: the last, {edges[-1]:g}, is not before until={until:g}")
             return edges
         count = self.segments
-        return np.linspace(0.0, until, count, endpoint=False) if self.shape == "steps" else np.linspace(0.0, until, max(count, 2))
+        return (
+            np.linspace(0.0, until, count, endpoint=False)
+            if self.shape == "steps"
+            else np.linspace(0.0, until, max(count, 2))
+        )
 
 
 @dataclass(frozen=True)
@@ -214,4 +218,6 @@ def teachers_anew(packed: Packed, start: Overlaps) -> None:
     q = T.shape[1]
     for segment, at in enumerate(packed.problems["teacher_fields"]):
         for i, name in enumerate(("eigenvalue", "slope")):
-            packed.numbers[at + i * q * q : at + (i + 1) * q * q] = np.tensordot(blocks[name][segment], T, axes=1).ravel()
+            packed.numbers[at + i * q * q : at + (i + 1) * q * q] = np.tensordot(
+                blocks[name][segment], T, axes=1
+            ).ravel()

@@ -42,7 +42,13 @@ class Course:
     its mean over time) or a threshold of the risk (the time at which it is reached)."""
 
     def __init__(
-        self, problem: Problem, start: Overlaps, until: float, knobs: Sequence[Knob], objective: str | Threshold, rtol: float
+        self,
+        problem: Problem,
+        start: Overlaps,
+        until: float,
+        knobs: Sequence[Knob],
+        objective: str | Threshold,
+        rtol: float,
     ) -> None:
         first = {knob.name: knob.schedule(np.full(knob.begins.size, 0.5 * (knob.lower + knob.upper))) for knob in knobs}
         self.packed, self.start, self.until = pack(with_schedules(problem, first), start), start, until
@@ -109,7 +115,9 @@ class Course:
         memory = np.empty((MEMORY, self.packed.state.size))
         mean = self.objective == "mean risk"
         with np.errstate(all="ignore"):
-            integral = march(observe, rhs, times, segments, self.states, np.zeros(SEEN if mean else 0), memory, self.data)
+            integral = march(
+                observe, rhs, times, segments, self.states, np.zeros(SEEN if mean else 0), memory, self.data
+            )
         last, segment = self.states[-1], int(segments[-1])
         if isinstance(self.objective, Threshold):
             self._land(times, segments, memory)
@@ -117,15 +125,23 @@ class Course:
         target = integral if mean else risk
         if not (np.isfinite(last).all() and np.abs(last).max() <= self.bound and target > 0):
             return self.failed()
-        value = times[-1] if isinstance(self.objective, Threshold) else float(np.log(target / (self.until if mean else 1.0)))
+        value = (
+            times[-1]
+            if isinstance(self.objective, Threshold)
+            else float(np.log(target / (self.until if mean else 1.0)))
+        )
         if not gradient:
             return Value(value, [], np.zeros(0), True)
         return self._reverse(value, target, mean, memory)
 
     def failed(self) -> Value:
         """A value that is worse than where the run went astray, without slope: line searches turn back."""
-        worse = PENALTY * self.until if isinstance(self.objective, Threshold) else np.log(max(self.last, 1e-300)) + PENALTY
-        return Value(float(worse), [np.zeros(knob.begins.size) for knob in self.knobs], np.zeros_like(self.packed.state), False)
+        worse = (
+            PENALTY * self.until if isinstance(self.objective, Threshold) else np.log(max(self.last, 1e-300)) + PENALTY
+        )
+        return Value(
+            float(worse), [np.zeros(knob.begins.size) for knob in self.knobs], np.zeros_like(self.packed.state), False
+        )
 
     def _reverse(self, value: float, target: float, mean: bool, memory: np.ndarray) -> Value:
         times, segments = self.mesh  # type: ignore[misc]

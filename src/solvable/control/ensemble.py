@@ -31,10 +31,10 @@ class Ensemble:
     ) -> None:
         self.courses = [Course(problem, start, until, knobs, objective, rtol) for start in starts]
         self.knobs, self.calls = knobs, 0
-        self.adaptive = isinstance(objective, Threshold)  # the time of a threshold moves its last step: new steps every time
-        self.scales = np.concatenate(
-            [knob.upper / np.sqrt(knob.lengths / knob.lengths.mean()) for knob in knobs]
-        )
+        self.adaptive = isinstance(
+            objective, Threshold
+        )  # the time of a threshold moves its last step: new steps every time
+        self.scales = np.concatenate([knob.upper / np.sqrt(knob.lengths / knob.lengths.mean()) for knob in knobs])
         self.edges = np.cumsum([knob.begins.size for knob in knobs])[:-1]
         self.lower = np.concatenate([np.full(knob.begins.size, knob.lower) for knob in knobs]) / self.scales
         self.upper = np.concatenate([np.full(knob.begins.size, knob.upper) for knob in knobs]) / self.scales

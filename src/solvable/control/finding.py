@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from solvable.control.controls import COLUMNS, Control, Knob, own_value, with_schedules
+from solvable.control.controls import COLUMNS, Control, Knob, own_value
 from solvable.control.controls import _columns as columns_of
 from solvable.control.course import Course
 from solvable.control.optimum import Optimum
@@ -113,10 +113,14 @@ def _own(problem: Problem, until: float, name: str) -> tuple[Knob, np.ndarray]:
     columns, largest = columns_of(problem, name), own_value(problem, name)
     number: Any = getattr(problem.training, name.partition(".")[2]) if name in COLUMNS else None
     if number is None:
-        number = problem.training.learning_rate if name in COLUMNS else problem.inputs.spectrum.eigenvalues[columns[0] - 5]  # type: ignore[union-attr]
+        number = (
+            problem.training.learning_rate if name in COLUMNS else problem.inputs.spectrum.eigenvalues[columns[0] - 5]
+        )  # type: ignore[union-attr]
     schedule = number if isinstance(number, Schedule) else Schedule(times=(0.0,), rates=(float(number),))
     begins, values = np.array(schedule.times), np.array(schedule.rates)
-    return Knob(name, columns, begins, np.diff(np.append(begins, until)), schedule.shape, 0.0, max(largest, 1.0)), values
+    return Knob(
+        name, columns, begins, np.diff(np.append(begins, until)), schedule.shape, 0.0, max(largest, 1.0)
+    ), values
 
 
 def optimal(

@@ -44,11 +44,11 @@ def constants(search: Search, chosen: Sequence[Knob]) -> tuple[np.ndarray, float
     """The best constant of each control, the value that they reach, and how many gradients it took."""
     from scipy.optimize import minimize
 
-    single = [
-        replace(knob, begins=np.zeros(1), lengths=np.array([search.until]), shape="steps") for knob in chosen
-    ]
+    single = [replace(knob, begins=np.zeros(1), lengths=np.array([search.until]), shape="steps") for knob in chosen]
     ensemble = search.ensemble(single)
-    fixed = {i: search.integral[knob.name] / search.until for i, knob in enumerate(chosen) if knob.name in search.integral}
+    fixed = {
+        i: search.integral[knob.name] / search.until for i, knob in enumerate(chosen) if knob.name in search.integral
+    }
 
     def look(x: np.ndarray) -> tuple[float, np.ndarray]:
         x = x.copy()
@@ -100,7 +100,13 @@ def descend(search: Search, ensemble: Ensemble, x: np.ndarray, report: Report) -
                 for row, sum in held
             ]
             found = minimize(
-                look, x, jac=True, method="SLSQP", bounds=bounds, constraints=rows, options={"maxiter": 500, "ftol": 1e-12}
+                look,
+                x,
+                jac=True,
+                method="SLSQP",
+                bounds=bounds,
+                constraints=rows,
+                options={"maxiter": 500, "ftol": 1e-12},
             )
         else:
             matrix, sums = np.array([row for row, _ in held]), [sum for _, sum in held]

@@ -11,7 +11,6 @@ scalar is a component of its own, the first thing that `observe` sees, with the 
 """
 
 from solvable.numerics.compiled import compiled
-from solvable.numerics.control import Y
 from solvable.numerics.driving import GOING, begin, ends, step
 from solvable.numerics.ending import Ending
 from solvable.numerics.tsit5 import NODES, PACE, STAGES, arrive, attempt, combine, interpolate
