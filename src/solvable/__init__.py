@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from solvable import (
         checks,
+        control,
         dynamics,
         empirical,
         gaussian,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         sweeps,
         theory,
     )
+    from solvable.control import gradient, optimal
     from solvable.empirical import Empirical
     from solvable.gaussian import Activation
     from solvable.levels import run, when
@@ -67,18 +69,19 @@ _HOMES = {
     "meso": ("Meso",),
     "micro": ("Micro",),
     "sweeps": ("sweep",),
+    "control": ("gradient", "optimal"),
 }  # fmt: skip
 _LEVELS = ("Empirical", "Macro", "Meso", "Micro")  # files and the command line know them all
 _ROOMS = (
-    "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
+    "checks", "control", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
     "theory",
 )  # fmt: skip
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Overlaps", "PowerLaw",
-    "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "checks", "dynamics", "empirical",
-    "gaussian", "landscape", "levels", "measure", "overlaps", "plot", "problems", "results", "run", "start", "sweep", "sweeps",
+    "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "checks", "control", "dynamics", "empirical",
+    "gaussian", "gradient", "landscape", "levels", "measure", "optimal", "overlaps", "plot", "problems", "results", "run", "start", "sweep", "sweeps",
     "theory", "when",
 ]  # fmt: skip
 

@@ -112,9 +112,7 @@ def _quadratic(p, fields, error, noise, bars, asked, square_weight, to, scratch)
         x_bar[i] = y_bar[i] = u_bar[i] = 0.0
     mean_bar, square_bar, noise_bar = 0.0, square_weight, 0.0
     if with_noise:
-        mean_bar, noise_bar = _quadratic_noise(
-            p, h, C, s, x, y, mean, square + noise, S_bar, to, E, H, V, X, vectors
-        )
+        mean_bar, noise_bar = _quadratic_noise(p, h, C, s, x, y, mean, square + noise, S_bar, to, E, H, V, X, vectors)
         square_bar += noise_bar
     for k in range(p):
         mean_bar += 2.0 * (phi_bar[k] * h[k] + D_bar[k, k])

@@ -1,0 +1,151 @@
+"""Gradients of what a run ends with, against differences of runs with the same steps."""
+
+import numpy as np
+import pytest
+
+import solvable as sv
+from solvable.control.controls import Control, knobs
+from solvable.control.course import Course
+from solvable.control.ensemble import Ensemble
+
+EVERYTHING = {
+    "training.learning_rate": Control(segments=3),
+    "training.weight_decay": Control(segments=2, upper=0.5),
+    "training.batch": Control(segments=2, upper=8.0),
+    "training.label_noise": Control(segments=3, shape="linear", upper=0.5),
+}
+
+
+def setting(unit: str, p: int, q: int, *, norm: str = "free", blocks: int = 1, readout: bool = False) -> sv.Problem:
+    spectrum = None if blocks == 1 else sv.Spectrum(eigenvalues=(0.4, 1.6))
+    return sv.Problem(
+        teacher=sv.Teacher(width=q, activation=unit),
+        student=sv.Student(width=p, activation=unit, norm=norm),
+        inputs=sv.Inputs(dim=1000, spectrum=spectrum),
+        training=sv.Training(
+            learning_rate=0.3, label_noise=0.05, weight_decay=0.02, train_readout=readout, loss_factor=0.6
+        ),
+    )
+
+
+def along(course: Course, values: list[np.ndarray], directions: list[np.ndarray], anew: bool) -> float:
+    """Central difference of the value along a direction."""
+    found = []
+    for sign in (1.0, -1.0):
+        course.place([one + sign * 1e-6 * move for one, move in zip(values, directions, strict=True)])
+        if anew:
+            course.record()
+        found.append(course.evaluate(gradient=False).value)
+    return (found[0] - found[1]) / 2e-6
+
+
+def compared(problem: sv.Problem, objective, control, random, until: float = 12.0) -> tuple[float, float]:
+    """Derivative along a random direction of all controls and of the start: by differences, and by the reverse."""
+    chosen = knobs(problem, until, control)
+    course = Course(problem, sv.start(problem, seed=1), until, chosen, objective, 1e-8)
+    values = [knob.lower + (knob.upper - knob.lower) * random.uniform(0.1, 0.4, knob.begins.size) for knob in chosen]
+    course.place(values)
+    assert course.record()
+    found = course.evaluate()
+    moves = [(knob.upper - knob.lower) * random.standard_normal(knob.begins.size) for knob in chosen]
+    expected = along(course, values, moves, anew=not isinstance(objective, str))
+    return expected, float(sum(slope @ move for slope, move in zip(found.gradient, moves, strict=True)))
+
+
+CASES = [
+    ("linear", 2, 1, "free", 1, False),
+    ("quadratic", 3, 2, "free", 2, True),
+    ("quadratic", 2, 1, "sphere", 1, False),
+    ("erf", 2, 2, "free", 1, True),
+    ("erf", 3, 1, "sphere", 2, False),
+]
+
+
+@pytest.mark.parametrize(("unit", "p", "q", "norm", "blocks", "readout"), CASES)
+def test_every_control_at_once(unit, p, q, norm, blocks, readout) -> None:
+    problem = setting(unit, p, q, norm=norm, blocks=blocks, readout=readout)
+    control = dict(EVERYTHING)
+    if blocks == 2:
+        control["inputs.spectrum.eigenvalues.1"] = Control(segments=2, shape="linear")
+    random = np.random.default_rng(7)
+    for objective in ("risk", "mean risk"):
+        expected, found = compared(problem, objective, control, random)
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-8)
+
+
+def test_the_time_to_a_threshold() -> None:
+    problem = setting("erf", 2, 1)
+    stop = sv.when("risk", below=0.5, relative=True)
+    expected, found = compared(problem, stop, {"training.learning_rate": 4}, np.random.default_rng(0), until=60.0)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_start() -> None:
+    problem = setting("erf", 2, 2, readout=True)
+    start = sv.start(problem, seed=3)
+    found = sv.gradient(problem, start, until=10.0)
+    random = np.random.default_rng(1)
+    Q, R, a = (random.standard_normal(shape) for shape in ((2, 2), (2, 2), 2))
+    Q = Q + Q.T
+
+    def value(size: float) -> float:
+        moved = sv.Overlaps(
+            start.block_student_overlap + size * Q, start.block_cross_overlap + size * R, start.block_teacher_overlap,
+            start.readout + size * a,
+        )  # fmt: skip
+        return sv.gradient(problem, moved, until=10.0).value
+
+    expected = (value(1e-5) - value(-1e-5)) / 2e-5
+    by_hand = (found.student_overlap * Q).sum() + (found.cross_overlap * R).sum() + found.readout @ a
+    assert by_hand == pytest.approx(expected, rel=1e-5)
+
+
+def test_value_is_that_of_macro() -> None:
+    problem = setting("quadratic", 3, 2)
+    start = sv.start(problem, seed=0)
+    run = sv.run(problem, start, sv.Macro(rtol=1e-10), until=15.0)
+    assert sv.gradient(problem, start, until=15.0).value == pytest.approx(np.log(run.risk[0, -1]), abs=1e-7)
+
+
+def test_constants_and_schedules_of_the_problem() -> None:
+    problem = setting("erf", 2, 1)
+    start = sv.start(problem, seed=0)
+    plain = sv.gradient(problem, start, until=10.0, of="training.learning_rate").by["training.learning_rate"]
+    rate = sv.Schedule(times=(0, 4, 7), rates=(0.3, 0.3, 0.3))
+    scheduled = problem.replace(training__learning_rate=rate)
+    parts = sv.gradient(scheduled, start, until=10.0, of="training.learning_rate").by["training.learning_rate"]
+    assert parts.shape == (3,)
+    assert plain == pytest.approx(parts.sum(), rel=1e-6)
+
+
+def test_several_starts_are_averaged() -> None:
+    problem = setting("erf", 2, 1)
+    starts = [sv.start(problem, seed=number) for number in range(3)]
+    chosen = knobs(problem, 5.0, {"training.learning_rate": 3})
+    together = Ensemble(problem, starts, 5.0, chosen, "risk", 1e-8)
+    x = 0.3 * together.upper
+    together.record(x)
+    value, slope = together(x)
+    alone = []
+    for start in starts:
+        one = Ensemble(problem, [start], 5.0, chosen, "risk", 1e-8)
+        one.record(x)
+        alone.append(one(x))
+    assert value == pytest.approx(np.mean([one[0] for one in alone]))
+    assert slope == pytest.approx(np.mean([one[1] for one in alone], axis=0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(50))
+def test_random_problems(number) -> None:
+    random = np.random.default_rng(number)
+    blocks = int(random.integers(1, 3))
+    problem = setting(
+        str(random.choice(["linear", "quadratic", "erf"])), int(random.integers(1, 5)), int(random.integers(1, 4)),
+        norm=str(random.choice(["free", "sphere"])), blocks=blocks, readout=bool(random.integers(2)),
+    )  # fmt: skip
+    control = {name: one for name, one in EVERYTHING.items() if random.integers(2)} or EVERYTHING
+    if blocks == 2 and random.integers(2):
+        control = control | {"inputs.spectrum.eigenvalues.0": Control(segments=2)}
+    expected, found = compared(problem, str(random.choice(["risk", "mean risk"])), control, random)
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-8)
