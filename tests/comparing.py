@@ -41,3 +41,15 @@ def chances(one, two):
     """Of each entry's law being that different, by Kolmogorov and Smirnov's test."""
     one, two = moving(one, two)
     return np.array([stats.ks_2samp(x, y).pvalue for x, y in zip(one.T, two.T, strict=True)])
+
+
+def same_law(one, two, k, rare):
+    """Whether means and variances are within `k` standard errors, and no difference of all means together or of an entry's law is
+    less probable than `rare`."""
+    means, variances = scores(one, two)
+    return (
+        np.abs(means).max() < k
+        and np.abs(variances).max() < k
+        and chances(one, two).min() > rare
+        and joint_chance(one, two) > rare
+    )

@@ -56,6 +56,19 @@ def arguments_of(function, problem: sv.Problem) -> dict:
     return {name: made[name]() for name in needed}
 
 
+def worked(function) -> list[tuple[sv.Problem, dict]]:
+    """Problems on which a function works, with arguments."""
+    found = []
+    for problem in PROBLEMS:
+        try:
+            arguments = arguments_of(function, problem)
+            function(**arguments)
+        except (ValueError, KeyError):
+            continue
+        found.append((problem, arguments))
+    return found
+
+
 def on_the_sphere(rows: np.ndarray) -> np.ndarray:
     return rows * np.sqrt(rows.shape[1] / (rows**2).sum(axis=1, keepdims=True))
 

@@ -6,13 +6,13 @@ worst of all, whole distributions by Kolmogorov and Smirnov's test. The same tes
 """
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import solvable as sv
-from comparing import chances, joint_chance, scores
+from comparing import same_law
+from described import Case, tuples, vectors
 from reference.case_sgd import Setting, simulate
 from seeds import seed
 
@@ -30,35 +30,15 @@ HEADS = np.array([[0.7, 0.5], [0.3, 0.6]])
 TURN = np.array([[0.6, -0.4]])
 
 
-class Case(NamedTuple):
-    """The same as a problem, as arrays, and what is left out of the problem for a control."""
-
-    problem: sv.Problem
-    setting: Setting
-    without: dict
-
-
-def tuples(rows):
-    return tuple(tuple(float(x) for x in row) for row in rows)
-
-
-@cache
-def vectors():
-    """Students that know something of the teachers, teachers, directions."""
-    random = np.random.default_rng(seed(1))
-    teachers, directions = random.standard_normal((2, 2, DIM))
-    return 0.6 * random.standard_normal((2, DIM)) + 0.4 * teachers, teachers, directions
-
-
 def mixed(factors=FACTORS, **more):
     return sv.Mixture(
-        probabilities=SHARES, means=tuples(MEANS), vectors=tuples(vectors()[2]), variances=tuples(factors), labels=LABELS, **more
+        probabilities=SHARES, means=tuples(MEANS), vectors=tuples(vectors(DIM)[2]), variances=tuples(factors), labels=LABELS, **more
     )  # fmt: skip
 
 
 def case(without, *, mixture=None, tasks=(), students=None, teacher=None, training=None, **setting):
     """`setting` in the words of the reference; the same must be said in the words of a problem."""
-    W, V, D = vectors()
+    W, V, D = vectors(DIM)
     rate, sizes = setting.pop("rate", 0.8), setting.get("sizes", SIZES)
     classes, taught = mixture is not None, teacher is not None
     problem = sv.Problem(
@@ -90,7 +70,7 @@ def case(without, *, mixture=None, tasks=(), students=None, teacher=None, traini
 def cases():
     teacher = {"readout": tuple(TURN[0])}
     trained = {"train_readout": True, "readout_rate": 0.5}
-    on_sphere = vectors()[0] * np.sqrt(DIM) / np.linalg.norm(vectors()[0], axis=1, keepdims=True)
+    on_sphere = vectors(DIM)[0] * np.sqrt(DIM) / np.linalg.norm(vectors(DIM)[0], axis=1, keepdims=True)
     tasks = sv.Task.sequence(TASKS, [1.0], replay=0.4)
     switched = {
         "readout": HEADS, "teacher_readout": TASKS, "heads": (0, 1), "readout_rate": 0.5,
@@ -189,13 +169,7 @@ def agree(name, found, runs):
     still = full.std(axis=0) < 1e-9
     if not np.allclose(full[0, still], found[0, still], atol=1e-9):
         return False
-    means, variances = scores(full, found)
-    return (
-        np.abs(means).max() < K
-        and np.abs(variances).max() < K
-        and chances(full, found).min() > RARE
-        and joint_chance(full, found) > RARE
-    )
+    return same_law(full, found, K, RARE)
 
 
 @cache
@@ -219,7 +193,7 @@ def reduced(name, runs, problem=None, form="reduced"):
 
 def weights_of(name):
     one = cases()[name]
-    _, V, D = vectors()
+    _, V, D = vectors(DIM)
     return sv.overlaps.Weights(
         one.setting.student, V if one.problem.teacher.width else None, directions=D if one.problem.mixture else None
     )

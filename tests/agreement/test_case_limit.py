@@ -5,12 +5,12 @@ which is what a finite size does to means. The same test fails where a feature i
 """
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import solvable as sv
+from described import Case, tuples, vectors
 from reference.case_sgd import Setting, simulate
 from seeds import seed
 
@@ -22,28 +22,9 @@ SPIKES = ((3.0, 0.0), (0.0, 2.0), (0.0, 0.0))
 TASKS = ((1.2, 0.0), (0.2, -0.9))
 
 
-class Case(NamedTuple):
-    """The same as a problem and as arrays, and what is changed for a control."""
-
-    problem: sv.Problem
-    setting: Setting
-    without: dict
-
-
-def tuples(rows):
-    return tuple(tuple(float(x) for x in row) for row in rows)
-
-
-@cache
-def vectors():
-    random = np.random.default_rng(seed(1))
-    teachers, directions = random.standard_normal((2, 2, DIM))
-    return 0.6 * random.standard_normal((2, DIM)) + 0.4 * teachers, teachers, directions
-
-
 def case(without, *, unit="erf", rate=0.8, classes=False, tasks=(), blocks=2, problem=None, training=None, **setting):
     """`setting` in the words of the reference, `problem` and `training` the same in those of the library."""
-    W, V, D = vectors()
+    W, V, D = vectors(DIM)
     eigenvalues, factors = np.array(EIGENVALUES if blocks == 2 else (1.0,)), np.array(FACTORS)[:, :blocks]
     known = {
         "student": W, "teacher": V, "teacher_readout": np.array([[0.9, -0.5]]), "readout": np.array([[0.7, 0.4]]), "rate": rate,
@@ -73,7 +54,7 @@ def case(without, *, unit="erf", rate=0.8, classes=False, tasks=(), blocks=2, pr
 @cache
 def cases():
     trained = {"train_readout": True, "readout_rate": 0.5}
-    on_sphere = vectors()[0] * np.sqrt(DIM) / np.linalg.norm(vectors()[0], axis=1, keepdims=True)
+    on_sphere = vectors(DIM)[0] * np.sqrt(DIM) / np.linalg.norm(vectors(DIM)[0], axis=1, keepdims=True)
     replayed = {
         "tasks": sv.Task.sequence(TASKS, [1.0], replay=0.4), "teacher_readout": np.array(TASKS), "heads": (0, 1),
         "readout": np.array([[0.7, 0.4], [0.3, 0.6]]), "problem": {"student__readout": ((0.7, 0.4), (0.3, 0.6))},
@@ -130,7 +111,7 @@ def simulated(name):
 def solved(name, problem):
     """The same from the equations."""
     one = cases()[name]
-    _, V, D = vectors()
+    _, V, D = vectors(DIM)
     start = sv.overlaps.Weights(one.setting.student, V, directions=D if problem.mixture else None)
     run = sv.run(problem, start, sv.Macro(), times=TIMES, keep_blocks=True)
     assert run.success

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
-from predicting import PAPER, PROBLEMS, about_a_problem, arguments_of
+from predicting import PAPER, PROBLEMS, about_a_problem, worked
 from solvable.dynamics.modes import flow_modes
 from solvable.dynamics.quadratic_flow import flow_overlaps
 from solvable.problems import FEATURES, Domain, NotApplicable, require
@@ -38,21 +38,15 @@ FUNCTIONS += [flow_overlaps, flow_modes, sv.empirical.recovery]
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda one: one.__name__)
 def test_a_setting_of_a_later_version_is_refused(function) -> None:
     """Each works on some problem, and refuses the same problem with one more setting, by name."""
-    worked = 0
-    for problem in PROBLEMS:
-        try:
-            arguments = arguments_of(function, problem)
-            function(**arguments)
-        except (ValueError, KeyError):
-            continue
-        worked += 1
+    found = worked(function)
+    assert found
+    for problem, arguments in found:
         if "trajectory" in arguments:
             arguments["trajectory"] = dataclasses.replace(arguments["trajectory"], problem=later(problem))
         else:
             arguments["problem"] = later(problem)
         with pytest.raises(NotApplicable, match=r"training\.momentum: is 0\.9; .* does not know this setting"):
             function(**arguments)
-    assert worked > 0
 
 
 def test_no_function_of_the_dynamics_is_forgotten() -> None:

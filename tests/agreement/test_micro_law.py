@@ -12,7 +12,7 @@ import pytest
 import referee
 
 import solvable as sv
-from comparing import chances, joint_chance, scores
+from comparing import same_law
 from seeds import seed
 
 RUNS = 4000
@@ -138,13 +138,7 @@ def agree(name, found):
     moving = full.std(axis=0) > 1e-9  # norms on the sphere and fixed readouts do not
     assert np.allclose(full.mean(axis=0)[~moving], found.mean(axis=0)[~moving], atol=1e-9)
     assert moving.sum() > 5
-    means, variances = scores(full, found)
-    return (
-        np.abs(means).max() < K
-        and np.abs(variances).max() < K
-        and chances(full, found).min() > RARE
-        and joint_chance(full, found) > RARE
-    )
+    return same_law(full, found, K, RARE)
 
 
 @cache

@@ -6,25 +6,12 @@ import numpy as np
 import pytest
 
 import solvable as sv
-from predicting import PROBLEMS, about_a_problem, arguments_of
+from predicting import PROBLEMS, about_a_problem, worked
 
 TIMED = [one for one in about_a_problem(sv.theory) if "clock" in inspect.signature(one).parameters]
 ASKED = [one for one in TIMED if {"alpha", "time"} & set(inspect.signature(one).parameters)]
 RATES = {"plateau": ("growth", "decay"), "linear_modes": ("rates",), "erf_plateau": ("rates",)}
 POWERS = {"late_rate": -1, "flow_rate": -1, "flow_tail": 2}
-
-
-def worked(function) -> list[tuple[sv.Problem, dict]]:
-    """Problems on which it works, with arguments."""
-    found = []
-    for problem in PROBLEMS:
-        try:
-            arguments = arguments_of(function, problem)
-            function(**arguments)
-        except (ValueError, KeyError):
-            continue
-        found.append((problem, arguments))
-    return found
 
 
 def clocks_of(problem: sv.Problem) -> list[str]:

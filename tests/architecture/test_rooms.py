@@ -27,9 +27,6 @@ OPEN = {
     "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
     "theory",
 }  # fmt: skip
-LONGEST = 400  # lines of a source file
-# one class with many methods, each documented in full, which has yet to be taken apart
-LONGER = {"results/trajectory.py"}
 
 
 def imported_rooms(path: Path) -> set[str]:
@@ -109,15 +106,6 @@ def test_a_public_class_has_a_name_of_its_own() -> None:
                 homes.setdefault(name, set()).add(f"{value.__module__}.{value.__qualname__}")
     assert {name: found for name, found in homes.items() if len(found) > 1} == {}
     assert len(homes) > 40
-
-
-def test_no_file_is_too_long() -> None:
-    """A long one mostly holds several things. An exception that is no longer needed must go."""
-    lines = {
-        path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
-        for path in ROOT.rglob("*.py")
-    }
-    assert {name for name, count in lines.items() if count > LONGEST} == LONGER
 
 
 def loaded_after(statement: str) -> set[str]:

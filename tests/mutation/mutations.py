@@ -317,7 +317,7 @@ NUMERICS = (
     ),
     Mutation(
         "order-8-weight",
-        "numerics/dormand_prince.py",
+        "numerics/dormand_prince_table.py",
         "0.17038392571223998",
         "0.17038392571213998",
         ("numerics/test_driving.py::test_order_conditions_of_dormand_prince",),

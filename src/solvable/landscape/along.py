@@ -19,6 +19,7 @@ from solvable.landscape.quadratic import LANDSCAPE, WHO, gradient, hessian, sphe
 from solvable.overlaps import Overlaps, Weights, check_start, gram_factor
 from solvable.problems import Problem
 from solvable.results import Trajectory
+from solvable.results.selecting import run_number
 
 
 class Visit(NamedTuple):
@@ -153,7 +154,7 @@ def _problem_and_run(who: str, trajectory: Trajectory, run: int | None) -> tuple
     if not isinstance(trajectory, Trajectory):
         raise TypeError(f"landscape: the first argument must be a Trajectory, not {type(trajectory).__name__}")
     LANDSCAPE.require(trajectory.problem, WHO)
-    return trajectory.problem, trajectory._run_number(who, run)
+    return trajectory.problem, run_number(trajectory, who, run)
 
 
 def _distances(found: list[tuple[int, tuple[int, ...]]], kappa: np.ndarray, Q: np.ndarray, X: np.ndarray) -> np.ndarray:

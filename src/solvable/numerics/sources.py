@@ -14,7 +14,7 @@ ROOMS = (
 )  # fmt: skip
 FURTHER = ("sweeps/measures.py",)  # what a sweep takes from a run
 SILENT = (
-    "levels/progress.py", *(f"results/{name}.py" for name in ("files", "loading", "logs", "netcdf", "storage")),
+    "levels/progress.py", *(f"results/{name}.py" for name in ("files", "loading", "logs", "netcdf", "saving", "storage")),
 )  # fmt: skip  # write and show
 
 

@@ -4,14 +4,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from solvable.overlaps.fixed_rows import beside, factor, fixed_overlaps, need_dim
+from solvable.overlaps.drawing import KINDS, Law
+from solvable.overlaps.fixed_rows import fixed_overlaps
 from solvable.overlaps.measuring import as_array
+from solvable.overlaps.prescribing import Given, Prescribed
 from solvable.overlaps.sizes import check_overlaps, hearing
 from solvable.overlaps.state import InvalidStart, Overlaps
 from solvable.problems import Problem
 
 Seed = int | np.random.SeedSequence
-KINDS = ("gaussian", "orthogonal", "spanning")  # of students
 
 
 def start(
@@ -77,66 +78,47 @@ def start(
            [0.1]])
     """
     check_overlaps(problem)
-    if students not in KINDS:
-        raise InvalidStart(f"students: {students!r} given, must be 'gaussian', 'orthogonal' or 'spanning'")
-    prescribed = any(
-        x is not None
-        for x in (
-            student_overlap, cross_overlap, direction_overlap,
-            block_student_overlap, block_cross_overlap, block_direction_overlap,
-        )
-    )  # fmt: skip
-    values = problem.readout_values if readout is None else as_array(readout)
-    if values.shape != problem.readout_values.shape:
-        raise InvalidStart(f"readout: shape {values.shape} given, must be {problem.readout_values.shape}")
-    if prescribed:
-        for name, value, default in [("scale", scale, 1.0), ("students", students, "gaussian"), ("cross", cross, None)]:
-            if value != default:
-                raise InvalidStart(f"{name}: given although the overlaps are prescribed, so nothing would use it")
-        if seed is not None and problem.teacher.overlap != "sampled":
-            raise InvalidStart("seed: given although the overlaps are prescribed, so nothing would use it")
-        if student_overlap is None and block_student_overlap is None:
-            raise InvalidStart("student_overlap: is missing; prescribe it together with cross_overlap")
-    elif seed is None:
-        raise InvalidStart(
-            "seed: is missing; give a seed to draw a start, or prescribe student_overlap and cross_overlap"
-        )
+    law = Law(students, scale, cross)
+    prescribed = Prescribed(
+        Given("student_overlap", student_overlap, block_student_overlap),
+        Given("cross_overlap", cross_overlap, block_cross_overlap),
+        Given("direction_overlap", direction_overlap, block_direction_overlap),
+    )
+    _check_choice(problem, seed, law, prescribed)
+    values = _readout(problem, readout)
     random = None if seed is None else np.random.default_rng(_checked_seed(seed))
-
-    given = _spread(problem, "teacher_overlap", teacher_overlap, block_teacher_overlap, problem.teacher.width)
-    fixed = hearing(problem, fixed_overlaps)(problem, random, given)
-    if prescribed:
-        p, q, d = problem.student.width, problem.teacher.width, fixed.shape[1] - problem.teacher.width
-        Q = _spread(problem, "student_overlap", student_overlap, block_student_overlap, p)
-        parts = [
-            _spread(problem, "cross_overlap", cross_overlap, block_cross_overlap, p, q),
-            _spread(problem, "direction_overlap", direction_overlap, block_direction_overlap, p, d),
-        ]
-        assert Q is not None
-        R = np.concatenate(
-            [np.zeros((len(Q), p, size)) if one is None else one for one, size in zip(parts, (q, d), strict=True)],
-            axis=2,
-        )
-    else:
-        assert random is not None
-        _check_scale(problem, scale, cross)
-        if students == "orthogonal":
-            Q, R = hearing(problem, _orthogonal)(problem, random, scale, cross, fixed)
-        elif students == "gaussian":
-            if cross is not None:
-                raise InvalidStart(
-                    'cross: given with Gaussian students, whose overlaps follow; say students="orthogonal"'
-                )
-            Q, R = hearing(problem, _gaussian)(problem, random, scale, fixed)
-        else:
-            if cross is not None:
-                raise InvalidStart(
-                    'cross: given with spanning students, whose overlaps follow; say students="orthogonal"'
-                )
-            Q, R = _spanning(problem, scale, fixed)
+    q, teachers = problem.teacher.width, Given("teacher_overlap", teacher_overlap, block_teacher_overlap)
+    fixed = hearing(problem, fixed_overlaps)(problem, random, teachers.spread(problem, q, q))
+    Q, R = prescribed.overlaps(problem, fixed) if prescribed.is_any else law.draw(problem, random, fixed)
     result = hearing(problem, _state)(problem, Q, R, fixed, values)
     check_start(problem, result)
     return result
+
+
+def _check_choice(problem: Problem, seed: Seed | None, law: Law, prescribed: Prescribed) -> None:
+    """Raise unless students are either drawn or prescribed, and nothing is given in vain."""
+    if law.kind not in KINDS:
+        raise InvalidStart(f"students: {law.kind!r} given, must be 'gaussian', 'orthogonal' or 'spanning'")
+    if not prescribed.is_any:
+        if seed is None:
+            raise InvalidStart(
+                "seed: is missing; give a seed to draw a start, or prescribe student_overlap and cross_overlap"
+            )
+        return
+    for name, value, default in zip(("students", "scale", "cross"), law, Law(), strict=True):
+        if value != default:
+            raise InvalidStart(f"{name}: given although the overlaps are prescribed, so nothing would use it")
+    if seed is not None and problem.teacher.overlap != "sampled":
+        raise InvalidStart("seed: given although the overlaps are prescribed, so nothing would use it")
+    if prescribed.student.total is None and prescribed.student.blocks is None:
+        raise InvalidStart("student_overlap: is missing; prescribe it together with cross_overlap")
+
+
+def _readout(problem: Problem, given: Any) -> np.ndarray:
+    values = problem.readout_values if given is None else as_array(given)
+    if values.shape != problem.readout_values.shape:
+        raise InvalidStart(f"readout: shape {values.shape} given, must be {problem.readout_values.shape}")
+    return values
 
 
 def _state(problem: Problem, Q: np.ndarray, R: np.ndarray, fixed: np.ndarray, readout: np.ndarray) -> Overlaps:
@@ -238,86 +220,9 @@ def _counted(extras: tuple[str, ...]) -> str:
     return " and ".join(f"{extras.count(role)} {role}(s)" for role in roles) or "neither directions nor anchors"
 
 
-def _orthogonal(
-    problem: Problem, random: np.random.Generator, scale: float, cross: float | None, T: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    if cross is None:
-        need_dim(problem, 'students="orthogonal" without the size `cross` of the cross overlaps')
-        cross = scale / float(np.sqrt(problem.inputs.dim or 1))
-    shape = (problem.inputs.blocks, problem.student.width, T.shape[1])
-    drawn = cross * random.standard_normal(shape)
-    fractions = problem.inputs.fractions
-    longest = (
-        np.linalg.norm(drawn, 2, axis=(1, 2)) / np.sqrt(fractions)
-    ).max()  # a student's part in the teachers' span
-    if longest > scale * (1 + 1e-9):
-        raise InvalidStart(
-            f"cross: {cross:g} given for students of scale {scale:g}, but overlaps that large need students of scale "
-            f"{longest:.3g}; lower cross or raise scale"
-        )
-    R = drawn @ np.linalg.cholesky(T + 1e-300 * np.eye(shape[2])).transpose(0, 2, 1)
-    return fractions[:, None, None] * scale**2 * np.eye(problem.student.width), R
-
-
-def _spanning(problem: Problem, scale: float, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Students along the axes of the inputs. Only one block: several would not be spanned equally."""
-    dim, width = problem.inputs.dim, problem.student.width
-    if dim != width or problem.inputs.blocks > 1 or problem.student.norm != "free":
-        raise InvalidStart(
-            f"students: 'spanning' needs as many students as inputs, of one eigenvalue and with free norms; there are {width} "
-            f"students, and inputs.dim is {dim} in {problem.inputs.blocks} block(s)"
-        )
-    span = factor(T[0])
-    if span.shape[1] > dim:
-        raise InvalidStart(
-            f'inputs.dim: {dim} dimensions cannot hold {span.shape[1]} independent teachers; say overlap="sampled"'
-        )
-    R = np.zeros((1, dim, len(span)))
-    R[0, : span.shape[1]] = scale * span.T
-    return scale**2 * np.eye(dim)[None], R
-
-
-def _gaussian(
-    problem: Problem, random: np.random.Generator, scale: float, T: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Overlaps of Gaussian students given the teachers (and directions)."""
-    need_dim(problem, "a sampled start")
-    student, crossing = beside(problem, random, problem.student.width, scale, T)
-    if problem.student.norm == "sphere":
-        norms = np.sqrt(np.einsum("bkk->k", student))
-        student, crossing = student / np.outer(norms, norms), crossing / norms[:, None]
-    return student, crossing
-
-
-def _spread(
-    problem: Problem, name: str, plain: Any, blocks: Any, rows: int, columns: int | None = None
-) -> np.ndarray | None:
-    """A plain overlap shared among the blocks by their size, or the given blocks."""
-    if plain is None and blocks is None:
-        return None
-    if plain is not None and blocks is not None:
-        raise InvalidStart(f"{name}: given twice, plain and as block_{name}; give one")
-    shape: tuple[int, ...] = (rows, rows if columns is None else columns)
-    if blocks is not None:
-        name, array, shape = f"block_{name}", as_array(blocks), (problem.inputs.blocks, *shape)
-    else:
-        array = as_array(plain)
-    if array.shape != shape:
-        raise InvalidStart(f"{name}: shape {array.shape} given, must be {shape}")
-    return array if blocks is not None else problem.inputs.fractions[:, None, None] * array
-
-
 def _checked_seed(seed: Any) -> Seed:
     if isinstance(seed, np.random.SeedSequence):
         return seed
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InvalidStart(f"seed: {seed!r} given, must be a whole number, not negative, or a SeedSequence")
     return int(seed)
-
-
-def _check_scale(problem: Problem, scale: float, cross: float | None) -> None:
-    for name, value in [("scale", scale), ("cross", cross)]:
-        if value is not None and not (isinstance(value, int | float | np.number) and 0 <= value <= 1e100):
-            raise InvalidStart(f"{name}: {value!r} given, must be a number from 0 to 1e100")
-    if problem.student.norm == "sphere" and scale != 1:
-        raise InvalidStart(f"scale: {scale} given, must be 1 on the sphere")

@@ -1,4 +1,4 @@
-"""Weight logs of any training as a trajectory."""
+"""A method of `Trajectory`: weight logs of any training as a trajectory."""
 
 from __future__ import annotations
 
@@ -22,47 +22,55 @@ def from_weights(
     weights: Any,
     teacher_weights: Any,
     times: Any,
-    readout: Any,
-    clock: str,
-    plain: bool,
-    basis: Any,
+    *,
+    readout: Any = None,
+    clock: str = "steps",
+    plain: bool = False,
+    basis: Any = None,
     directions: Any = None,
 ) -> Trajectory:
-    """See `Trajectory.from_weights`."""
-    from solvable.results.building import Curves, Ends, build
+    """A trajectory from a log of weights of any training, to compare it with theory.
 
-    dim = problem.inputs.dim
-    if dim is None:
-        raise ValueError(
-            "inputs.dim: infinite, but weights have finitely many coordinates; give the problem their number"
-        )
+    Parameters
+    ----------
+    problem : Problem
+        What the training is compared with.
+    weights : array
+        (time, p, dim), or (run, time, p, dim) for several runs; from NumPy, PyTorch or JAX. With a spectrum: in its
+        eigenbasis.
+    teacher_weights : array
+        (p*, dim) weights of the teachers; (time, p*, dim) where they move.
+    times : array
+        (time,) in the unit of `clock`.
+    readout : array, optional
+        (time, p) second layer, if it was trained.
+    clock : str
+        Unit of `times`, as in `Clock`.
+    plain : bool
+        True for networks whose fields are w.x instead of w.x/sqrt(dim), as most code has them. Their learning rate
+        is ours divided by dim.
+    basis : array, optional
+        (dim, dim) eigenvectors of the input covariance as columns, as in `measure`.
+    directions : array, optional
+        (directions, dim) directions of a mixture, as in `measure`.
+
+    Returns
+    -------
+    Trajectory
+        With the level "weights".
+
+    Examples
+    --------
+    >>> weights = np.random.default_rng(0).normal(size=(5, 2, 1000))
+    >>> logged = sv.Trajectory.from_weights(problem, weights, np.sqrt(1000) * np.eye(1, 1000), times=np.arange(5))
+    >>> logged.cross_overlap.shape
+    (1, 5, 2, 1)
+    """
+    dim = _finite_dim(problem)
     scale = np.sqrt(dim) if plain else 1.0
-    W, B, time = (
-        scale * as_array(weights),
-        _teachers(problem, scale, teacher_weights),
-        np.atleast_1d(np.asarray(times, dtype=float)),
-    )
-    W = W[None] if W.ndim == 3 else W
-    if W.ndim != 4 or W.shape[1] != time.size:
-        raise ValueError(
-            f"weights: shape {W.shape} given for {time.size} times, must be (time, p, dim) or (run, time, p, dim)"
-        )
-    if W.shape[2:] != (problem.student.width, dim):
-        raise ValueError(f"weights: {W.shape[2:]} at each time, must be {(problem.student.width, dim)}")
-    if problem.training.train_readout and readout is None:
-        raise ValueError("readout: is missing; the problem trains it, so give its log (time, p)")
-    if not np.isfinite(time).all() or time[0] < 0 or (np.diff(time) <= 0).any():
-        raise ValueError(
-            f"times: must be finite, not negative and increasing, got {np.array2string(time, threshold=6)}"
-        )
-    if not np.isfinite(W).all():
-        run, step = np.argwhere(~np.isfinite(W).all(axis=(2, 3)))[0]
-        raise ValueError(
-            f"weights: not finite in run {run} from entry {step} on (training diverged); give the entries before"
-        )
-    from solvable.dynamics.gaussian_moments import NODES
-    from solvable.dynamics.kernel_choice import risks
-
+    W, B = scale * as_array(weights), _teachers(problem, scale, teacher_weights)
+    W, time = W[None] if W.ndim == 3 else W, np.atleast_1d(np.asarray(times, dtype=float))
+    _check(problem, W, time, has_readout=readout is not None)
     values = problem.readout_values
     a = np.broadcast_to(values if readout is None else as_array(readout), (*W.shape[:2], *values.shape))
     B = np.broadcast_to(B, (*W.shape[:2], *B.shape[-2:]))
@@ -73,33 +81,16 @@ def from_weights(
         ]
         for run, bs, ks in zip(W, B, a, strict=True)
     ]
-    alpha = Clock(problem, clock).to_alpha(time)
-    risk, error = np.array([risks(problem, run, alpha, NODES) for run in states]).swapaxes(0, 1)
-    student = np.array([[one.block_student_overlap for one in run] for run in states])
-    cross = np.array([[one.block_cross_overlap for one in run] for run in states])
-    rest = _rest(problem, states)
-    blocks = Blocks(student, cross, *rest)
-    curves = Curves(
-        alpha,
-        risk,
-        student.sum(axis=2),
-        cross.sum(axis=2),
-        np.array(a),
-        risk_error=error,
-        blocks=blocks,
-        moving_teacher_overlap=None if rest[0] is None else rest[0].sum(axis=2),
-        extra_overlap=None if rest[1] is None else rest[1].sum(axis=2),
-    )
-    runs = len(states)
-    ends = Ends(
-        blocks.pick(slice(None), -1),
-        np.array(a[:, -1]),
-        np.full(runs, Ending.FINISHED),
-        np.full(runs, alpha[-1]),
-        np.zeros(runs, dtype=np.int64),
-    )
-    built = build(problem, "weights", {"plain": plain}, [run[0] for run in states], risk[:, 0], curves, ends)
+    built = _built(problem, states, Clock(problem, clock).to_alpha(time), np.array(a), {"plain": plain})
     return replace(built, unit=clock)
+
+
+def _finite_dim(problem: Problem) -> int:
+    if problem.inputs.dim is None:
+        raise ValueError(
+            "inputs.dim: infinite, but weights have finitely many coordinates; give the problem their number"
+        )
+    return problem.inputs.dim
 
 
 def _teachers(problem: Problem, scale: float, given: Any) -> np.ndarray:
@@ -112,6 +103,62 @@ def _teachers(problem: Problem, scale: float, given: Any) -> np.ndarray:
             f"teacher_weights: shape {B.shape} given, must be (p*, dim), or (time, p*, dim) if teachers move"
         )
     return B
+
+
+def _check(problem: Problem, W: np.ndarray, time: np.ndarray, has_readout: bool) -> None:
+    """Raise unless W is (run, time, p, dim) and finite, at increasing times."""
+    if W.ndim != 4 or W.shape[1] != time.size:
+        raise ValueError(
+            f"weights: shape {W.shape} given for {time.size} times, must be (time, p, dim) or (run, time, p, dim)"
+        )
+    if W.shape[2:] != (problem.student.width, problem.inputs.dim):
+        raise ValueError(f"weights: {W.shape[2:]} at each time, must be {(problem.student.width, problem.inputs.dim)}")
+    if problem.training.train_readout and not has_readout:
+        raise ValueError("readout: is missing; the problem trains it, so give its log (time, p)")
+    if not np.isfinite(time).all() or time[0] < 0 or (np.diff(time) <= 0).any():
+        raise ValueError(
+            f"times: must be finite, not negative and increasing, got {np.array2string(time, threshold=6)}"
+        )
+    if not np.isfinite(W).all():
+        run, step = np.argwhere(~np.isfinite(W).all(axis=(2, 3)))[0]
+        raise ValueError(
+            f"weights: not finite in run {run} from entry {step} on (training diverged); give the entries before"
+        )
+
+
+def _built(
+    problem: Problem, states: list[list[Overlaps]], alpha: np.ndarray, readout: np.ndarray, settings: dict[str, Any]
+) -> Trajectory:
+    """From the overlaps of each run at each time."""
+    from solvable.dynamics.gaussian_moments import NODES
+    from solvable.dynamics.kernel_choice import risks
+    from solvable.results.building import Curves, Ends, build
+
+    risk, error = np.array([risks(problem, run, alpha, NODES) for run in states]).swapaxes(0, 1)
+    student = np.array([[one.block_student_overlap for one in run] for run in states])
+    cross = np.array([[one.block_cross_overlap for one in run] for run in states])
+    rest = _rest(problem, states)
+    blocks = Blocks(student, cross, *rest)
+    curves = Curves(
+        alpha,
+        risk,
+        student.sum(axis=2),
+        cross.sum(axis=2),
+        readout,
+        risk_error=error,
+        blocks=blocks,
+        moving_teacher_overlap=None if rest[0] is None else rest[0].sum(axis=2),
+        extra_overlap=None if rest[1] is None else rest[1].sum(axis=2),
+    )
+    runs = len(states)
+    ends = Ends(
+        blocks.pick(slice(None), -1),
+        readout[:, -1].copy(),
+        np.full(runs, Ending.FINISHED),
+        np.full(runs, alpha[-1]),
+        np.zeros(runs, dtype=np.int64),
+    )
+    return build(problem, "weights", settings, [run[0] for run in states], risk[:, 0], curves, ends)
 
 
 def _rest(problem: Problem, states: list[list[Overlaps]]) -> tuple[np.ndarray | None, np.ndarray | None]:

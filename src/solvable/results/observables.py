@@ -11,7 +11,6 @@ from solvable.numerics.statistics import standard_error
 from solvable.results.ending import Ending
 
 if TYPE_CHECKING:
-    from solvable.overlaps import Overlaps
     from solvable.results.trajectory import Trajectory
 
 
@@ -289,19 +288,6 @@ def exponent(times: np.ndarray, risks: np.ndarray, begin: float, end: float, con
     return Exponent(value, value - float(half), value + float(half), drift, prefactor, len(slopes))
 
 
-def check_state(who: str, trajectory: Trajectory, state: Overlaps) -> None:
-    """Raise unless `state` has the shape of the trajectory's."""
-    from solvable.overlaps import Overlaps
-
-    if not isinstance(state, Overlaps):
-        hint = "; take its .value" if hasattr(state, "value") else ""
-        raise TypeError(f"{who}: must be given Overlaps, not {type(state).__name__}{hint}")
-    found = state.block_cross_overlap.shape
-    expected = (trajectory.problem.inputs.blocks, *trajectory.cross_overlap.shape[2:])
-    if found != expected:
-        raise ValueError(f"{who}: the state has (blocks, students, teachers) = {found}, the trajectory {expected}")
-
-
 def overlap_with(role: str, trajectory: Trajectory) -> np.ndarray | None:
     """(run, time, p, rows) overlaps of students with the extra rows of a role; None where there are none."""
     extras, rows = trajectory.problem.extras, trajectory.extra_overlap
@@ -310,30 +296,6 @@ def overlap_with(role: str, trajectory: Trajectory) -> np.ndarray | None:
     chosen = [i for i, one in enumerate(extras) if one == role]
     found: np.ndarray = rows[:, :, chosen, : trajectory.problem.student.width].swapaxes(2, 3)
     return found
-
-
-def distance(trajectory: Trajectory, target: Overlaps, of: str) -> np.ndarray:
-    """(run, time) distance from `target`; see `Trajectory.distance`. Students of the target are W' = R' T^-1 W*, so the squared
-    distance per dim is tr Q - 2 tr(R T^-1 R'^T) + tr Q'."""
-    check_state("distance", trajectory, target)
-    Q, R, T = target.student_overlap, target.cross_overlap, target.teacher_overlap
-    if trajectory.problem.inputs.blocks > 1 and of == "weights":
-        raise ValueError("distance: with several blocks of inputs the weights' distance is not in the total overlaps")
-    if np.abs(trajectory.teacher_overlap - T).max() > 1e-9 * np.abs(T).max():
-        raise ValueError("distance: the target has other teachers than the trajectory")
-    if of == "cross_overlap":
-        apart: np.ndarray = np.linalg.norm(trajectory.cross_overlap - R, axis=(2, 3))
-        return apart
-    if of != "weights":
-        raise ValueError(f"of: {of!r} given, must be 'weights' or 'cross_overlap'")
-    mixing = R @ np.linalg.pinv(T, hermitian=True)
-    if np.abs(mixing @ R.T - Q).max() > 1e-9 * np.abs(Q).max():
-        raise ValueError(
-            "distance: the target's students leave the span of the teachers, so overlaps do not tell how far it is"
-        )
-    norms = np.trace(trajectory.student_overlap, axis1=2, axis2=3)
-    squared = norms - 2 * np.einsum("rtkl,kl->rt", trajectory.cross_overlap, mixing) + np.trace(Q)
-    return np.sqrt(np.maximum(squared, 0.0))
 
 
 def classification_error(trajectory: Trajectory) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The risk of another problem along a run: the same weights, asked about other labels, inputs or units."""
+"""A method of `Trajectory`: the risk of another problem for the same weights, with other labels, inputs or units."""
 
 from __future__ import annotations
 
@@ -18,12 +18,32 @@ if TYPE_CHECKING:
 STILL_TEACHERS = replace(EVERYTHING, knows=tuple(set(FEATURES) - {"teacher.drift", "teacher.rotation"}))
 
 
-def risk_on(trajectory: Trajectory, other: Problem) -> xarray.DataArray:
-    """See `Trajectory.risk_on`."""
+def risk_on(self: Trajectory, other: Problem) -> xarray.DataArray:
+    """The risk of another problem for the students of this run, at every output.
+
+    Weights and readouts are the run's; labels, units and eigenvalues are the other problem's.
+
+    Parameters
+    ----------
+    other : Problem
+        It must have the same widths and teachers, and the same blocks of inputs (the run needs `keep_blocks=True`
+        then) or only one; as many heads; and the same directions of means, or no mixture. Teachers must not move.
+
+    Returns
+    -------
+    xarray.DataArray
+        (run, time) risks. The coordinate `risk_error` is the error from averages over nodes, zero where all are
+        exact.
+
+    Examples
+    --------
+    >>> run.risk_on(problem.replace(training__label_noise=0.1)).shape
+    (1, 201)
+    """
     from solvable.dynamics.gaussian_moments import NODES
     from solvable.dynamics.kernel_choice import risks
 
-    t = trajectory
+    t = self
     _check(t, other)
     other = other.replace(training__anchor=0.0)  # which no risk looks at
     students, crosses, teachers, extras = _rows(t, other)

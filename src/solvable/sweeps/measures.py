@@ -17,7 +17,7 @@ from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model
 from solvable.results import Ending, Trajectory
 from solvable.results.forgetting import NAMES as OF_TASKS
-from solvable.results.trajectory import AVERAGED
+from solvable.results.readings import AVERAGED
 from solvable.runfiles import RunTable, StartTable, read_level
 from solvable.sweeps.records import Labelled
 

@@ -34,10 +34,15 @@ function ask() {
   return asking;
 }
 
+const WAITING = {  // after so many milliseconds
+  300: "computing",
+  4000: "computing; a kind of problem that is new to this machine is first compiled for it, which takes 10 to 30 seconds",
+};
+
 async function askOnce(mine) {
-  const asked = tables(), slow = setTimeout(() => say("computing"), 300);
+  const asked = tables(), slow = Object.entries(WAITING).map(([after, words]) => setTimeout(() => say(words), after));
   const found = await answered("/api/curve", asked, async answer => unpack(await answer.arrayBuffer()));
-  clearTimeout(slow);
+  slow.forEach(one => clearTimeout(one));
   document.body.classList.toggle("stale", !found);
   if (!found) { say(busy ? "the server is busy; it is asked again in a moment" : "not computed", true); return; }
   shown = found;
@@ -47,7 +52,7 @@ async function askOnce(mine) {
   draw();
   const {message, half_time, hash, success, compiling, cut_off} = found.facts;
   if (compiling) {
-    say("this machine's code is being compiled, which happens once: for some seconds curves are slower", true);
+    say("curves are being compiled for this machine, which takes 10 to 30 seconds: until then they are drawn more slowly", true);
     if (cut_off) busy = 2;  // ask again: soon it will not be
     else setTimeout(() => { asking ?? ask(); }, 3000);
     document.documentElement.dataset.drawn = mine;
@@ -142,7 +147,7 @@ async function simulate(seed) {
 
 function take(piece) {
   if ("compiling" in piece) {
-    say(`SGD is being compiled for this machine, which happens once and takes 10 to 30 seconds: ${piece.compiling} s`);
+    say(`SGD is being compiled for this machine, which takes 10 to 30 seconds: ${piece.compiling} s so far`);
     return;
   }
   if (piece.problems) {
