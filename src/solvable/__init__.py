@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         sweeps,
         theory,
     )
-    from solvable.control import gradient, optimal
+    from solvable.control import Control, gradient, optimal
     from solvable.empirical import Empirical
     from solvable.gaussian import Activation
     from solvable.levels import run, when
@@ -69,20 +69,20 @@ _HOMES = {
     "meso": ("Meso",),
     "micro": ("Micro",),
     "sweeps": ("sweep",),
-    "control": ("gradient", "optimal"),
+    "control": ("Control", "gradient", "optimal"),
 }  # fmt: skip
 _LEVELS = ("Empirical", "Macro", "Meso", "Micro")  # files and the command line know them all
 _ROOMS = (
-    "checks", "control", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
-    "theory",
+    "checks", "control", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results",
+    "sweeps", "theory",
 )  # fmt: skip
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Overlaps", "PowerLaw",
-    "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "checks", "control", "dynamics", "empirical",
-    "gaussian", "gradient", "landscape", "levels", "measure", "optimal", "overlaps", "plot", "problems", "results", "run", "start", "sweep", "sweeps",
-    "theory", "when",
+    "Activation", "Control", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Overlaps",
+    "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "checks", "control",
+    "dynamics", "empirical", "gaussian", "gradient", "landscape", "levels", "measure", "optimal", "overlaps", "plot", "problems",
+    "results", "run", "start", "sweep", "sweeps", "theory", "when",
 ]  # fmt: skip
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import solvable as sv
-from solvable.control import Control
 
 
 def erf_problem(noise: float = 0.0) -> tuple[sv.Problem, sv.Overlaps]:
@@ -39,7 +38,7 @@ def quadratic_problem(noise: float = 0.0) -> tuple[sv.Problem, sv.Overlaps]:
 def test_known_optima(made, until, segments, upper, constant, best) -> None:
     """Numbers of an earlier, independent program."""
     problem, start = made
-    control = {"training.learning_rate": Control(segments=segments, upper=upper)}
+    control = {"training.learning_rate": sv.Control(segments=segments, upper=upper)}
     found = sv.optimal(problem, start, until=until, control=control, refine=False, guesses=2)
     assert found.constant[0]["training.learning_rate"] == pytest.approx(constant[0], abs=6e-4)
     assert found.constant[1] == pytest.approx(constant[1], rel=2e-4)
@@ -50,14 +49,14 @@ def test_known_optima(made, until, segments, upper, constant, best) -> None:
 
 def test_five_guesses_lead_to_one_optimum() -> None:
     problem, start = erf_problem()
-    control = {"training.learning_rate": Control(segments=20, upper=6.0)}
+    control = {"training.learning_rate": sv.Control(segments=20, upper=6.0)}
     found = sv.optimal(problem, start, until=60.0, control=control, refine=False, guesses=5)
     assert np.ptp(found.certificate.guesses) <= 1e-7 * found.value
 
 
 def test_refinement_closes_the_gap() -> None:
     problem, start = erf_problem()
-    control = {"training.learning_rate": Control(segments=12, upper=6.0)}
+    control = {"training.learning_rate": sv.Control(segments=12, upper=6.0)}
     coarse = sv.optimal(problem, start, until=60.0, control=control, refine=False, guesses=1)
     fine = sv.optimal(problem, start, until=60.0, control=control, guesses=1)
     gained = np.log(coarse.value / fine.value)
@@ -71,7 +70,7 @@ def test_the_hamiltonian_is_the_value_of_more_data() -> None:
     problem, start = quadratic_problem()
     values = {}
     for until in (59.5, 60.0, 60.5):
-        control = {"training.learning_rate": Control(segments=60, upper=1.5)}
+        control = {"training.learning_rate": sv.Control(segments=60, upper=1.5)}
         values[until] = sv.optimal(problem, start, until=until, control=control, refine=False, guesses=1)
     slope = np.log(values[60.5].value / values[59.5].value)
     mean, spread = values[60.0].certificate.hamiltonian
@@ -83,7 +82,7 @@ def test_fixed_integral() -> None:
     problem, start = quadratic_problem()
     name = "training.learning_rate"
     found = sv.optimal(
-        problem, start, until=60.0, control={name: Control(segments=40, upper=1.5)}, integral={name: 25.0}, guesses=1,
+        problem, start, until=60.0, control={name: sv.Control(segments=40, upper=1.5)}, integral={name: 25.0}, guesses=1,
         refine=False,
     )  # fmt: skip
     assert found.schedule[name].integral(60.0) == pytest.approx(25.0)
@@ -93,7 +92,7 @@ def test_fixed_integral() -> None:
 
 def test_time_to_a_threshold() -> None:
     problem, start = erf_problem()
-    control = {"training.learning_rate": Control(segments=50, upper=6.0)}
+    control = {"training.learning_rate": sv.Control(segments=50, upper=6.0)}
     stop = sv.when("risk", below=1e-3)
     found = sv.optimal(problem, start, until=90.0, control=control, objective=stop, guesses=1, refine=False)
     assert found.value == pytest.approx(53.4993, abs=5e-3)

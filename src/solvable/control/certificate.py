@@ -7,10 +7,10 @@ segments could still gain, in the unit of the objective.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from solvable.control.controls import Knob
 from solvable.control.course import Course
 from solvable.control.ensemble import Ensemble
 from solvable.dynamics.reverse import BATCH, EIGENVALUES, RATE
@@ -41,6 +41,10 @@ class Certificate:
     --------
     >>> sv.control.Certificate(1e-4, 0.1, (-0.07, 1e-6), 1e-9, (0.5, 0.5)).unique
     True
+
+    Notes
+    -----
+    H = costate . dy/dalpha, the costate being the derivative of the value by the state.
     """
 
     gap: float
@@ -55,9 +59,22 @@ class Certificate:
         return bool(np.ptp(self.guesses) <= 1e-3 * max(map(abs, self.guesses)))
 
 
+class Gaps(NamedTuple):
+    """For each control the share of the gap of each of its segments; the least curvature of H by the learning rate; H over all
+    steps of the first start."""
+
+    shares: list[np.ndarray]
+    legendre: float
+    hamiltonian: np.ndarray
+
+    @property
+    def total(self) -> float:
+        return float(sum(share.sum() for share in self.shares))
+
+
 def least(samples: np.ndarray, places: np.ndarray, parabola: bool) -> np.ndarray:
     """Least value over the places (first axis) of what is sampled there; between them where it is a parabola."""
-    found = samples.min(axis=0)
+    found: np.ndarray = samples.min(axis=0)
     if not parabola:
         return found
     (a, b, c), (low, middle, high) = places, samples
@@ -68,47 +85,39 @@ def least(samples: np.ndarray, places: np.ndarray, parabola: bool) -> np.ndarray
     return np.where((bend > 0) & (best > a) & (best < c), np.minimum(found, inside), found)
 
 
-def gaps(ensemble: Ensemble, x: np.ndarray, prices: Sequence[float]) -> tuple[list[np.ndarray], float, np.ndarray]:
-    """For each control the share of the gap of each of its segments; the least curvature by the learning rate; and H over all steps
-    of the first start. `prices` are what a control costs per unit where its integral is fixed."""
-    chosen = ensemble.values(x)
-    shares = [np.zeros(knob.begins.size) for knob in ensemble.knobs]
-    curvature, first = np.inf, np.zeros(0)
+def gaps(ensemble: Ensemble, x: np.ndarray, prices: Sequence[float]) -> Gaps:
+    """After a gradient at x. `prices` are what a control costs per unit where its integral is fixed."""
+    chosen, knobs = ensemble.values(x), ensemble.knobs
+    shares, bends, first = [np.zeros(knob.size) for knob in knobs], [], []
     for course in ensemble.courses:
         course.place(chosen)
-        taken = course.hamiltonian()
-        if not first.size:
-            first = taken.ravel()
-        for number, knob in enumerate(ensemble.knobs):
-            found, bend = _gap(course, ensemble.knobs, chosen, number, prices[number], taken)
-            shares[number] += found / len(ensemble.courses)
-            if RATE in knob.columns:
-                curvature = min(curvature, bend)
-    return shares, curvature if np.isfinite(curvature) else np.nan, first
+        first.append(course.hamiltonian())
+        for number, knob in enumerate(knobs):
+            share, bend = _gap(course, chosen, number, prices[number], first[-1])
+            shares[number] += share / len(ensemble.courses)
+            bends += [bend] if RATE in knob.columns else []
+    return Gaps(shares, min(bends, default=np.nan), first[0].ravel())
 
 
 def _gap(
-    course: Course, knobs: Sequence[Knob], chosen: list[np.ndarray], number: int, price: float, taken: np.ndarray
+    course: Course, chosen: list[np.ndarray], number: int, price: float, taken: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    knob = knobs[number]
-    column = knob.columns[0]
-    parabola = column < EIGENVALUES and column != BATCH
+    """The share of each segment of one control, and the least curvature of H by it."""
+    knob, times = course.knobs[number], course.times
+    parabola = knob.columns[0] < EIGENVALUES and knob.columns[0] != BATCH
     places = np.linspace(knob.lower, knob.upper, 3 if parabola else GRID)
-    samples = []
-    for place in places:
-        others = [*chosen[:number], np.full(knob.begins.size, place), *chosen[number + 1 :]]
-        course.place(others)
-        samples.append(course.hamiltonian() + price * place)
+    samples = np.array([_sample(course, chosen, number, place) + price * place for place in places])
     course.place(chosen)
-    times, segments = course.mesh  # type: ignore[misc]
-    found, (low, middle, high) = np.array(samples), (samples[0], samples[len(samples) // 2], samples[-1])
-    at = np.column_stack([times[:-1], times[1:]])
-    present = np.interp(at, knob.begins, chosen[number]) if knob.shape == "linear" else None
-    if present is None:
-        own = np.clip(np.searchsorted(knob.begins, times[:-1], side="right") - 1, 0, None)
-        present = np.repeat(chosen[number][own][:, None], 2, axis=1)
-    excess = np.maximum(taken + price * present - least(found, places, parabola), 0.0)
-    parts = np.diff(times) * excess.mean(axis=1)
-    owner = np.searchsorted(knob.begins, 0.5 * (times[:-1] + times[1:]), side="right") - 1
-    half = 0.5 * (knob.upper - knob.lower)
-    return np.bincount(owner, parts, knob.begins.size), float(((high - 2 * middle + low) / half**2).min())
+    own, ends = knob.owners(0.5 * (times[:-1] + times[1:])), np.column_stack([times[:-1], times[1:]])
+    values, slopes = chosen[number][own], knob.slopes(chosen[number])[own]
+    present = values[:, None] + slopes[:, None] * (ends - knob.begins[own][:, None])
+    excess = np.maximum(taken + price * present - least(samples, places, parabola), 0.0)
+    share = np.bincount(own, np.diff(times) * excess.mean(axis=1), knob.size)
+    bend = samples[-1] - 2 * samples[len(places) // 2] + samples[0]
+    return share, float(bend.min() / (0.5 * knob.width) ** 2)
+
+
+def _sample(course: Course, chosen: list[np.ndarray], number: int, value: float) -> np.ndarray:
+    """H along the run if one control had this value."""
+    course.place([*chosen[:number], np.full_like(chosen[number], value), *chosen[number + 1 :]])
+    return course.hamiltonian()

@@ -9,36 +9,28 @@ from solvable.numerics import adjoint
 from solvable.numerics.compiled import compiled
 from solvable.numerics.control import CONTROL_TYPE, REPORT_TYPE
 
-COURSE = types.Tuple((float64[::1], float64[::1], float64[:, ::1]))
-MESH = (float64[::1], int64[::1])  # when steps end, the segment of each
-STATES = float64[:, ::1]
+ROWS = float64[:, ::1]
+COURSE = types.Tuple((float64[::1], float64[::1], ROWS))
+MESH = types.Tuple((float64[::1], int64[::1]))
+PAIR = types.Tuple((ROWS, ROWS))
+SYSTEM = (SYSTEM_FUNCTION, SYSTEM_FUNCTION)
 
 
-@compiled(int64(SYSTEM_FUNCTION, SYSTEM_FUNCTION, CONTROL_TYPE, REPORT_TYPE, COURSE, STATES, types.Tuple(DATA), *MESH))
-def record(observe, rhs, control, report, course, memory, data, times, segments):
-    return adjoint.record((observe, rhs), control, report, course, memory, data, times, segments)
+@compiled(int64(*SYSTEM, CONTROL_TYPE, REPORT_TYPE, COURSE, ROWS, types.Tuple(DATA), MESH))
+def record(observe, rhs, control, report, course, memory, data, mesh):
+    return adjoint.record((observe, rhs), control, report, course, memory, data, mesh)
 
 
-@compiled(float64(SYSTEM_FUNCTION, SYSTEM_FUNCTION, *MESH, STATES, float64[::1], STATES, types.Tuple(DATA)))
-def march(observe, rhs, times, segments, states, seen, memory, data):
-    return adjoint.march((observe, rhs), times, segments, states, seen, memory, data)
+@compiled(float64(*SYSTEM, MESH, ROWS, float64[::1], ROWS, types.Tuple(DATA)))
+def march(observe, rhs, mesh, states, seen, memory, data):
+    return adjoint.march((observe, rhs), mesh, states, seen, memory, data)
 
 
-@compiled(
-    void(
-        SYSTEM_FUNCTION, SYSTEM_FUNCTION, BACK_FUNCTION, BACK_FUNCTION,
-        *MESH, STATES, float64, STATES, float64[:, :, ::1], STATES, float64[::1], types.Tuple(DATA),
-    )
-)  # fmt: skip
-def reverse(observe, rhs, back_observe, back, times, segments, states, weight, costates, controls, memory, row, data):
-    system = observe, rhs, back_observe, back
-    adjoint.reverse(system, times, segments, states, weight, costates, controls, memory, row, data)
+@compiled(void(*SYSTEM, BACK_FUNCTION, BACK_FUNCTION, MESH, PAIR, float64, float64[:, :, ::1], PAIR, types.Tuple(DATA)))
+def reverse(observe, rhs, back_risk, back, mesh, path, weight, numbers, memory, data):
+    adjoint.reverse((observe, rhs, back_risk, back), mesh, path, weight, numbers, memory, data)
 
 
-@compiled(
-    void(
-        SYSTEM_FUNCTION, SYSTEM_FUNCTION, *MESH, STATES, STATES, float64, float64[::1], float64[::1], STATES, types.Tuple(DATA),
-    )
-)  # fmt: skip
-def hamiltonian(observe, rhs, times, segments, states, costates, weight, seen, slope, out, data):
-    adjoint.hamiltonian((observe, rhs), times, segments, states, costates, weight, seen, slope, out, data)
+@compiled(void(*SYSTEM, MESH, PAIR, float64, ROWS, float64[::1], float64[::1], types.Tuple(DATA)))
+def hamiltonian(observe, rhs, mesh, path, weight, out, seen, slope, data):
+    adjoint.hamiltonian((observe, rhs), mesh, path, weight, out, seen, slope, data)

@@ -1,285 +1,190 @@
 """The search for the best schedule: the best constants, then descent from several guesses, then finer segments until the gap of
-`certificate.py` is small."""
+`certificate.py` is small. Whatever is reached is kept, so that Ctrl-C loses nothing."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from solvable.control.certificate import Certificate, gaps
-from solvable.control.controls import Control, Knob, knobs, own_value, with_schedules
+from solvable.control.certificate import Certificate, Gaps, gaps
+from solvable.control.course import Asked
+from solvable.control.descent import Search, constants, descend, holds, prices
 from solvable.control.ensemble import Ensemble
+from solvable.control.knobs import Knob
+from solvable.control.numbers import with_schedules
 from solvable.control.optimum import Optimum
 from solvable.levels import run
 from solvable.levels.progress import Report, meter
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps
-from solvable.problems import Problem
-from solvable.results.threshold import Threshold
 
 GAP = 1e-3  # below which segments are fine enough
 MOST = 1000  # segments of one control
-ROUNDS = 8  # of finer segments, and of new steps
-MOVED = 1e-7  # by which new steps may change the value of a finished descent
-WIDE = 300  # controls from which on another method holds integrals
-SCAN = 0.5 ** np.arange(9)  # of the upper bound: first constants
+ROUNDS = 8  # of finer segments
+USUAL = 60  # gradients of a descent, for the bar
 
 
-class Search(NamedTuple):
-    """What is searched for, apart from the segments."""
+@dataclass
+class Reached:
+    """The best schedule that a descent ended with, what each first guess led to, how many gradients were computed; and what was
+    passed by on the way of a descent, whose value is that of its frozen steps."""
 
-    problem: Problem
-    starts: tuple[Overlaps, ...]
-    until: float
-    objective: str | Threshold
-    integral: Mapping[str, float]
-    rtol: float
+    report: Report
+    about: float  # gradients that are expected
+    knobs: tuple[Knob, ...] = ()
+    values: list[np.ndarray] = field(default_factory=list)
+    value: float = np.inf
+    calls: int = 0
+    constant: tuple[np.ndarray, float] | None = None
+    guesses: list[float] = field(default_factory=list)
+    passed: tuple[tuple[Knob, ...], list[np.ndarray], float] | None = None
 
-    def ensemble(self, chosen: Sequence[Knob]) -> Ensemble:
-        return Ensemble(self.problem, self.starts, self.until, chosen, self.objective, self.rtol)
+    def take(self, knobs: Sequence[Knob], values: list[np.ndarray], value: float) -> None:
+        self.knobs, self.values, self.value, self.passed = tuple(knobs), values, value, None
 
+    def take_passed(self) -> None:
+        if self.passed is not None and self.passed[2] < self.value:
+            self.take(*self.passed)
 
-def constants(search: Search, chosen: Sequence[Knob]) -> tuple[np.ndarray, float, int]:
-    """The best constant of each control, the value that they reach, and how many gradients it took."""
-    from scipy.optimize import minimize
-
-    single = [replace(knob, begins=np.zeros(1), lengths=np.array([search.until]), shape="steps") for knob in chosen]
-    ensemble = search.ensemble(single)
-    fixed = {
-        i: search.integral[knob.name] / search.until for i, knob in enumerate(chosen) if knob.name in search.integral
-    }
-
-    def look(x: np.ndarray) -> tuple[float, np.ndarray]:
-        x = x.copy()
-        for i, value in fixed.items():
-            x[i] = value / ensemble.scales[i]
-        ensemble.record(x)
-        value, gradient = ensemble(x)
-        gradient[list(fixed)] = 0.0
-        return value, gradient
-
-    own = np.array([own_value(search.problem, knob.name) for knob in chosen])
-    first = np.clip(own / ensemble.scales, ensemble.lower, ensemble.upper)
-    guesses = [first]
-    for factor in SCAN:
-        guess = first.copy()
-        guess[0] = max(factor * ensemble.upper[0], ensemble.lower[0])
-        guesses.append(guess)
-    best = min(guesses, key=lambda x: look(x)[0])
-    bounds = list(zip(ensemble.lower, ensemble.upper, strict=True))
-    found = minimize(look, best, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": 1e-12})
-    x = found.x if found.fun <= look(best)[0] else best
-    for i, value in fixed.items():
-        x[i] = value / ensemble.scales[i]
-    return np.concatenate(ensemble.values(x)), float(look(x)[0]), ensemble.calls
+    def count(self) -> None:
+        self.calls += 1
+        self.report(self.calls, max(self.about, 1.1 * self.calls))
 
 
-def descend(search: Search, ensemble: Ensemble, x: np.ndarray, report: Report) -> tuple[np.ndarray, float]:
-    """The nearest optimum: descent on frozen steps, then new steps, until these change nothing any more."""
-    from scipy.optimize import LinearConstraint, minimize
+@dataclass(frozen=True)
+class Plan:
+    """How a search goes: first guesses, whether segments are halved, whether a bar is shown."""
 
-    bounds = list(zip(ensemble.lower, ensemble.upper, strict=True))
-    held = _constraints(search, ensemble)
-    value = np.inf
-    for _ in range(1 if ensemble.adaptive else ROUNDS):
-        ensemble.record(x)
-
-        def look(x: np.ndarray) -> tuple[float, np.ndarray]:
-            report(ensemble.calls, ensemble.calls + 1)
-            return ensemble(x)
-
-        if not len(held):
-            found = minimize(
-                look, x, jac=True, method="L-BFGS-B", bounds=bounds,
-                options={"maxcor": 20, "maxiter": 300, "maxfun": 600, "ftol": 1e-14, "gtol": 1e-8},
-            )  # fmt: skip
-        elif x.size <= WIDE:
-            rows = [
-                {"type": "eq", "fun": lambda x, row=row, sum=sum: row @ x - sum, "jac": lambda x, row=row: row}
-                for row, sum in held
-            ]
-            found = minimize(
-                look,
-                x,
-                jac=True,
-                method="SLSQP",
-                bounds=bounds,
-                constraints=rows,
-                options={"maxiter": 500, "ftol": 1e-12},
-            )
-        else:
-            matrix, sums = np.array([row for row, _ in held]), [sum for _, sum in held]
-            found = minimize(
-                look, x, jac=True, method="trust-constr", bounds=bounds,
-                constraints=[LinearConstraint(matrix, sums, sums)], options={"maxiter": 1000, "gtol": 1e-8},
-            )  # fmt: skip
-        before, x = found.fun, found.x
-        if ensemble.adaptive:
-            return x, float(before)
-        ensemble.record(x)
-        value, _ = ensemble(x)
-        if abs(value - before) <= MOVED:
-            break
-    return x, value
-
-
-def _constraints(search: Search, ensemble: Ensemble) -> list[tuple[np.ndarray, float]]:
-    """Rows of what is held: each times x is the integral of a control over time, and what it must be."""
-    rows, at = [], 0
-    for knob in ensemble.knobs:
-        count = knob.begins.size
-        if knob.name in search.integral:
-            row = np.zeros(ensemble.scales.size)
-            row[at : at + count] = knob.lengths * ensemble.scales[at : at + count]
-            rows.append((row, float(search.integral[knob.name])))
-        at += count
-    return rows
-
-
-def prices(search: Search, ensemble: Ensemble, x: np.ndarray) -> list[float]:
-    """What a unit of each control costs, where its integral is fixed: minus the derivative of the value by it, the same at all times
-    at which no bound is met."""
-    _, gradient = ensemble(x)
-    found = []
-    for knob, slope, value in zip(
-        ensemble.knobs, np.split(gradient / ensemble.scales, ensemble.edges), ensemble.values(x), strict=True
-    ):
-        width = knob.upper - knob.lower
-        inside = (value > knob.lower + 1e-6 * width) & (value < knob.upper - 1e-6 * width)
-        held = knob.name in search.integral and inside.any()
-        found.append(-float(np.average((slope / knob.lengths)[inside], weights=knob.lengths[inside])) if held else 0.0)
-    return found
-
-
-def finer(knob: Knob, values: np.ndarray, shares: np.ndarray, until: float) -> tuple[Knob, np.ndarray]:
-    """Halve the segments that hold most of the gap, at most doubling their number."""
-    order = np.argsort(shares)[::-1]
-    enough = int(np.searchsorted(np.cumsum(shares[order]), 0.9 * shares.sum())) + 1
-    ends = np.append(knob.begins[1:], until)
-    middles = 0.5 * (knob.begins + ends)
-    if knob.shape == "linear":
-        order = order[order < knob.begins.size - 1]
-    halved = np.sort(order[:enough])
-    begins = np.sort(np.concatenate([knob.begins, middles[halved]]))
-    if knob.shape == "linear":
-        lengths = np.diff(begins)
-        lengths = 0.5 * (np.append(lengths, 0.0) + np.insert(lengths, 0, 0.0))
-        return replace(knob, begins=begins, lengths=lengths), np.interp(begins, knob.begins, values)
-    owner = np.searchsorted(knob.begins, begins, side="right") - 1
-    return replace(knob, begins=begins, lengths=np.diff(np.append(begins, until))), values[owner]
-
-
-def guesses_from(chosen: Sequence[Knob], constant: np.ndarray, count: int, until: float) -> list[list[np.ndarray]]:
-    """First values: the constants, the same falling towards the end, the same rising, then smooth random ones."""
-    rng = np.random.default_rng(0)
-    found = []
-    for number in range(count):
-        values = []
-        for knob, level in zip(chosen, constant, strict=True):
-            u = knob.begins / until
-            waves = [np.ones_like(u), 1.5 - u, 0.5 + u]
-            if number < len(waves):
-                factor = waves[number]
-            else:
-                a, b = rng.uniform(-0.6, 0.6, 2)
-                factor = np.exp(a * np.cos(np.pi * u) + b * np.cos(2 * np.pi * u))
-            middle = level if level > knob.lower else knob.lower + 0.1 * (knob.upper - knob.lower) * (number > 0)
-            values.append(np.clip(middle * factor, knob.lower, knob.upper))
-        found.append(values)
-    return found
+    guesses: int
+    refine: bool
+    progress: bool | None
 
 
 def search_best(
-    search: Search, control: Mapping[str, int | Control], guesses: int, refine: bool, progress: bool | None
+    asked: Asked, starts: tuple[Overlaps, ...], knobs: tuple[Knob, ...], integral: Mapping[str, float], plan: Plan
 ) -> Optimum:
     """See `optimal`."""
-    chosen: list[Knob] = list(knobs(search.problem, search.until, control))
-    with meter(progress, "gradients") as report:
-        constant, by_constant, calls = constants(search, chosen)
-        ensemble = search.ensemble(chosen)
-        reached: list[tuple[float, list[np.ndarray]]] = []
-        interrupted = False
+    interrupted = False
+    with meter(plan.progress, "gradients") as report:
+        reached = Reached(report, USUAL * (plan.guesses + 2))
+
+        def watch(ensemble: Ensemble, x: np.ndarray, value: float) -> None:
+            reached.count()
+            best = reached.value if reached.passed is None else reached.passed[2]
+            if reached.constant is not None and value < best and holds(search, ensemble, x):
+                reached.passed = tuple(ensemble.knobs), ensemble.values(x), value
+
+        search = Search(asked, starts, integral, watch)
         try:
-            for values in guesses_from(chosen, constant, guesses, search.until):
-                x, value = descend(search, ensemble, ensemble.vector(values), report)
-                reached.append((value, ensemble.values(x)))
-            calls += ensemble.calls
-            value, values = min(reached, key=lambda one: one[0])
-            ensemble, x, value, shares, more = _refine(search, chosen, values, value, refine, report)
-            calls += more
+            _explore(search, knobs, plan, reached)
         except KeyboardInterrupt:
-            if not reached:
+            if reached.constant is None:
                 raise
             interrupted = True
-            value, values = min(reached, key=lambda one: one[0])
-            x = ensemble.vector(values)
-            ensemble.record(x)
-            ensemble(x)
-            shares = gaps(ensemble, x, prices(search, ensemble, x))
-    return _told(search, ensemble, x, shares, (constant, by_constant), [one for one, _ in reached], interrupted, calls)
+            reached.take_passed()
+    return _told(search, reached, interrupted)
 
 
-def _refine(
-    search: Search, chosen: Sequence[Knob], values: list[np.ndarray], value: float, refine: bool, report: Report
-) -> tuple[Ensemble, np.ndarray, float, Any, int]:
-    """Halve segments until the gap is small."""
-    calls = 0
-    for _ in range(ROUNDS):
-        ensemble = search.ensemble(chosen)
-        x, value = descend(search, ensemble, ensemble.vector(values), report)
+def _explore(search: Search, knobs: tuple[Knob, ...], plan: Plan, reached: Reached) -> None:
+    """Constants, all guesses, then finer segments."""
+    constant, value = constants(search, knobs)
+    reached.constant = constant, value
+    reached.take(knobs, [np.full(knob.size, one) for knob, one in zip(knobs, constant, strict=True)], value)
+    ensemble = search.ensemble(knobs)
+    for guess in first_guesses(knobs, constant, plan.guesses):
+        x, value = descend(search, ensemble, ensemble.vector(guess))
+        reached.guesses.append(value)
+        if value < reached.value:
+            reached.take(knobs, ensemble.values(x), value)
+    for _ in range(ROUNDS if plan.refine else 0):
+        ensemble, x = _again(search, reached)
         found = gaps(ensemble, x, prices(search, ensemble, x))
-        calls += ensemble.calls
-        shares = found[0]
-        small = sum(share.sum() for share in shares) <= GAP
-        if small or not refine or max(knob.begins.size for knob in chosen) >= MOST:
-            break
-        values = ensemble.values(x)
-        most = max(share.sum() for share in shares)
-        made = [
-            finer(knob, one, share, search.until) if share.sum() > 0.1 * most else (knob, one)
-            for knob, one, share in zip(chosen, values, shares, strict=True)
-        ]
-        chosen, values = [knob for knob, _ in made], [one for _, one in made]
-    return ensemble, x, value, found, calls
+        if found.total <= GAP or max(knob.size for knob in reached.knobs) >= MOST:
+            return
+        finer, values = halve(reached.knobs, reached.values, found)
+        ensemble = search.ensemble(finer)
+        x, value = descend(search, ensemble, ensemble.vector(values))
+        reached.take(finer, ensemble.values(x), value)
 
 
-def _told(
-    search: Search, ensemble: Ensemble, x: np.ndarray, found: Any, constant: tuple[np.ndarray, float],
-    reached: list[float], interrupted: bool, calls: int,
-) -> Optimum:  # fmt: skip
-    """The result, with its value on steps of its own."""
-    shares, legendre, hamiltonian = found
+def _again(search: Search, reached: Reached) -> tuple[Ensemble, np.ndarray]:
+    """The best so far, on steps of its own."""
+    ensemble = search.ensemble(reached.knobs)
+    x = ensemble.vector(reached.values)
     ensemble.record(x)
+    return ensemble, x
+
+
+def halve(knobs: Sequence[Knob], values: list[np.ndarray], found: Gaps) -> tuple[tuple[Knob, ...], list[np.ndarray]]:
+    """Halve the segments that hold nine tenths of the gap, of all controls that have a share in it."""
+    made = []
+    for knob, one, share in zip(knobs, values, found.shares, strict=True):
+        order = np.argsort(share)[::-1]
+        enough = int(np.searchsorted(np.cumsum(share[order]), 0.9 * share.sum())) + 1
+        counts = share.sum() > 0.05 * found.total
+        made.append(knob.finer(one, np.sort(order[:enough])) if counts else (knob, one))
+    return tuple(knob for knob, _ in made), [one for _, one in made]
+
+
+def first_guesses(knobs: Sequence[Knob], constant: np.ndarray, count: int) -> Iterator[list[np.ndarray]]:
+    """The constants, the same falling towards the end, the same rising, then smooth random ones."""
+    rng = np.random.default_rng(0)
+    for number in range(count):
+        values = []
+        for knob, level in zip(knobs, constant, strict=True):
+            u = knob.begins / knob.until
+            a, b = rng.uniform(-0.6, 0.6, 2)
+            waves = (np.ones_like(u), 1.5 - u, 0.5 + u, np.exp(a * np.cos(np.pi * u) + b * np.cos(2 * np.pi * u)))
+            off = knob.lower + 0.1 * knob.width if number > 0 else level  # away from a bound, where slopes may be stuck
+            values.append(
+                np.clip((level if level > knob.lower else off) * waves[min(number, 3)], knob.lower, knob.upper)
+            )
+        yield values
+
+
+def _told(search: Search, reached: Reached, interrupted: bool) -> Optimum:
+    """The result, with its value on steps of its own."""
+    asked, objective = search.asked, search.asked.objective
+    ensemble, x = _again(search, reached)
+    found = gaps(ensemble, x, prices(search, ensemble, x))
     value, gradient = ensemble(x)
-    values = ensemble.values(x)
-    timed = isinstance(search.objective, Threshold)
-    natural = (lambda one: one) if timed else (lambda one: float(np.exp(one)))
-    gain = float(np.log(constant[1] / value)) if timed else constant[1] - value
+    assert reached.constant is not None
+    constant, before = reached.constant
     free = ((x > ensemble.lower) | (gradient < 0)) & ((x < ensemble.upper) | (gradient > 0))
     certificate = Certificate(
-        float(sum(share.sum() for share in shares)), legendre, (float(hamiltonian.mean()), float(np.std(hamiltonian))),
-        float(np.abs(gradient[free]).max(initial=0.0)), tuple(natural(one) for one in reached),
-    )  # fmt: skip
-    schedule = {knob.name: knob.schedule(one) for knob, one in zip(ensemble.knobs, values, strict=True)}
-    problem = with_schedules(search.problem, schedule)
-    trajectory = run(problem, search.starts[0], Macro(), search.until, progress=False)
+        found.total,
+        found.legendre,
+        (float(found.hamiltonian.mean()), float(np.std(found.hamiltonian))),
+        float(np.abs(gradient[free]).max(initial=0.0)),
+        tuple(objective.told(one) for one in reached.guesses) or (objective.told(value),),
+    )
+    schedule = {knob.name: knob.schedule(one) for knob, one in zip(reached.knobs, reached.values, strict=True)}
+    numbers = {knob.name: float(one) for knob, one in zip(reached.knobs, constant, strict=True)}
+    problems = [with_schedules(asked.problem, one) for one in (schedule, numbers)]
+    runs = [run(one, search.starts[0], Macro(), asked.until, progress=False) for one in problems]
     return Optimum(
-        problem, search.starts, search.until, search.objective, schedule, natural(value),
-        ({knob.name: float(one) for knob, one in zip(ensemble.knobs, constant[0], strict=True)}, natural(constant[1])),
-        gain, trajectory, certificate, certificate.gap <= GAP and not interrupted,
-        _words(search, certificate, gain, interrupted), calls,
-    )  # fmt: skip
+        problem=problems[0],
+        starts=search.starts,
+        until=asked.until,
+        objective=objective.threshold or objective.kind,
+        schedule=schedule,
+        value=objective.told(value),
+        constant=(numbers, objective.told(before)),
+        gain=objective.gain(before, value),
+        trajectory=runs[0],
+        constant_trajectory=runs[1],
+        certificate=certificate,
+        success=certificate.gap <= GAP and not interrupted,
+        message=_words(certificate, objective.unit, interrupted),
+        calls=reached.calls,
+    )
 
 
-def _words(search: Search, certificate: Certificate, gain: float, interrupted: bool) -> str:
+def _words(certificate: Certificate, unit: str, interrupted: bool) -> str:
     if interrupted:
         return "interrupted: the best schedule so far"
-    fine = certificate.gap <= GAP
-    text = "optimal up to" if fine else "finer segments could gain about"
-    text = f"{text} {certificate.gap:.2g} of the logarithm of the {'risk' if search.objective != 'mean risk' else 'mean risk'}"
-    if isinstance(search.objective, Threshold):
-        text = f"{'optimal up to' if fine else 'finer segments could gain about'} {certificate.gap:.2g} of time"
+    sure = "optimal up to" if certificate.gap <= GAP else "finer segments could gain about"
+    text = f"{sure} {certificate.gap:.2g} {unit}"
     if not certificate.unique:
         values = ", ".join(f"{one:.4g}" for one in sorted(certificate.guesses))
         text += f"; several optima exist: first guesses led to {values}"

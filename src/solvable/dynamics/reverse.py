@@ -1,11 +1,10 @@
 """The equations of motion in reverse: how what follows from a slope dy/dalpha answers to the state and to all scheduled numbers.
 
-`back` gets weights of the components of dy and adds their derivatives: to `bar` those by the state, to `controls` those by the rate,
-the rate of the readout, weight decay, batch, label noise, then the eigenvalue of each block (`CONTROLS` names them). `back_observe` does
-the same for what `observe` sees.
+`back` gets weights of the components of dy and adds their derivatives to `bar`: those by the state, then those by the numbers that
+schedules may change, in the order of `SCHEDULED`, then by the eigenvalue of each block. `back_risk` does the same for the risk.
 
-The equations are dy = G + G^T + spread S with G = pull D Omega - decay y (`equations.py`); with weights L of dy, and L + L^T among the
-students, D gets pull L Omega, Omega gets pull L^T D, S gets spread L. Through D and S the covariance C of the fields is reached
+The equations are dy = G + G^T + spread S with G = pull D Omega - decay y (`equations.py`); with weights L of dy, and L + L^T among
+the students, D gets pull L Omega, Omega gets pull L^T D, S gets spread L. Through D and S the covariance C of the fields is reached
 (`gaussian/reverses.py`), and through C all blocks.
 """
 
@@ -13,7 +12,6 @@ from numba import float64, int64, void
 
 from solvable.dynamics.equations import (
     batch_at,
-    closed_moments,
     decay_at,
     eigenvalue_at,
     fields,
@@ -23,7 +21,8 @@ from solvable.dynamics.equations import (
     stack,
     total,
 )
-from solvable.dynamics.kernel_data import DATA, DRIFT, FIELDS, NOISE, OVERLAPS, PLANES, SIGNS
+from solvable.dynamics.kernel_data import DATA, DRIFT, FIELDS, NOISE, OVERLAPS, PLANES, SCRATCH, SIGNS
+from solvable.gaussian.drifts import drift
 from solvable.gaussian.pairs import product, slopes
 from solvable.gaussian.reverses import (
     back_drift,
@@ -32,20 +31,21 @@ from solvable.gaussian.reverses import (
     back_slopes_times_square,
     back_square,
 )
+from solvable.gaussian.squares import slopes_times_square
 from solvable.numerics.compiled import compiled
 from solvable.numerics.kernel_types import Function
 
-CONTROLS = ("rate", "readout_rate", "decay", "batch", "label_noise")  # then the eigenvalues
+SCHEDULED = ("rate", "readout_rate", "decay", "batch", "label_noise")  # then the eigenvalues
 RATE, READOUT_RATE, DECAY, BATCH, LABEL_NOISE, EIGENVALUES = range(6)
-# planes of `work` behind those of the equations: weights of C, D, S and Omega; vectors, of which each is the first row of a plane;
-# five of scratch
-OF_FIELDS, OF_DRIFT, OF_NOISE, OF_OVERLAPS = range(PLANES, PLANES + 4)
-OF_SIGNS, OF_READOUT, READOUT_DRIFT, PREFACTORS, OF_PREFACTORS, PULLS, OF_PULLS = range(PLANES + 4, PLANES + 11)
-SPARE = PLANES + 11
-MORE = 16  # planes
+# planes of `work` behind those of the equations: weights of C, D, S and Omega; S without readouts; vectors, of which each is the
+# first row of a plane; five of scratch
+OF_FIELDS, OF_DRIFT, OF_NOISE, OF_OVERLAPS, BARE = range(PLANES, PLANES + 5)
+OF_SIGNS, OF_READOUT, READOUT_DRIFT, PREFACTORS, OF_PREFACTORS, PULLS, OF_PULLS = range(PLANES + 5, PLANES + 12)
+SPARE = PLANES + 12
+MORE = 17  # planes
 
-# (segment, t, y, weights, bar, controls, *data); the weights are spoilt
-BACK = void(int64, float64, float64[::1], float64[::1], float64[::1], float64[::1], *DATA)
+# (segment, t, y, weights, bar, *data); the weights are spoilt
+BACK = void(int64, float64, float64[::1], float64[::1], float64[::1], *DATA)
 BACK_FUNCTION = Function(BACK)
 
 
@@ -141,48 +141,64 @@ def back_block(b, eta, decay, lam, spread, problem, y, weights, bar, work):
 
 
 @compiled(inline=True)
-def back_moments(problem, t, work, with_readout):
-    """Reverse of `closed_moments.step_moments`: to the covariance and the signed readouts; what the label noise is weighed by."""
+def take_moments(problem, t, work):
+    """As `closed_moments.step_moments`, and S without the students' readouts as the plane BARE."""
     kind, p, c, noise = problem.kind, problem.students, problem.loss_factor, label_noise_at(problem, t)
-    C, s, n = work[FIELDS], work[SIGNS, 0], problem.rows
-    C_bar, D_bar, S_bar = work[OF_FIELDS], work[OF_DRIFT], work[OF_NOISE]
-    s_bar, a, a_bar, drift_bar = work[OF_SIGNS, 0], work[PREFACTORS, 0], work[OF_PREFACTORS, 0], work[OF_READOUT, 0]
-    seen = 0.0
+    C, s, S, bare, readout_drift = work[FIELDS], work[SIGNS, 0], work[NOISE], work[BARE], work[READOUT_DRIFT, 0]
+    drift(kind, p, C, s, -2.0 * c, work[DRIFT])
+    if problem.noise:
+        slopes_times_square(kind, p, C, s, work[SCRATCH], bare)
+    for k in range(p):
+        for m in range(p if problem.noise else 0):
+            bare[k, m] += noise * slopes(kind, C[k, k], C[m, m], C[k, m])
+            S[k, m] = 4.0 * c * c * s[k] * s[m] * bare[k, m]
+        readout_drift[k] = 0.0
+        for j in range(s.size if problem.train_readout else 0):
+            readout_drift[k] += 2.0 * c * s[j] * product(kind, C[k, k], C[j, j], C[k, j])
+
+
+@compiled()
+def back_noise(problem, noise, work, a, a_bar):
+    """Of S, to the covariance, the signed readouts and the prefactors a; what the label noise is weighed by."""
+    kind, p, c, seen = problem.kind, problem.students, problem.loss_factor, 0.0
+    C, bare, C_bar, S_bar = work[FIELDS], work[BARE], work[OF_FIELDS], work[OF_NOISE]
+    for k in range(p):
+        for m in range(p):
+            bar = 4.0 * c * c * S_bar[k, m]
+            a_bar[k] += bar * a[m] * bare[k, m]
+            a_bar[m] += bar * a[k] * bare[k, m]
+            S_bar[k, m] = bar = bar * a[k] * a[m]
+            seen += bar * slopes(kind, C[k, k], C[m, m], C[k, m])
+            back_slopes(kind, C, k, m, bar * noise, C_bar)
+    back_slopes_times_square(kind, p, C, work[SIGNS, 0], S_bar, C_bar, work[OF_SIGNS, 0], work[SPARE : SPARE + 5])
+    return seen
+
+
+@compiled(inline=True)
+def back_moments(problem, t, work):
+    """Reverse of `take_moments`: to the covariance and the signed readouts; what the label noise is weighed by."""
+    kind, p, c, seen = problem.kind, problem.students, problem.loss_factor, 0.0
+    C, s, C_bar, s_bar = work[FIELDS], work[SIGNS, 0], work[OF_FIELDS], work[OF_SIGNS, 0]
+    a, a_bar, drift_bar = work[PREFACTORS, 0], work[OF_PREFACTORS, 0], work[OF_READOUT, 0]
     for k in range(p):
         a[k], a_bar[k] = -s[k], 0.0
-    back_drift(kind, p, C, s, a, 2.0 * c, D_bar, C_bar, s_bar, a_bar)
+    back_drift(kind, p, C, s, a, 2.0 * c, work[OF_DRIFT], C_bar, s_bar, a_bar)
     if problem.noise:
-        S = work[NOISE]
-        for k in range(p):
-            for m in range(p):
-                bar = S_bar[k, m]
-                scale = 4.0 * c * c * a[k] * a[m]
-                slope = slopes(kind, C[k, k], C[m, m], C[k, m])
-                seen += bar * scale * slope
-                if noise > 0.0:
-                    back_slopes(kind, C, k, m, bar * scale * noise, C_bar)
-                if a[k] != 0.0:
-                    a_bar[k] += bar * S[k, m] / a[k]
-                if a[m] != 0.0:
-                    a_bar[m] += bar * S[k, m] / a[m]
-                S_bar[k, m] = bar * scale
-        back_slopes_times_square(kind, p, C, s, S_bar, C_bar, s_bar, work[SPARE : SPARE + 5])
-    if with_readout:
-        for k in range(p):
-            weight = 2.0 * c * drift_bar[k]
-            for j in range(n):
-                back_product(kind, C, k, j, weight * s[j], C_bar)
-                s_bar[j] += weight * product(kind, C[k, k], C[j, j], C[k, j])
+        seen = back_noise(problem, label_noise_at(problem, t), work, a, a_bar)
     for k in range(p):
+        weight = 2.0 * c * drift_bar[k]
+        for j in range(s.size if problem.train_readout else 0):
+            back_product(kind, C, k, j, weight * s[j], C_bar)
+            s_bar[j] += weight * product(kind, C[k, k], C[j, j], C[k, j])
         s_bar[k] -= a_bar[k]
     return seen
 
 
 @compiled(inline=True)
-def back_fields(segment, t, y, bar, controls, problems, blocks, numbers, work):
+def back_fields(segment, t, y, bar, problems, blocks, numbers, work):
     """Reverse of `equations.fields`: from the covariance and the signed readouts to the state and the eigenvalues."""
     problem, C_bar, Omega, s_bar = problems[segment], work[OF_FIELDS], work[OVERLAPS], work[OF_SIGNS, 0]
-    p, n, m = problem.students, problem.rows, problem.moving
+    p, n, m, controls = problem.students, problem.rows, problem.moving, bar[y.size :]
     for b in range(problem.blocks):
         lam, seen = eigenvalue_at(problem, blocks[segment, b], t), 0.0
         stack(b, y, problem, numbers, Omega)
@@ -205,14 +221,11 @@ def forget(work):
     work[OF_SIGNS, 0], work[OF_READOUT, 0] = 0.0, 0.0
 
 
-@compiled(BACK)
-def back(segment, t, y, weights, bar, controls, problems, blocks, cases, numbers, work):
-    """Where the moments have a closed form."""
+@compiled(BACK, inline=True)
+def take_apart(segment, t, y, weights, bar, problems, blocks, cases, numbers, work):
+    """Reverse of `equations.assemble`: weights of D, S and the readout drift, and derivatives by what it takes beside them."""
     problem = problems[segment]
-    p, base = problem.students, problem.blocks * problem.moving * problem.rows
-    fields(segment, t, y, problems, blocks, numbers, work)
-    closed_moments(problem, t, work, work[READOUT_DRIFT, 0])
-    forget(work)
+    p, base, controls = problem.students, problem.blocks * problem.moving * problem.rows, bar[y.size :]
     if problem.sphere:
         free_growth(segment, t, y, problems, blocks, numbers, work, work[PULLS, 0])
         back_norms(problem, y, weights, bar, work[PULLS, 0], work[OF_PULLS, 0])
@@ -233,12 +246,22 @@ def back(segment, t, y, weights, bar, controls, problems, blocks, cases, numbers
         for k in range(p):
             controls[READOUT_RATE] += weights[base + k] * work[READOUT_DRIFT, 0, k]
             work[OF_READOUT, 0, k] = rate * weights[base + k]
-    controls[LABEL_NOISE] += back_moments(problem, t, work, problem.train_readout)
-    back_fields(segment, t, y, bar, controls, problems, blocks, numbers, work)
 
 
 @compiled(BACK)
-def back_risk(segment, t, y, weights, bar, controls, problems, blocks, cases, numbers, work):
+def back(segment, t, y, weights, bar, problems, blocks, cases, numbers, work):
+    """Of `equations.rhs`."""
+    problem = problems[segment]
+    fields(segment, t, y, problems, blocks, numbers, work)
+    take_moments(problem, t, work)
+    forget(work)
+    take_apart(segment, t, y, weights, bar, problems, blocks, cases, numbers, work)
+    bar[y.size + LABEL_NOISE] += back_moments(problem, t, work)
+    back_fields(segment, t, y, bar, problems, blocks, numbers, work)
+
+
+@compiled(BACK)
+def back_risk(segment, t, y, weights, bar, problems, blocks, cases, numbers, work):
     """Of the risk, weighed by `weights[0]`."""
     problem = problems[segment]
     fields(segment, t, y, problems, blocks, numbers, work)
@@ -246,4 +269,4 @@ def back_risk(segment, t, y, weights, bar, controls, problems, blocks, cases, nu
     back_square(
         problem.kind, work[FIELDS], work[SIGNS, 0], weights[0] * problem.loss_factor, work[OF_FIELDS], work[OF_SIGNS, 0]
     )
-    back_fields(segment, t, y, bar, controls, problems, blocks, numbers, work)
+    back_fields(segment, t, y, bar, problems, blocks, numbers, work)

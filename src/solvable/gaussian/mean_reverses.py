@@ -1,8 +1,8 @@
 """The averages of `means.py` in reverse: how they answer to means, covariance and weights of the fields.
 
-`bars` = (D_bar, S_bar, phi_bar, pull_bar) weigh what `averages_with_means` fills; derivatives are added to `to` = (h_bar, C_bar, s_bar).
-What the offset s_0 and the noise Delta are weighed by is returned. Entries of C_bar are those of independent entries of C; only their
-sum over (i, j) and (j, i) has a meaning.
+`bars` = (D_bar, S_bar, phi_bar, pull_bar, weight) weigh what `averages_with_means` fills and, the last, the <e^2> that it returns;
+derivatives are added to `to` = (h_bar, C_bar, s_bar). What the offset s_0 and the noise Delta are weighed by is returned. Entries
+of C_bar are those of independent entries of C; only their sum over (i, j) and (j, i) has a meaning.
 
 Everything rests on one fact about Gaussian averages, d<f>/dh_i = <f_i> and d<f>/dC_ij = <f_ij>/2: for the squared error it gives
 2 s_i <g'_i e> and s_i ( s_j <g'_i g'_j> + delta_ij <g''_i e> ).
@@ -18,12 +18,12 @@ from solvable.numerics.compiled import compiled
 
 def mean_reverse_scratch(fields: int) -> int:
     """Numbers of scratch for `back_averages`, before those of `averages_with_means`."""
-    return 6 * fields**2 + 10 * fields
+    return 5 * fields**2 + 8 * fields
 
 
 @compiled()
-def _linear(p, fields, error, bars, with_noise, square_weight, to):
-    (h, C), (s0, s), (D_bar, S_bar, phi_bar, pull_bar), (h_bar, C_bar, s_bar) = fields, error, bars, to
+def _linear(p, fields, error, bars, with_noise, to):
+    (h, C), (s0, s), (D_bar, S_bar, phi_bar, pull_bar, square_weight), (h_bar, C_bar, s_bar) = fields, error, bars, to
     n, mean, mean_bar, noise_bar = s.size, s0, 0.0, 0.0
     for i in range(n):
         mean += s[i] * h[i]
@@ -47,12 +47,12 @@ def _linear(p, fields, error, bars, with_noise, square_weight, to):
 
 
 @compiled()
-def _quadratic_noise(p, h, C, s, x, y, mean, square, S_bar, to, E, H, V, X, vectors):
+def _quadratic_noise(p, fields, s, known, S_bar, to, planes, vectors):
     """Of sum (S_bar * S): E = 4 times its symmetric part, H = E C, X = H M C (p, n), V = C E C. Adds to h_bar, C_bar and s_bar what
     does not go by way of the mean error, of <e^2>, of x = Cu, K = CMC and y = Ku: their weights are returned or left in `vectors`;
-    that of K is 4 mean E. `square` counts the noise too."""
-    h_bar, C_bar, s_bar = to
-    x_bar, y_bar, Eh, Ex, Ey = vectors
+    that of K is 4 mean E. `known` = (x, y, mean error, <e^2> + Delta)."""
+    (h, C), (x, y, mean, square), (h_bar, C_bar, s_bar) = fields, known, to
+    (E, H, V, X), (x_bar, y_bar, Eh, Ex, Ey) = planes, vectors
     n, mean_bar, square_bar = s.size, 0.0, 0.0
     for k in range(p):
         Eh[k] = Ex[k] = Ey[k] = 0.0
@@ -98,21 +98,20 @@ def _quadratic_noise(p, h, C, s, x, y, mean, square, S_bar, to, E, H, V, X, vect
 
 
 @compiled()
-def _quadratic(p, fields, error, noise, bars, asked, square_weight, to, scratch):
-    (h, C), (_, s), (D_bar, S_bar, phi_bar, pull_bar), (h_bar, C_bar, s_bar) = fields, error, bars, to
+def _quadratic(p, fields, error, noise, bars, asked, to, scratch):
+    (h, C), (_, s), (D_bar, S_bar, phi_bar, pull_bar, square_weight), (h_bar, C_bar, s_bar) = fields, error, bars, to
     n, (with_noise, with_pull) = s.size, asked
-    K = scratch[: n * n].reshape(n, n)
-    E, H = scratch[n * n : 2 * n * n].reshape(n, n), scratch[2 * n * n : 3 * n * n].reshape(n, n)
-    V, X = scratch[3 * n * n : 4 * n * n].reshape(n, n), scratch[4 * n * n : 5 * n * n].reshape(n, n)
-    rest = scratch[6 * n * n :]
-    x, y, x_bar, y_bar, u_bar = rest[:n], rest[n : 2 * n], rest[2 * n : 3 * n], rest[3 * n : 4 * n], rest[4 * n : 5 * n]
-    vectors = x_bar, y_bar, rest[5 * n : 6 * n], rest[6 * n : 7 * n], rest[7 * n : 8 * n]
+    planes, rows = scratch[: 5 * n * n].reshape(5, n, n), scratch[5 * n * n : 5 * n * n + 8 * n].reshape(8, n)
+    K, (x, y, x_bar, y_bar, u_bar) = planes[0], (rows[0], rows[1], rows[2], rows[3], rows[4])
     mean, square, _ = quadratic_vectors(fields, error, K, x, y)
     for i in range(n):
         x_bar[i] = y_bar[i] = u_bar[i] = 0.0
     mean_bar, square_bar, noise_bar = 0.0, square_weight, 0.0
     if with_noise:
-        mean_bar, noise_bar = _quadratic_noise(p, h, C, s, x, y, mean, square + noise, S_bar, to, E, H, V, X, vectors)
+        mean_bar, noise_bar = _quadratic_noise(
+            p, fields, s, (x, y, mean, square + noise), S_bar, to, (planes[1], planes[2], planes[3], planes[4]),
+            (x_bar, y_bar, rows[5], rows[6], rows[7]),
+        )  # fmt: skip
         square_bar += noise_bar
     for k in range(p):
         mean_bar += 2.0 * (phi_bar[k] * h[k] + D_bar[k, k])
@@ -248,8 +247,8 @@ def _mean_error(fields, error):
 
 @compiled()
 def _back_tilted(k, o, bar, value, fields, error, with_weights, to, tilted, row):
-    """Of bar <g'_k g'_o (e^2 + Delta)>, whose value is known: by way of the tilted law (m, v), which is filled with its weights, and
-    of its weight w. What s_0 and Delta are weighed by."""
+    """Of bar <g'_k g'_o (e^2 + Delta)>, whose value is known: by way of the tilted law (m, v), which is filled, and its weight w.
+    What s_0 and Delta are weighed by."""
     (h, C), (h_bar, C_bar, s_bar), (m, v) = fields, to, tilted
     s = error[1]
     n = s.size
@@ -329,9 +328,9 @@ def _back_pull(k, bar, fields, error, to):
 
 
 @compiled()
-def _erf(p, fields, error, noise, bars, asked, square_weight, averages, to, scratch):
-    (h, C), (D_bar, S_bar, phi_bar, pull_bar), (h_bar, C_bar, s_bar) = fields, bars, to
-    S, n, (with_noise, with_pull) = averages, h.size, asked
+def _erf(p, fields, error, bars, asked, S, to, scratch):
+    h, (D_bar, S_bar, phi_bar, pull_bar, square_weight), (h_bar, C_bar, s_bar) = fields[0], bars, to
+    n, (with_noise, with_pull) = h.size, asked
     v, m, row = scratch[: n * n].reshape(n, n), scratch[n * n : n * n + n], scratch[n * n + n : n * n + 2 * n]
     offset_bar, noise_bar = 0.0, 0.0
     for k in range(p):
@@ -354,13 +353,11 @@ def _erf(p, fields, error, noise, bars, asked, square_weight, averages, to, scra
 
 
 @compiled()
-def back_averages(kind, p, fields, error, noise, bars, asked, square_weight, averages, to, scratch):
+def back_averages(kind, p, fields, error, noise, bars, asked, averages, to, scratch):
     """Add to `to`; what s_0 and Delta are weighed by. `asked` says whether S_bar and pull_bar count (and, for erf, whether s_bar is
-    wanted from S: it is wherever readouts are trained); `square_weight` weighs <e^2>, `averages` are S as `averages_with_means`
-    fills it."""
+    wanted from S: it is wherever readouts are trained); `averages` are S as `averages_with_means` fills it."""
     if kind == QUADRATIC:
-        return _quadratic(p, fields, error, noise, bars, asked, square_weight, to, scratch)
+        return _quadratic(p, fields, error, noise, bars, asked, to, scratch)
     if kind == ERF:
-        return _erf(p, fields, error, noise, bars, asked, square_weight, averages, to, scratch)
-    offset_bar, noise_bar = _linear(p, fields, error, bars, asked[0], square_weight, to)
-    return offset_bar, noise_bar
+        return _erf(p, fields, error, bars, asked, averages, to, scratch)
+    return _linear(p, fields, error, bars, asked[0], to)

@@ -3,6 +3,7 @@ and leave matplotlib's settings alone; `with style():` gives the look of the lib
 
 from solvable.plot.atlas import atlas, landscape, spectra
 from solvable.plot.curves import compare, cross_overlaps, readouts, risk, student_overlaps
+from solvable.plot.schedules import schedule
 from solvable.plot.spectrum import forecast
 from solvable.plot.style import figure, style
 from solvable.plot.sweeps import family, heat_map, lines, phases, sweep
@@ -20,6 +21,7 @@ __all__ = [
     "phases",
     "readouts",
     "risk",
+    "schedule",
     "spectra",
     "student_overlaps",
     "style",
