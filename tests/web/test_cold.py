@@ -105,6 +105,6 @@ def test_curves_come_first_and_are_interpreted_until_then(monkeypatch) -> None:
     assert interpreting.PATIENCE.left == math.inf
     while prepared.missing:
         time.sleep(0.01)
-    assert order == [CURVE, SGD]
-    assert patience == [True, False]
+    assert order == [CURVE, SGD, SCHEDULE]
+    assert patience == [True, False, False]
     assert interpreting.PATIENCE.over

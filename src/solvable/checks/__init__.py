@@ -6,11 +6,14 @@ from solvable.checks.invariants import layer_balance, norms_on_sphere
 from solvable.checks.moments import moments_against_sampling
 from solvable.checks.report import Report
 from solvable.checks.routes import routes_agree
+from solvable.checks.schedules import gain_is_real, gradient
 
 __all__ = [
     "Report",
     "entropy_balance",
     "exit_times_agree",
+    "gain_is_real",
+    "gradient",
     "layer_balance",
     "losses_fall",
     "moments_against_sampling",

@@ -22,7 +22,7 @@ from solvable.numerics.ending import Ending
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 
-ROOM, MOST_STEPS = 4096, 10**6  # steps that are recorded at first, and at most
+ROOM = 4096  # steps that are recorded at first
 ROWS = 9, 6  # of scratch of the reverse, for states and for derivatives
 BOUND = 1e8  # as in Macro: overlaps beyond this multiple of the first, or of one, have diverged
 PENALTY = 50.0  # added to the logarithm of the last risk, or times the length of the run, where a run does not come to its end
@@ -30,12 +30,14 @@ NEWTON = 20  # rounds for the time of a threshold
 
 
 class Asked(NamedTuple):
-    """What is asked about a run: the problem, how long it takes, what counts, and the relative error of its steps."""
+    """What is asked about a run: the problem, how long it takes, what counts, the relative error of its steps, their number at
+    most."""
 
     problem: Problem
     until: float
     objective: Objective
     rtol: float = 1e-8
+    most_steps: int = 10**6
 
 
 class Value(NamedTuple):
@@ -86,9 +88,10 @@ class Course:
         """Find steps for the present values; whether the run comes to its end."""
         stop = self.asked.objective.threshold
         watch = (-1, RISES, 0.0) if stop is None else (WATCHED, FALLS if stop.falls else RISES, self.level)
-        told = control(rtol=self.asked.rtol, bound=self.bound, watch=watch, max_steps=MOST_STEPS, rests=False)
+        most = self.asked.most_steps
+        told = control(rtol=self.asked.rtol, bound=self.bound, watch=watch, max_steps=most, rests=False)
         ending, room = int(Ending.STEP_LIMIT), ROOM
-        while ending == Ending.STEP_LIMIT and room <= 8 * MOST_STEPS:
+        while ending == Ending.STEP_LIMIT and room < 8 * most:
             ending, risk = self._recorded(told, room)
             room *= 8
         self.last = risk if np.isfinite(risk) else 1.0

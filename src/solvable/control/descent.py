@@ -57,6 +57,11 @@ def constants(search: Search, knobs: tuple[Knob, ...]) -> tuple[np.ndarray, floa
     found = _minimise(look, best, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": 1e-12})
     if found.fun <= value:
         best, value = found.x, float(found.fun)
+    possible = [knob.possible(one) for knob, one in zip(knobs, ensemble.values(best), strict=True)]
+    best, value = ensemble.vector(possible), look(ensemble.vector(possible))[0]
+    if not ensemble.record(best):
+        what = "reaches the threshold by `until`" if search.asked.objective.is_time else "comes to its end"
+        raise ValueError(f"optimal: with constant values no run {what}; lower the bounds, or look at run(...)")
     return np.concatenate(ensemble.values(best)), value
 
 

@@ -38,9 +38,15 @@ class Ensemble:
     def vector(self, values: Sequence[np.ndarray]) -> np.ndarray:
         return np.concatenate(values) / self.scales
 
+    @property
+    def reaches(self) -> bool:
+        """Whether all runs came to their ends when they were last recorded."""
+        return all(course.reaches for course in self.courses)
+
     def record(self, x: np.ndarray) -> bool:
         """Find steps at x, which are kept; whether all runs come to their ends."""
-        return all(self._each(lambda course: self._recorded(course, x)))
+        self._each(lambda course: self._recorded(course, x))
+        return self.reaches
 
     def _recorded(self, course: Course, x: np.ndarray) -> bool:
         course.place(self.values(x))

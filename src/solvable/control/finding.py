@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from solvable.control.controls import Control
+from solvable.control.course import Asked
 from solvable.control.gradients import ask, checked_start
 from solvable.control.knobs import Knob, knobs
 from solvable.control.optimum import Optimum
@@ -63,14 +64,29 @@ def optimal(
     >>> best.value < best.constant[1]
     True
     """
-    asked = ask(problem, until, objective, rtol)
-    starts = tuple(checked_start(problem, one) for one in ([start] if isinstance(start, Overlaps) else start))
-    if not starts:
-        raise ValueError("start: none given, must be at least one")
     if isinstance(guesses, bool) or not isinstance(guesses, int) or guesses < 1:
         raise ValueError(f"guesses: {guesses!r} given, must be a whole number of at least 1")
-    chosen = knobs(problem, asked.until, control)
-    return search_best(asked, starts, chosen, _integrals(chosen, integral), Plan(guesses, refine, progress))
+    asked = ask(problem, until, objective, rtol)
+    return search_best(*_given(asked, start, control, integral), Plan(guesses, refine, progress))
+
+
+def optimal_within(seconds: float, asked: Asked, start: Overlaps, control: Mapping[str, int | Control]) -> Optimum:
+    """What can be found in so much time, from one guess; `TimeUp` if not even the best constants."""
+    return search_best(*_given(asked, start, control, None), Plan(1, refine=False, progress=False, seconds=seconds))
+
+
+def _given(
+    asked: Asked,
+    start: Overlaps | Sequence[Overlaps],
+    control: Mapping[str, int | Control],
+    integral: Mapping[str, float] | None,
+) -> tuple[Asked, tuple[Overlaps, ...], tuple[Knob, ...], dict[str, float]]:
+    """The arguments of a search, checked."""
+    starts = tuple(checked_start(asked.problem, one) for one in ([start] if isinstance(start, Overlaps) else start))
+    if not starts:
+        raise ValueError("start: none given, must be at least one")
+    chosen = knobs(asked.problem, asked.until, control)
+    return asked, starts, chosen, _integrals(chosen, integral)
 
 
 def _integrals(chosen: tuple[Knob, ...], integral: Mapping[str, float] | None) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from solvable.control.controls import Control
-from solvable.control.numbers import LEAST, columns_of, own_schedule, place
+from solvable.control.numbers import BATCH, LEAST, columns_of, own_schedule, place
 from solvable.dynamics.kernel_data import Packed
 from solvable.problems import Problem, Schedule
 
@@ -53,6 +53,10 @@ class Knob:
 
     def schedule(self, values: np.ndarray) -> Schedule:
         return Schedule(times=tuple(map(float, self.begins)), rates=tuple(map(float, values)), shape=self.shape)
+
+    def possible(self, values: np.ndarray) -> np.ndarray:
+        """The nearest values that a problem can have: batches are whole numbers."""
+        return np.clip(np.round(values), np.ceil(self.lower), np.floor(self.upper)) if self.name == BATCH else values
 
     def owners(self, times: np.ndarray) -> np.ndarray:
         """Numbers of the segments that hold at these times."""
@@ -107,11 +111,18 @@ def knobs(problem: Problem, until: float, control: Mapping[str, int | Control]) 
 def own_knobs(problem: Problem, until: float, names: Sequence[str]) -> tuple[list[Knob], list[np.ndarray]]:
     """Numbers of a problem as controls, and the values that they have."""
     schedules = [own_schedule(problem, name) for name in names]
+    for name, one in zip(names, schedules, strict=True):
+        _check_shape(name, one.shape)
     made = [
         Knob(name, columns_of(problem, name), np.array(one.times), until, one.shape, 0.0, max(*one.rates, 1.0))
         for name, one in zip(names, schedules, strict=True)
     ]
-    return made, [np.array(one.rates) for one in schedules]
+    return made, [knob.possible(np.array(one.rates)) for knob, one in zip(made, schedules, strict=True)]
+
+
+def _check_shape(name: str, shape: str) -> None:
+    if name == BATCH and shape == "linear":
+        raise ValueError(f"control: {name}: is a line, but batches are whole numbers; must go in steps")
 
 
 def _knob(problem: Problem, until: float, name: str, given: int | Control) -> Knob:
@@ -119,6 +130,7 @@ def _knob(problem: Problem, until: float, name: str, given: int | Control) -> Kn
         if isinstance(given, bool) or not isinstance(given, int | np.integer):
             raise ValueError(f"control: {name}: {given!r} given, must be a number of segments or a Control")
         given = Control(segments=int(given))
+    _check_shape(name, given.shape)
     columns, own, least = columns_of(problem, name), max(own_schedule(problem, name).rates), LEAST.get(name, 0.0)
     lower = least if given.lower is None else float(given.lower)
     upper = FREELY * own if given.upper is None else float(given.upper)

@@ -18,7 +18,8 @@ NAMES = {  # in a problem, and in `SCHEDULED`
     "training.label_noise": "label_noise",
 }
 SPECTRUM = "inputs.spectrum.eigenvalues"
-LEAST = {"training.batch": 1.0}  # of all others: 0
+BATCH = "training.batch"  # a whole number
+LEAST = {BATCH: 1.0}  # of all others: 0
 
 
 def columns_of(problem: Problem, name: str) -> tuple[int, ...]:
@@ -62,7 +63,11 @@ def own_schedule(problem: Problem, name: str) -> Schedule:
 
 def with_schedules(problem: Problem, schedules: Mapping[str, Schedule | float]) -> Problem:
     """The problem with these numbers."""
-    changes: dict[str, Any] = {name.replace(".", "__"): one for name, one in schedules.items() if name in NAMES}
+    changes: dict[str, Any] = {
+        name.replace(".", "__"): int(one) if name == BATCH and not isinstance(one, Schedule) else one
+        for name, one in schedules.items()
+        if name in NAMES
+    }
     blocks = {_block(problem, name): one for name, one in schedules.items() if name not in NAMES}
     if blocks:
         own = enumerate(_eigenvalues(problem))

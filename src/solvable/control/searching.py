@@ -1,6 +1,7 @@
 """The search for the best schedule: the best constants, then descent from several guesses, then finer segments until the gap of
 `certificate.py` is small. Whatever is reached is kept, so that Ctrl-C loses nothing."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -53,23 +54,30 @@ class Reached:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a search goes: first guesses, whether segments are halved, whether a bar is shown."""
+    """How a search goes: first guesses, whether segments are halved, whether a bar is shown, after how long it is cut off."""
 
     guesses: int
     refine: bool
     progress: bool | None
+    seconds: float = np.inf
+
+
+class TimeUp(Exception):
+    """A search has taken as long as it may."""
 
 
 def search_best(
     asked: Asked, starts: tuple[Overlaps, ...], knobs: tuple[Knob, ...], integral: Mapping[str, float], plan: Plan
 ) -> Optimum:
     """See `optimal`."""
-    interrupted = False
+    why, end = "", time.monotonic() + plan.seconds
     with meter(plan.progress, "gradients") as report:
         reached = Reached(report, USUAL * (plan.guesses + 2))
 
         def watch(ensemble: Ensemble, x: np.ndarray, value: float) -> None:
             reached.count()
+            if time.monotonic() > end:
+                raise TimeUp(f"cut off after {plan.seconds:g} s")
             best = reached.value if reached.passed is None else reached.passed[2]
             if reached.constant is not None and value < best and holds(search, ensemble, x):
                 reached.passed = tuple(ensemble.knobs), ensemble.values(x), value
@@ -77,12 +85,12 @@ def search_best(
         search = Search(asked, starts, integral, watch)
         try:
             _explore(search, knobs, plan, reached)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, TimeUp) as error:
             if reached.constant is None:
                 raise
-            interrupted = True
+            why = str(error) or "interrupted"
             reached.take_passed()
-    return _told(search, reached, interrupted)
+    return _told(search, reached, why)
 
 
 def _explore(search: Search, knobs: tuple[Knob, ...], plan: Plan, reached: Reached) -> None:
@@ -93,7 +101,7 @@ def _explore(search: Search, knobs: tuple[Knob, ...], plan: Plan, reached: Reach
     ensemble = search.ensemble(knobs)
     for guess in first_guesses(knobs, constant, plan.guesses):
         x, value = descend(search, ensemble, ensemble.vector(guess))
-        reached.guesses.append(value)
+        reached.guesses += [value] if ensemble.reaches else []
         if value < reached.value:
             reached.take(knobs, ensemble.values(x), value)
     for _ in range(ROUNDS if plan.refine else 0):
@@ -142,9 +150,10 @@ def first_guesses(knobs: Sequence[Knob], constant: np.ndarray, count: int) -> It
         yield values
 
 
-def _told(search: Search, reached: Reached, interrupted: bool) -> Optimum:
-    """The result, with its value on steps of its own."""
+def _told(search: Search, reached: Reached, cut_off: str) -> Optimum:
+    """The result, with its value on steps of its own; `cut_off` says why the search did not come to its end."""
     asked, objective = search.asked, search.asked.objective
+    reached.values = [knob.possible(one) for knob, one in zip(reached.knobs, reached.values, strict=True)]
     ensemble, x = _again(search, reached)
     found = gaps(ensemble, x, prices(search, ensemble, x))
     value, gradient = ensemble(x)
@@ -174,15 +183,15 @@ def _told(search: Search, reached: Reached, interrupted: bool) -> Optimum:
         trajectory=runs[0],
         constant_trajectory=runs[1],
         certificate=certificate,
-        success=certificate.gap <= GAP and not interrupted,
-        message=_words(certificate, objective.unit, interrupted),
+        success=certificate.gap <= GAP and not cut_off,
+        message=_words(certificate, objective.unit, cut_off),
         calls=reached.calls,
     )
 
 
-def _words(certificate: Certificate, unit: str, interrupted: bool) -> str:
-    if interrupted:
-        return "interrupted: the best schedule so far"
+def _words(certificate: Certificate, unit: str, cut_off: str) -> str:
+    if cut_off:
+        return f"{cut_off}: the best schedule so far; more could gain about {certificate.gap:.2g} {unit}"
     sure = "optimal up to" if certificate.gap <= GAP else "finer segments could gain about"
     text = f"{sure} {certificate.gap:.2g} {unit}"
     if not certificate.unique:

@@ -41,11 +41,10 @@ def schedule(best: Any, *others: Any, labels: list[str] | None = None) -> "Figur
         raise ValueError(f"schedule: {len(labels)} labels given for {len(others)} trajectories, must be as many")
     picture, panels = figure(len(names) + 1, 1, height=1.9, width=4.6, sharex=True)
     for ax, name in zip(panels, names, strict=False):
-        draw_schedule(ax, best.schedule[name], best.until, label="best schedule")
-        ax.axhline(best.constant[0][name], **_stroke(1), label="best constant")
+        draw_schedule(ax, best.schedule[name], best.until)
+        ax.axhline(best.constant[0][name], **_stroke(1))
         ax.set_ylim(bottom=0.0)
         ax.set_ylabel(_title(name))
-        ax.legend(fontsize=7)
     _draw_risks(panels[-1], best, others, labels or [one.level for one in others])
     panels[-1].set_xlabel("α = steps / dim")
     return picture

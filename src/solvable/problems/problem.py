@@ -317,7 +317,7 @@ class Problem(Model):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a problem from a .toml or .json file; tables of runs and sweeps in it are passed over.
+        """Read a problem from a .toml or .json file; tables of runs, sweeps and searches in it are passed over.
 
         Parameters
         ----------
@@ -336,11 +336,12 @@ class Problem(Model):
         """
         tables = read_tables(Path(path))
         return cls.from_mapping(
-            {name: table for name, table in tables.items() if name not in (*RUN_TABLES, *SWEEP_TABLES)}
+            {name: table for name, table in tables.items() if name not in (*RUN_TABLES, *SWEEP_TABLES, CONTROL_TABLE)}
         )
 
 
 RUN_TABLES = ("start", "level", "run")
+CONTROL_TABLE = "control"
 SWEEP_TABLES = ("vary", "derive", "sweep", "recovery")
 
 
