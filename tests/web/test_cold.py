@@ -20,7 +20,7 @@ from solvable.numerics import interpreting
 from solvable.numerics.compiled import Kernel
 from solvable.runfiles import warming
 from solvable.web import preparing
-from solvable.web.preparing import CURVE, PREPARATION, SGD, Preparation
+from solvable.web.preparing import CURVE, PREPARATION, SCHEDULE, SGD, Preparation
 from solvable.web.presets import PRESETS
 
 STATE = PRESETS[0]["state"]
