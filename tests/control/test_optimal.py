@@ -47,6 +47,19 @@ def test_known_optima(made, until, segments, upper, constant, best) -> None:
     assert found.trajectory.risk[0, -1] == pytest.approx(found.value, rel=1e-6)
 
 
+def test_the_greedy_rate_stays_on_the_plateau() -> None:
+    """Numbers of the same earlier program: the best rate for the moment ends with thirty times the risk."""
+    problem, start = erf_problem()
+    rate = sv.control.greedy(problem, start, until=60.0, upper=6.0)
+    found = sv.run(problem.replace(training__learning_rate=rate), start, sv.Macro(), until=60.0).risk[0, -1]
+    assert found == pytest.approx(1.262e-2, rel=1e-3)
+    assert found > 30 * 3.991e-4
+    problem, start = quadratic_problem(0.05)
+    rate = sv.control.greedy(problem, start, until=60.0, upper=1.5)
+    found = sv.run(problem.replace(training__learning_rate=rate), start, sv.Macro(), until=60.0).risk[0, -1]
+    assert found == pytest.approx(1.576e-2, rel=1e-3)
+
+
 def test_five_guesses_lead_to_one_optimum() -> None:
     problem, start = erf_problem()
     control = {"training.learning_rate": sv.Control(segments=20, upper=6.0)}

@@ -4,6 +4,7 @@ from solvable.control.certificate import Certificate
 from solvable.control.controls import Control
 from solvable.control.finding import optimal
 from solvable.control.gradients import Gradient, gradient
+from solvable.control.locally import greedy
 from solvable.control.optimum import Optimum
 
-__all__ = ["Certificate", "Control", "Gradient", "Optimum", "gradient", "optimal"]
+__all__ = ["Certificate", "Control", "Gradient", "Optimum", "gradient", "greedy", "optimal"]

@@ -26,6 +26,7 @@ ROOM = 4096  # steps that are recorded at first
 ROWS = 9, 6  # of scratch of the reverse, for states and for derivatives
 BOUND = 1e8  # as in Macro: overlaps beyond this multiple of the first, or of one, have diverged
 PENALTY = 50.0  # added to the logarithm of the last risk, or times the length of the run, where a run does not come to its end
+NOTHING = np.zeros(0)
 NEWTON = 20  # rounds for the time of a threshold
 
 
@@ -114,7 +115,7 @@ class Course:
         objective = self.asked.objective
         self.states = np.empty((self.times.size, self.first.size))
         self.states[0] = self.first
-        integral = self._march(self.mesh, self.states, np.zeros(SEEN if objective.is_mean else 0))
+        integral = self.follow(self.mesh, self.states, np.zeros(SEEN) if objective.is_mean else NOTHING)
         if objective.is_time:
             self._land()
         last = self.states[-1]
@@ -135,7 +136,8 @@ class Course:
             worse = PENALTY * self.asked.until
         return Value(float(worse), [np.zeros(knob.size) for knob in self.knobs], np.zeros_like(self.first))
 
-    def _march(self, mesh: tuple[np.ndarray, np.ndarray], states: np.ndarray, seen: np.ndarray) -> float:
+    def follow(self, mesh: tuple[np.ndarray, np.ndarray], states: np.ndarray, seen: np.ndarray = NOTHING) -> float:
+        """Fill the states after the first, step by step; the integral of the risk, if `seen` has room for it."""
         return float(march(*self.functions, mesh, states, seen, np.empty((7, self.first.size)), self.data))
 
     def _reverse(self, value: float, target: float) -> Value:
@@ -151,7 +153,7 @@ class Course:
         begins = system.packed.problems["begin"]
         return Value(value, [knob.gather(found, begins) for knob in self.knobs], self.costates[0].copy())
 
-    def _risk_slopes(self, state: np.ndarray, time: float, segment: int) -> tuple[np.ndarray, np.ndarray, float]:
+    def risk_slopes(self, state: np.ndarray, time: float, segment: int) -> tuple[np.ndarray, np.ndarray, float]:
         """Derivatives of the risk by the state and by the numbers, and in time."""
         bar, slope = np.zeros(state.size + self.system.columns), np.empty_like(state)
         self.system.rhs(segment, time, state, slope, *self.data)
@@ -161,7 +163,7 @@ class Course:
     def _end(self, risk: float, found: np.ndarray) -> None:
         """The costate at the end, and what the end itself knows of the controls (eigenvalues are in the risk)."""
         segment = int(self.segments[-1])
-        bar, row, speed = self._risk_slopes(self.states[-1], self.times[-1], segment)
+        bar, row, speed = self.risk_slopes(self.states[-1], self.times[-1], segment)
         scale = -1.0 / speed if self.asked.objective.is_time else 1.0 / risk
         self.costates[-1] = scale * bar
         found[segment, 0] += scale * row
@@ -171,11 +173,11 @@ class Course:
         """Change the last step until the risk is at the threshold, by Newton's rule."""
         segment, level = int(self.segments[-1]), self.level
         for _ in range(NEWTON):
-            _, _, speed = self._risk_slopes(self.states[-1], self.times[-1], segment)
+            _, _, speed = self.risk_slopes(self.states[-1], self.times[-1], segment)
             move = (level - self.risk(self.states[-1], self.times[-1], segment)) / speed
             self.times[-1] += move
             pair = self.states[-2:].copy()
-            self._march((self.times[-2:].copy(), self.segments[-1:]), pair, np.zeros(0))
+            self.follow((self.times[-2:].copy(), self.segments[-1:]), pair)
             self.states[-1] = pair[1]
             if not abs(move) > 1e-14 * self.times[-1]:
                 return

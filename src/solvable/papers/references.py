@@ -30,6 +30,11 @@ REFERENCES = {
         "Continual learning in the teacher-student setup: impact of task similarity",
         "arXiv:2107.04384 (2021)",
     ),
+    "rattray1997": Reference(
+        "M. Rattray, D. Saad",
+        "Globally optimal on-line learning rules for multi-layer neural networks",
+        "Journal of Physics A 30, L771 (1997)",
+    ),
     "refinetti2021": Reference(
         "M. Refinetti, S. Goldt, F. Krzakala, L. Zdeborová",
         "Classifying high-dimensional Gaussian mixtures: where kernel methods fail and neural networks succeed",
