@@ -10,13 +10,13 @@ from solvable.cli.printing import print_json
 def optimal(options: Namespace, until: float | None, seed: int | None) -> int:
     """Exit code 0: optimal; 1: finer segments would gain; 130: interrupted."""
     from solvable import control, runfiles
-    from solvable.problems.problem import read_tables
+    from solvable.problems.file_tables import CONTROL_TABLE, read_tables
 
     tables = read_tables(Path(options.file))
-    if "control" not in tables:
+    if CONTROL_TABLE not in tables:
         raise ValueError("control: is missing; a table [control] names what is free, as training.learning_rate = 50")
-    table = runfiles.read_control(tables["control"])
-    rest = {name: one for name, one in tables.items() if name != "control"}
+    table = runfiles.read_control(tables[CONTROL_TABLE])
+    rest = {name: one for name, one in tables.items() if name != CONTROL_TABLE}
     file = runfiles.read_content(rest, {"run": {"until": until}, "start": {"seed": seed}})
     if file.start.seed is None and file.start.is_drawn:
         raise ValueError("start.seed: is missing; give it by --seed or in the table [start]")
