@@ -74,6 +74,17 @@ def test_every_control_at_once(unit, p, q, norm, blocks, readout) -> None:
         assert found == pytest.approx(expected, rel=1e-7, abs=1e-9)
 
 
+def test_smooth_units_without_closed_form() -> None:
+    """The noise is an average over nodes, which are those of Macro."""
+    problem = setting("tanh", 2, 1, readout=True)
+    control = {name: EVERYTHING[name] for name in ("training.learning_rate", "training.label_noise")}
+    expected, found = compared(problem, "risk", control, np.random.default_rng(3), until=3.0)
+    assert found == pytest.approx(expected, rel=1e-7, abs=1e-9)
+    start = sv.start(problem, seed=0)
+    run = sv.run(problem, start, sv.Macro(rtol=1e-10), until=3.0)
+    assert sv.gradient(problem, start, until=3.0).value == pytest.approx(np.log(run.risk[0, -1]), abs=1e-7)
+
+
 def test_the_time_to_a_threshold() -> None:
     problem = setting("erf", 2, 1)
     stop = sv.when("risk", below=0.5, relative=True)

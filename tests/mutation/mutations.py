@@ -1744,6 +1744,20 @@ CONTROL = (
         ("control/test_gradient.py::test_the_time_to_a_threshold",),
     ),
     Mutation(
+        "reverse-of-series",
+        "gaussian/series_reverses.py",
+        "fourth += power * root * math.sqrt(k + 3.0)",
+        "fourth += power * root * math.sqrt(k + 2.0)",
+        ("dynamics/test_reverse.py::test_state_and_all_numbers[tanh-2-1-1-free-True]",),
+    ),
+    Mutation(
+        "reverse-of-the-root",
+        "dynamics/average_reverse.py",
+        "vectors[i, k] * 0.5 * (of_root[k, m] + of_root[m, k])",
+        "vectors[i, k] * (of_root[k, m] + of_root[m, k])",
+        ("dynamics/test_reverse.py::test_state_and_all_numbers[tanh-2-1-1-free-True]",),
+    ),
+    Mutation(
         "batches-are-not-rounded",
         "control/searching.py",
         "reached.values = [knob.possible(one) for",

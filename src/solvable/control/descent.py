@@ -15,6 +15,9 @@ ROUNDS = 8  # of new steps
 MOVED = 1e-7  # by which new steps may change the value of a finished descent
 WIDE = 300  # controls from which on another method holds integrals
 SCAN = 0.5 ** np.arange(9)  # of the upper bound: first constants
+ALIKE = (
+    1e-9  # relative change of the value at which constants are found: new steps in every look move it by less than rtol
+)
 HELD = 1e-9  # relative: how well a fixed integral is met
 
 
@@ -54,7 +57,7 @@ def constants(search: Search, knobs: tuple[Knob, ...]) -> tuple[np.ndarray, floa
     values = [look(guess)[0] for guess in guesses]
     best, value = guesses[int(np.argmin(values))], min(values)
     bounds = [(best[i], best[i]) if i in fixed else bound for i, bound in enumerate(ensemble.bounds)]
-    found = _minimise(look, best, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": 1e-12})
+    found = _minimise(look, best, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": ALIKE})
     if found.fun <= value:
         best, value = found.x, float(found.fun)
     possible = [knob.possible(one) for knob, one in zip(knobs, ensemble.values(best), strict=True)]

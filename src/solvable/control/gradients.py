@@ -9,7 +9,7 @@ import numpy as np
 from solvable.control.course import Asked, Course
 from solvable.control.knobs import own_knobs
 from solvable.control.objectives import objective as checked_objective
-from solvable.dynamics.reverse_choice import REVERSIBLE, WHO
+from solvable.dynamics.reverse_choice import check_reversible
 from solvable.overlaps import Overlaps, check_start, fitted
 from solvable.problems import Problem
 from solvable.results.threshold import Threshold
@@ -108,7 +108,7 @@ def ask(problem: Problem, until: Any, objective: Any, rtol: float) -> Asked:
     if not isinstance(until, int | float | np.number) or isinstance(until, bool) or not 0 < until < np.inf:
         raise ValueError(f"until: {until!r} given, must be a positive finite time")
     found = checked_objective(objective)
-    REVERSIBLE.require(problem, WHO)
+    check_reversible(problem)
     return Asked(problem, float(until), found, rtol)
 
 

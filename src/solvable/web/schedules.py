@@ -7,6 +7,7 @@ from solvable.control.course import Asked
 from solvable.control.finding import optimal_within
 from solvable.control.objectives import objective
 from solvable.control.searching import TimeUp
+from solvable.dynamics.exactness import is_closed
 from solvable.problems import InvalidProblem
 from solvable.runfiles import read_control
 from solvable.web.work import View
@@ -30,6 +31,10 @@ def best(view: View, control: dict[str, Control]) -> dict[str, Any]:
     """Facts about the best schedule, with its curve and that of the best constants."""
     problem, p = view.problem, view.problem.student.width
     states = problem.inputs.blocks * p * (p + problem.teacher.width)
+    if not is_closed(problem):
+        raise InvalidProblem(
+            ["student.activation: a best schedule takes longer than the explorer spends; use the library"]
+        )
     if states > STATES:
         raise InvalidProblem(
             [f"student.width: {states} overlaps move, must be at most {STATES} for a best schedule here"]
