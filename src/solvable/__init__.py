@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Inputs,
         InvalidProblem,
         Mixture,
+        Momentum,
         PowerLaw,
         Problem,
         Schedule,
@@ -58,8 +59,8 @@ _imported = globals().get(
 _HOMES = {
     "gaussian": ("Activation",),
     "problems": (
-        "Data", "Inputs", "InvalidProblem", "Mixture", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher",
-        "Training",
+        "Data", "Inputs", "InvalidProblem", "Mixture", "Momentum", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Task",
+        "Teacher", "Training",
     ),
     "overlaps": ("Overlaps", "measure", "start"),
     "results": ("Trajectory",),
@@ -79,10 +80,10 @@ _ROOMS = (
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Activation", "Control", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Overlaps",
-    "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "checks", "control",
-    "dynamics", "empirical", "gaussian", "gradient", "landscape", "levels", "measure", "optimal", "overlaps", "plot", "problems",
-    "results", "run", "start", "sweep", "sweeps", "theory", "when",
+    "Activation", "Control", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Momentum",
+    "Overlaps", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "checks",
+    "control", "dynamics", "empirical", "gaussian", "gradient", "landscape", "levels", "measure", "optimal", "overlaps", "plot",
+    "problems", "results", "run", "start", "sweep", "sweeps", "theory", "when",
 ]  # fmt: skip
 
 

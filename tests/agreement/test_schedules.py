@@ -5,7 +5,7 @@ import pytest
 
 import solvable as sv
 from seeds import seed
-from solvable.problems.training import segments_of, whole
+from solvable.problems.schedules import segments_of, whole
 
 TIMES = (0.0, 0.7, 1.5)
 STEPS = {

@@ -18,11 +18,11 @@ ORDER = [
 ]  # fmt: skip
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {
-    "Activation", "Control", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Overlaps",
-    "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "gradient", "measure",
-    "optimal", "run", "start", "sweep", "when",
+    "Activation", "Control", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Momentum",
+    "Overlaps", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "gradient",
+    "measure", "optimal", "run", "start", "sweep", "when",
 }  # fmt: skip
-MOST = 27  # names at top level, beside the rooms; the best schedule is a verb beside run and sweep, with its noun and its gradient
+MOST = 28  # names at top level, beside the rooms; the best schedule is a verb beside run and sweep, with its noun and its gradient
 OPEN = {
     "checks", "control", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results",
     "sweeps", "theory",

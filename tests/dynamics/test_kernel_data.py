@@ -98,8 +98,7 @@ def test_states_are_overlaps_again(setting: sv.Problem) -> None:
         start.extras, None if extra is None else extra[1],
     )  # fmt: skip
     assert back == start
-    moving = 5 if setting is MOVING else None
-    np.testing.assert_array_equal(state_of(back, moving), states[0])
+    np.testing.assert_array_equal(state_of(back, setting), states[0])
 
 
 def test_probabilities_in_time_break_the_integration() -> None:

@@ -56,6 +56,16 @@ CASES = {
         teacher={"width": 1}, student={"activation": "quadratic", "readout": "mean"}, learning_rate=0.15,
         mixture=sv.Mixture.opposite(1.0, labels=(0.5, -0.5)), input_noise=0.2,
     ),
+    "slow momentum, readout, decay": problem_of(
+        teacher=TEACHER, momentum=sv.Momentum(kappa=2.0), train_readout=True, readout_rate=0.3, weight_decay=0.1, label_noise=0.1,
+    ),
+    "slow momentum, drift": problem_of(teacher=TEACHER | {"drift": 0.5}, momentum=sv.Momentum(kappa=2.0)),
+    "slow momentum, sphere, average": problem_of(
+        teacher=TEACHER, momentum=sv.Momentum(kappa=2.0), student={"norm": "sphere"}, average=sv.problems.Average(rate=1.0),
+    ),
+    "plain average, snapshot, anchor": problem_of(
+        teacher=TEACHER, average=sv.problems.Average(begin=1.0), snapshot=1.0, anchor=1.0, batch=2,
+    ),
 }  # fmt: skip
 TIMES = [0.5, 2.0, 5.0]
 
@@ -66,6 +76,10 @@ def flat(run):
     parts = [run.student_overlap[:, :, *np.triu_indices(p)], run.cross_overlap, run.readout]
     if run.problem.extras:
         parts.append(run.extra_overlap[..., :p])
+        if run.problem.mixture is None and not run.problem.training.label_flips:
+            parts.append(run.extra_overlap[..., p:])  # velocities, averages and snapshots move themselves
+    if run.problem.scalars:
+        parts.append(run.scalars)
     if run.problem.teacher.is_moving:
         parts.append(run.moving_teacher_overlap[:, :, *np.triu_indices(2)])
     return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)

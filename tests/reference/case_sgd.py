@@ -12,7 +12,11 @@ alpha = step / N, draws for every sample of its batch a class c, a task t, a mas
     readout    head_tk <- head_tk + (eta_a / N B) sum over the samples of head t of 2 c mask_k g(z_k) e
     teachers   the first two turn by rotation / N, then w* <- (1 - drift / N) w* + sqrt(2 drift / N) normals of covariance T0
 
-all from the weights and readouts before the step.
+all from the weights and readouts before the step. With momentum the last term of the weights' step goes into velocities and these
+move the weights, v <- beta v + (eta / B) sum ..., w <- w + v; slow ones have beta = 1 - kappa / N, get kappa times as much and
+move weights by v / N; decay and anchor use the rate eta / (1 - beta) of fast ones; readouts have velocities likewise. Nesterov's
+fields are those of w + (what is left of v). An average moves after each step by the share `average_rate / N` to the weights, or by
+1 / (1 + the number of steps since alpha = average_begin), until when it is the weights; a snapshot is the weights until its time.
 """
 
 from dataclasses import dataclass, replace
@@ -66,6 +70,15 @@ class Setting:
     sphere: bool = False
     batch: int = 1
     readout_rate: float = 0.0
+    beta: float = 0.0
+    kappa: float = 0.0
+    nesterov: bool = False
+    average_rate: float = 0.0
+    average_begin: float | None = None
+    snapshot: float | None = None  # time; the anchor is then the snapshot
+    adagrad: float = 0.0  # offset of AdaGrad-Norm; the rate is then eta / sqrt(offset^2 + G), G before the step
+    clip: float = 0.0  # length to which the gradient (1 / B) sum F x / sqrt(N) of all students is shortened
+    roles: tuple[str, ...] = ()  # of "velocity", "average", "snapshot" those that are recorded
     product: bool = False
     log_cosh: bool = False
     stretch: object = lambda alpha: 1.0  # (block,) factors on the variances
@@ -75,10 +88,13 @@ class Setting:
 
 
 class Record(NamedTuple):
-    """Overlaps (run, time, block, row, row) of students, teachers, directions and anchors; readouts (run, time, head, p)."""
+    """Overlaps (run, time, block, row, row) of students, teachers, directions, anchors and `roles`; readouts (run, time, head, p)
+    and their velocities; sums of squared gradients (run, time)."""
 
     overlaps: np.ndarray
     readout: np.ndarray
+    readout_velocity: np.ndarray
+    accumulated: np.ndarray
 
 
 def simulate(setting, steps, runs, seed):
@@ -86,14 +102,25 @@ def simulate(setting, steps, runs, seed):
     one, random = _completed(setting), np.random.default_rng(seed)
     W, V = np.tile(one.student, (runs, 1, 1)), np.tile(one.teacher, (runs, 1, 1))
     heads, kept = np.tile(one.readout, (runs, 1, 1)), []
+    more = {"velocity": 0 * W, "average": W.copy(), "snapshot": W.copy(), "readout": 0 * heads, "G": np.zeros(runs)}
     for step in range(max(steps) + 1):
         if step in steps:
-            kept.append((_overlaps(one, W, V), heads.copy()))
+            kept.append((_overlaps(one, W, V, more), heads.copy(), more["readout"].copy(), more["G"].copy()))
         if step < max(steps):
-            W, heads = _learn(one, step, W, V, heads, random)
+            W, heads = _learn(one, step, W, V, heads, more, random)
             V = _drift(one, V, random)
-    overlaps, readout = (np.stack(part, axis=1) for part in zip(*kept, strict=True))
-    return Record(overlaps, readout)
+            _remember(one, step, W, more)
+    return Record(*(np.stack(part, axis=1) for part in zip(*kept, strict=True)))
+
+
+def _remember(one, step, W, more):
+    """Averages and snapshots after a step."""
+    N = W.shape[2]
+    since = step + 1 - N * (one.average_begin or 0.0)
+    share = one.average_rate / N or 1 / (1 + max(since, 0.0))
+    more["average"] += (1.0 if step < N * (one.average_begin or 0.0) else share) * (W - more["average"])
+    if one.snapshot is not None and step < one.snapshot * N:
+        more["snapshot"] = W.copy()
 
 
 def _completed(one):
@@ -113,8 +140,8 @@ def _completed(one):
     )
 
 
-def _learn(one, step, W, V, heads, random):
-    """Weights and readouts after a step."""
+def _learn(one, step, W, V, heads, more, random):
+    """Weights and readouts after a step; velocities are changed in place."""
     runs, N, p = len(W), W.shape[2], W.shape[1]
     shape, scale = (runs, one.batch), 1 / np.sqrt(N)
     kind = random.choice(len(one.variances), size=shape, p=one.class_probability(step / N))
@@ -123,20 +150,30 @@ def _learn(one, step, W, V, heads, random):
     mask = one.mask_scale * (random.random((*shape, p)) < one.keep)
     x, seen = _inputs(one.but(variances=one.variances * one.stretch(step / N)), kind, random)
     g, slope = UNITS[one.unit]
-    z, fields = seen @ W.transpose(0, 2, 1) * scale, x @ V.transpose(0, 2, 1) * scale
+    beta, kick, share = (1 - one.kappa / N, one.kappa, 1 / N) if one.kappa else (one.beta, 1.0, 1.0)
+    at = W + beta * share * more["velocity"] if one.nesterov else W
+    z, fields = seen @ at.transpose(0, 2, 1) * scale, x @ V.transpose(0, 2, 1) * scale
     taught = (one.teacher_readout[task] * UNITS[one.teacher_unit][0](fields)).sum(axis=-1)
     y = one.labels[kind] + (fields.prod(axis=-1) if one.product else taught)
     y = np.where(random.random(shape) < one.flips, -y, y) + np.sqrt(one.label_noise) * random.standard_normal(shape)
     a = mask * heads[np.arange(runs)[:, None], head]
     error = y - (a * g(z)).sum(axis=-1)
     push = 2 * one.loss_factor * (np.tanh(error) if one.log_cosh else error)[..., None]
-    pull = one.decay * W + one.anchor * (W - one.student)
-    W = W - one.rate / N * pull + one.rate / one.batch * scale * (a * slope(z) * push).transpose(0, 2, 1) @ seen
+    pull = one.decay * W + one.anchor * (W - (one.student if one.snapshot is None else more["snapshot"]))
+    gradient = scale / one.batch * (a * slope(z) * push).transpose(0, 2, 1) @ seen
+    square = (gradient**2).sum(axis=(1, 2))
+    rate = one.rate / np.sqrt(one.adagrad**2 + more["G"]) if one.adagrad else np.full(runs, one.rate)
+    if one.clip:
+        rate = rate * np.minimum(1.0, one.clip / np.sqrt(square))
+    more["G"], rate = more["G"] + square / N, rate[:, None, None]
+    more["velocity"] = beta * more["velocity"] + kick * rate * gradient
+    W = W - rate / (1 - one.beta) / N * pull + share * more["velocity"]
     if one.sphere:
         W = W * np.sqrt(N / (W**2).sum(axis=2, keepdims=True))
     belongs = head[..., None] == np.arange(heads.shape[1])  # (run, sample, head)
     gain = np.einsum("rst,rsk->rtk", belongs.astype(float), mask * g(z) * push)
-    return W, heads + one.readout_rate / (N * one.batch) * gain
+    more["readout"] = beta * more["readout"] + kick * one.readout_rate / (N * one.batch) * gain
+    return W, heads + share * more["readout"]
 
 
 def _inputs(one, kind, random):
@@ -164,10 +201,11 @@ def _drift(one, V, random):
     return (1 - one.drift / N) * V + np.sqrt(2 * one.drift / N) * walk
 
 
-def _overlaps(one, W, V):
-    """(run, block, row, row) of students, teachers, directions and anchors (if there are any)."""
+def _overlaps(one, W, V, more):
+    """(run, block, row, row) of students, teachers, directions, anchors (if there are any) and the `roles`."""
     N = W.shape[2]
-    fixed = np.concatenate([one.directions, one.student if one.anchor else one.student[:0]])
-    rows = np.concatenate([W, V, np.broadcast_to(fixed, (len(W), *fixed.shape))], axis=1)
+    fixed = np.concatenate([one.directions, one.student if one.anchor and one.snapshot is None else one.student[:0]])
+    others = [more[role] for role in one.roles]
+    rows = np.concatenate([W, V, np.broadcast_to(fixed, (len(W), *fixed.shape)), *others], axis=1)
     parts = np.split(rows, np.cumsum(one.sizes)[:-1], axis=2)
     return np.stack([part @ part.transpose(0, 2, 1) / N for part in parts], axis=1)

@@ -15,7 +15,7 @@ from solvable.dynamics.case_equations import (
     take_overlaps,
 )
 from solvable.dynamics.equations import label_noise_at, watch
-from solvable.dynamics.kernel_data import PLANES, RISK, SYSTEM, WATCHED
+from solvable.dynamics.kernel_data import PLANES, RISK, SIGNS, SYSTEM, WATCHED
 from solvable.dynamics.node_averages import (
     CHUNK,
     LABEL,
@@ -242,3 +242,11 @@ def observe_cases_on_nodes(segment, t, y, seen, problems, blocks, cases, numbers
         risk += weight * square
     seen[RISK] = problem.loss_factor * risk
     seen[WATCHED] = watch(problem, y, seen[RISK], work)
+
+
+@compiled(SYSTEM)
+def rhs_of_paced_cases_on_nodes(segment, t, y, dy, problems, blocks, cases, numbers, work):
+    """`rhs_of_cases_on_nodes` where the rate follows the risk."""
+    plane = work[SIGNS]
+    observe_cases_on_nodes(segment, t, y, plane.reshape(plane.size), problems, blocks, cases, numbers, work)
+    rhs_of_cases_on_nodes(segment, t, y, dy, problems, blocks, cases, numbers, work)

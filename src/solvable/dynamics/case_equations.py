@@ -9,16 +9,18 @@ direction m_j, in all blocks together. With phi^c = <F>, D^c and S^c of that cas
     N^b = f_b (eta^2/B) sum_c pi_c (lambda_bc + sigma_bc) S^c
 
 with Lambda^bc = lambda_bc + sigma_bc for students, lambda_bc for teachers. Gamma has weight decay, the pull to anchors, the sphere,
-and the motion of teachers: -delta on those that drift, which adds 2 delta f_b T to N^b, and a rotation of the first two.
+and the motion of teachers: -delta on those that drift, which adds 2 delta f_b T to N^b, and a rotation of the first two. With slow
+momentum the eta-terms are those of velocities, dv = kappa (eta ... - v), N^b gets kappa^2, and students move by dw = v. What only
+follows students (`row_motion.py`) is in Gamma too.
 
 Cases that are alike (`cases.alike`) share h and C, and what blocks do with the mean of their D, S and phi. Where h has the other
 sign, so has z: for odd units that is the error with the offset -s_0, and the other sign of phi; for quadratic ones the sign of phi
 alone. M_cj phi^c is the same, so that the first case stands for all of them. Those with equal errors, such as opposite classes of
 quadratic units with the same label, are one case.
 
-Rows are students, teachers, directions, anchors; teachers are among the moving ones if they drift or turn. Scratch behind the
-planes of `work`: what the functions here call `stacks` (block, row, row), `gains` (block, student, row), `spreads` (block, student,
-student), `columns` (student, direction), `along` (direction, row), then what moments need.
+Rows are in the order of `rows.py`. Scratch behind the planes of `work`: what the functions here call `stacks` (block, row, row),
+`gains` (block, student, row), `spreads` (block, student, student), `columns` (student, direction), `along` (direction, row), then
+what moments need.
 """
 
 from solvable.dynamics.cases import ALIKE
@@ -27,6 +29,7 @@ from solvable.dynamics.equations import (
     batch_at,
     decay_at,
     eigenvalue_at,
+    friction_at,
     hold_norms,
     label_noise_at,
     rate_at,
@@ -34,8 +37,10 @@ from solvable.dynamics.equations import (
     stack,
     watch,
 )
-from solvable.dynamics.kernel_data import GAIN, PLANES, RISK, SYSTEM, WATCHED
+from solvable.dynamics.kernel_data import GAIN, PLANES, RISK, SIGNS, SYSTEM, WATCHED
 from solvable.dynamics.mean_moments import moments_of_several
+from solvable.dynamics.pace import follow_state
+from solvable.dynamics.row_motion import copy_to_followers, gain_of_followers, gain_of_teachers, move_readouts
 from solvable.gaussian.means import averages_with_means, mean_scratch
 from solvable.gaussian.units import QUADRATIC
 from solvable.numerics.compiled import compiled
@@ -207,9 +212,10 @@ def average(count, shares, out):
 
 
 @compiled()
-def gain_of_students(problem, eta, decay, Omega, gain, columns, G):
-    """Students' rows of A^b Omega^b."""
+def gain_of_students(problem, eta, decay, friction, Omega, gain, columns, G):
+    """Students' rows of A^b Omega^b, and those of their velocities."""
     first, anchor, fields = problem.first_direction, problem.first_anchor, problem.first_teacher + problem.teachers
+    v = problem.velocities
     for k in range(problem.students):
         for j in range(problem.rows):
             total = 0.0
@@ -217,34 +223,26 @@ def gain_of_students(problem, eta, decay, Omega, gain, columns, G):
                 total += gain[k, i] * Omega[j, i]
             for d in range(problem.directions):
                 total += columns[k, d] * Omega[j, first + d]
-            G[k, j] = eta * total - (decay + eta * problem.anchor) * Omega[k, j]
+            moved = eta * total
+            if v > 0:
+                G[v + k, j] = friction * (moved - Omega[v + k, j])
+                moved = Omega[v + k, j]
+            G[k, j] = moved - (decay + eta * problem.anchor) * Omega[k, j]
             if problem.anchor != 0.0:
                 G[k, j] += eta * problem.anchor * Omega[anchor + k, j]
-
-
-@compiled()
-def gain_of_teachers(problem, Omega, G):
-    """Rows of teachers that move: they forget, and the first two turn."""
-    first, turn = problem.first_teacher, problem.rotation
-    for i in range(problem.teachers if problem.moving > first else 0):
-        for j in range(problem.rows):
-            G[first + i, j] = -problem.drift * Omega[first + i, j]
-            if i == 0:
-                G[first, j] += turn * Omega[first + 1, j]
-            elif i == 1:
-                G[first + 1, j] -= turn * Omega[first, j]
 
 
 @compiled()
 def move_rows(b, spread, problem, numbers, spreads, G, dy):
     """Block b of the equations: dy = G + G^T + N^b; `spread` is fraction eta^2/B."""
     p, n, m, first, q = problem.students, problem.rows, problem.moving, problem.first_teacher, problem.teachers
+    v = problem.velocities
     for k in range(m):
         row = (b * m + k) * n
         for j in range(n):
             dy[row + j] = G[k, j] + (G[j, k] if j < m else 0.0)
-        for j in range(p if problem.noise and k < p else 0):
-            dy[row + j] += spread * spreads[b, k, j]
+        for j in range(p if problem.noise and v <= k < v + p else 0):
+            dy[row + v + j] += spread * spreads[b, k - v, j]
         for j in range(q if k >= first and problem.drift != 0.0 else 0):
             dy[row + first + j] += 2.0 * problem.drift * numbers[problem.drift_overlaps + (b * q + k - first) * q + j]
 
@@ -254,17 +252,19 @@ def assemble_cases(segment, t, y, dy, problems, blocks, numbers, work, stacks, s
     """The equations of motion from the sums over cases; readout drifts are at the end of `dy`."""
     problem, G = problems[segment], work[GAIN]
     gains, spreads, columns = sums
-    eta, batch = rate_at(problem, t), batch_at(problem, t)
-    decay = eta * decay_at(problem, t)
+    eta, batch, friction = rate_at(problem, t), batch_at(problem, t), friction_at(problem, t)
+    if problem.pace > 0:
+        eta *= follow_state(segment, t, y, dy, problem, blocks, batch, stacks, sums, work)
+    decay, kick = eta * decay_at(problem, t), eta * friction if problem.velocities > 0 else eta
     for b in range(problem.blocks):
-        gain_of_students(problem, eta, decay, stacks[b], gains[b], columns, G)
+        gain_of_students(problem, eta, decay, friction, stacks[b], gains[b], columns, G)
+        gain_of_followers(problem, t, stacks[b], G)
         gain_of_teachers(problem, stacks[b], G)
-        move_rows(b, blocks[segment, b].fraction * eta * eta / batch, problem, numbers, spreads, G, dy)
+        move_rows(b, blocks[segment, b].fraction * kick * kick / batch, problem, numbers, spreads, G, dy)
     if problem.sphere:
         hold_norms(problem, y, dy)
-    base, rate = problem.blocks * problem.moving * problem.rows, readout_rate_at(problem, t)
-    for k in range(base, y.size):
-        dy[k] = rate * dy[k] if problem.train_readout else 0.0
+    copy_to_followers(problem, dy)
+    move_readouts(problem, readout_rate_at(problem, t), friction, y, dy)
 
 
 @compiled(inline=True)
@@ -358,3 +358,11 @@ def observe_cases(segment, t, y, seen, problems, blocks, cases, numbers, work):
         size += weight * terms
     seen[RISK] = clipped(problem.loss_factor * risk, problem.loss_factor * size)
     seen[WATCHED] = watch(problem, y, seen[RISK], work)
+
+
+@compiled(SYSTEM, pure=True)
+def rhs_of_paced_cases(segment, t, y, dy, problems, blocks, cases, numbers, work):
+    """The same where the rate follows the risk."""
+    plane = work[SIGNS]
+    observe_cases(segment, t, y, plane.reshape(plane.size), problems, blocks, cases, numbers, work)
+    rhs_of_cases(segment, t, y, dy, problems, blocks, cases, numbers, work)

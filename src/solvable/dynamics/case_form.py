@@ -5,24 +5,38 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvable.dynamics.cases import case_table
+from solvable.dynamics.rows import moving_rows, row_order
 from solvable.overlaps import gram_factor
 from solvable.problems import Problem, features
+from solvable.problems.rate_rules import KINDS
+
+ORDER = (
+    "teacher",
+    "snapshot",
+    "velocity",
+    "student",
+    "average",
+)  # of rows that move: each may be changed by those before it
 
 
 class Rows(NamedTuple):
-    """Of the rows in the order students, teachers, directions, anchors: those that move on the frame of their own, and those on
-    the fixed frame. Teachers that only turn in their plane stay on the fixed frame."""
+    """Of the rows in the order of `Overlaps`: those that move on the frame of their own, and those on the fixed frame. Teachers
+    that only turn in their plane stay on the fixed frame. `first` has the place of the first row of each role that moves."""
 
     moving: np.ndarray
     fixed: np.ndarray
+    first: dict[str, int]
 
 
 def rows_of(problem: Problem) -> Rows:
     p, q = problem.student.width, problem.teacher.width
-    students, teachers, extras = np.split(np.arange(p + q + len(problem.extras)), [p, p + q])
-    if problem.teacher.drift:
-        return Rows(np.concatenate([teachers, students]), extras)
-    return Rows(students, np.concatenate([teachers, extras]))
+    roles = np.array(["student"] * p + ["teacher"] * q + list(problem.extras), dtype=object)
+    moving = [role for role in ORDER if role != "teacher" or problem.teacher.drift]
+    rows = [np.flatnonzero(roles == role) for role in moving]
+    ends = np.cumsum([0, *(part.size for part in rows)]).tolist()
+    fixed = np.flatnonzero(~np.isin(roles, moving))
+    first = {role: at for role, at, part in zip(moving, ends[:-1], rows, strict=True) if part.size}
+    return Rows(np.concatenate(rows), fixed, first)
 
 
 def has_cases(problem: Problem) -> bool:
@@ -31,10 +45,18 @@ def has_cases(problem: Problem) -> bool:
 
 def case_words(problem: Problem, rows: Rows, draws: int) -> dict[str, Any]:
     """Fields of PROCESS; `draws` are the normal numbers that teachers and students share."""
-    q, extras = problem.teacher.width, problem.extras
+    q, extras, training = problem.teacher.width, problem.extras, problem.training
     before = 0 if problem.teacher.drift else q  # teachers on the fixed frame
     directions, table = extras.count("direction"), case_table(problem)
+    average = training.average
     return {
+        **_places(rows), "drifting": bool(problem.teacher.drift), "state_rows": moving_rows(problem),
+        "scalars": len(problem.scalars),
+        "slow": training.is_slow, "nesterov": training.momentum is not None and training.momentum.nesterov,
+        "beta": (training.momentum and training.momentum.beta) or 0.0, "gain": training.gain,
+        "readout_velocities": "readout_velocity" in problem.scalars,
+        **_rule(problem),
+        "average_rate": (average and average.rate) or 0.0, "average_begin": (average and average.begin) or 0.0,
         "cases": len(table.label), "moving": len(rows.moving), "fixed": len(rows.fixed),
         "moving_teachers": problem.teacher.is_moving, "directions": directions, "direction": before,
         "anchors": before + directions, "heads": problem.heads, "masked": problem.training.dropout is not None,
@@ -45,6 +67,24 @@ def case_words(problem: Problem, rows: Rows, draws: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _rule(problem: Problem) -> dict[str, Any]:
+    rule = problem.training.rate_rule
+    return {} if rule is None else {"pace": KINDS[rule.kind], "pace_number": rule.number}
+
+
+def _places(rows: Rows) -> dict[str, int]:
+    """Of the first row of each role among those that move; -1 where there is none. Samples move velocities, if there are any."""
+    found = {f"{role}_row": rows.first.get(role, -1) for role in ("student", "velocity", "average", "snapshot")}
+    return found | {"learner": found["student_row"] if found["velocity_row"] < 0 else found["velocity_row"]}
+
+
+def row_places(problem: Problem) -> np.ndarray:
+    """Of each row of a state (`rows.py`), its place among the rows that move, then those that are fixed."""
+    rows = rows_of(problem)
+    places = np.argsort(np.concatenate([rows.moving, rows.fixed]))
+    return places[row_order(problem)].astype(float)
+
+
 def more_normals(words: dict[str, Any]) -> int:
     """Normal numbers beyond those of the frames, of lengths outside and of labels: the students' own noise and spikes."""
     return int(words["seen"] + (words["directions"] if words["spiked"] else 0))
@@ -52,7 +92,9 @@ def more_normals(words: dict[str, Any]) -> int:
 
 def case_numbers(problem: Problem) -> dict[str, np.ndarray]:
     """Sections of the numbers, by the name of the field that has their place."""
-    return {"table": _table(problem), "walk_factor": triangle(walk_covariance(problem))}
+    return {
+        "table": _table(problem), "walk_factor": triangle(walk_covariance(problem)), "places": row_places(problem),
+    }  # fmt: skip
 
 
 def walk_covariance(problem: Problem) -> np.ndarray:
@@ -96,4 +138,5 @@ def work_sizes(problem: Problem, words: dict[str, Any], widest: int) -> dict[str
         "case": 1, "chances": -(-words["cases"] // 8), "label": 1, "head": 1, "case_teachers": q, "case_readout": p, "mask": p,
         "weights": words["directions"], "spreads": problem.inputs.blocks,
         "walks": q * widest if problem.teacher.drift else 0,
+        "base_rate": 1, "triangles": problem.inputs.blocks * p * p if problem.training.rate_rule is not None else 0,
     }  # fmt: skip

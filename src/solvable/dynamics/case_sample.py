@@ -121,17 +121,22 @@ def move_draws(form, frames, numbers, state, work):
 
 @compiled(strict=True, inline=True)
 def case_fields(form, frames, state, work):
-    """Fields of students and teachers; teachers that move are the first rows that do."""
+    """Fields of students and teachers; teachers that walk are the first rows that move. Nesterov's are those of students moved by
+    what is left of their velocities."""
     p, q, rows = form.students, form.teachers, form.moving
-    h, u, first = form.fields, form.teacher_fields, form.moving - form.students
+    h, u, first = form.fields, form.teacher_fields, form.student_row
+    ahead = fill(form.beta / form.dim if form.slow else form.beta)
     for b in range(form.blocks):
         frame = frames[b]
         rank, free, z, C, L = frame.rank, frame.freedom > 0, frame.draws, frame.C, frame.L
         for k in range(p):
             total = moving_field(state, work, C, L, rank, free, rows, first + k, z + form.seen)
+            if form.nesterov:
+                more = moving_field(state, work, C, L, rank, free, rows, form.velocity_row + k, z + form.seen)
+                total = fma(ahead, more, total)
             store(work, h + k, total if b == 0 else total + load(work, h + k))
         for m in range(q):
-            if first > 0:
+            if form.drifting:
                 total = moving_field(state, work, C, L, rank, free, rows, m, z)
             else:
                 total = fixed_field(state, work, frame.B, rank, m, z)

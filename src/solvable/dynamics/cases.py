@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solvable.problems import Problem
-from solvable.problems.training import begins_of, segments_of, within
+from solvable.problems.schedules import begins_of, segments_of, within
 
 Share = tuple[np.ndarray, np.ndarray]  # value and slope in each segment
 

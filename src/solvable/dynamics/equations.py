@@ -50,6 +50,11 @@ def label_noise_at(problem, t):
 
 
 @compiled()
+def friction_at(problem, t):
+    return problem.friction + problem.friction_slope * (t - problem.begin)
+
+
+@compiled()
 def eigenvalue_at(problem, block, t):
     return block.eigenvalue + block.slope * (t - problem.begin)
 
@@ -102,7 +107,7 @@ def total(problem, y, k, j):
 def watched_value(problem, Omega, readout):
     """Of the overlaps of all blocks together (students, rows): one entry, or the largest absolute one. See `NUMBERS`."""
     p, kind, row = problem.students, problem.watched, problem.watched_row
-    first = p if kind == CROSS_OVERLAP else 0
+    first = problem.first_teacher if kind == CROSS_OVERLAP else 0
     if row >= 0:
         return readout[row] if kind == READOUT else Omega[row, row if kind == NORM else first + problem.watched_column]
     largest = 0.0
@@ -114,7 +119,7 @@ def watched_value(problem, Omega, readout):
         if kind == NORM:
             largest = max(largest, abs(Omega[k, k]))
         else:
-            for j in range(first, p + problem.teachers if kind == CROSS_OVERLAP else k):
+            for j in range(first, first + problem.teachers if kind == CROSS_OVERLAP else k):
                 largest = max(largest, abs(Omega[k, j]))
     return largest
 

@@ -35,7 +35,7 @@ class System(NamedTuple):
         more = scratch_size(rows) if self.rhs is not equations.rhs and self.compiled else 0
         if problem["several"]:
             shape = int(problem["students"]), int(problem["teachers"]), rows, int(problem["blocks"])
-            closed = self.rhs is case_equations.rhs_of_cases
+            closed = self.rhs in (case_equations.rhs_of_cases, case_equations.rhs_of_paced_cases)
             more = (case_equations.case_scratch if closed else case_averages.case_node_scratch)(*shape)
         return workspace(rows, more)
 
@@ -65,14 +65,17 @@ def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0) -> Syste
 
 def _of_cases(problem: Problem, packed: Packed, nodes: int, seed: int) -> System:
     """Where samples come in cases."""
+    paced = problem.training.rate_rule is not None
     if is_closed(problem):
-        return System(case_equations.rhs_of_cases, case_equations.observe_cases, packed)
+        closed = case_equations.rhs_of_paced_cases if paced else case_equations.rhs_of_cases
+        return System(closed, case_equations.observe_cases, packed)
     found = with_functions(packed, problem, rule_for(problem, nodes, seed))
     if found is None:
         raise ValueError(
             f"{features(problem)[0]}: given together with a function that only Python can call, which is not supported"
         )
-    return System(case_averages.rhs_of_cases_on_nodes, case_averages.observe_cases_on_nodes, found)
+    on_nodes = case_averages.rhs_of_paced_cases_on_nodes if paced else case_averages.rhs_of_cases_on_nodes
+    return System(on_nodes, case_averages.observe_cases_on_nodes, found)
 
 
 def _observer(problem: Problem) -> Callable[..., None]:
@@ -82,7 +85,9 @@ def _observer(problem: Problem) -> Callable[..., None]:
 
 def observers(problem: Problem, start: Overlaps, nodes: int) -> list[System]:
     """One that observes the risk, or two where it is an average over nodes: those apart by its error. Rates are not looked at."""
-    rule = problem.at(0.0).training.replace(learning_rate=1.0, readout_rate=None, loss="squared")
+    training = problem.at(0.0).training
+    own = 1.0 if training.train_readout and training.rate_rule is not None else None
+    rule = training.replace(learning_rate=1.0, readout_rate=own, loss="squared")
     plain = problem.replace(training=rule)  # of schedules only those of eigenvalues are looked at
     packed = pack(plain, start)
     if features(plain):
@@ -107,10 +112,10 @@ def risks(problem: Problem, states: list[Overlaps], times: np.ndarray, nodes: in
     looks = observers(problem, states[0], nodes)
     found = np.empty((len(looks), len(states), SEEN))
     for look, rows in zip(looks, found, strict=True):
-        data, moving = look.data(), int(look.packed.problems["moving"][0])
+        data = look.data()
         segments = np.searchsorted(look.packed.problems["begin"], times, side="right") - 1
         for state, time, segment, row in zip(states, times.tolist(), segments.tolist(), rows, strict=True):
-            look.observe(segment, time, state_of(state, moving), row, *data)
+            look.observe(segment, time, state_of(state, problem), row, *data)
     return found[0, :, RISK], np.abs(found[0, :, RISK] - found[-1, :, RISK])
 
 

@@ -10,11 +10,12 @@ Compiled functions get `problems, blocks, cases, numbers, work` in this order (`
     work      (plane, row, row)  scratch: the planes named below
 
 A segment is a stretch of time in which every schedule is smooth. The state `y` holds, for each block, the overlaps of the rows
-that move with all rows, shape (blocks, moving, rows), then the readouts (heads, students). Students come first among the rows, then
-teachers (from `first_teacher` on; they are among those that move if they drift or turn), then directions of a mixture (from
-`first_direction` on), then anchors (from `first_anchor` on). `teacher_overlaps` are those of all rows that do not move, (blocks,
-fixed, fixed). A problem without classes, tasks and masks (`several` is false) has one case, whose places are not set:
-`teacher_readout` of PROBLEM is all there is. `pack` is the only writer.
+that move with all rows, shape (blocks, moving, rows), then the readouts (heads, students), then the scalars of the problem.
+Students come first among the rows, then their velocities, averages and snapshots (from `velocities`, `averages`, `snapshots` on; 0
+if there are none), then teachers (from `first_teacher` on; they are among those that move if they drift or turn), then directions
+of a mixture (from `first_direction` on), then anchors (from `first_anchor` on). `teacher_overlaps` are those of all rows that do
+not move, (blocks, fixed, fixed). A problem without classes, tasks and masks (`several` is false) has one case, whose places are not
+set: `teacher_readout` of PROBLEM is all there is. `pack` is the only writer.
 """
 
 from functools import lru_cache
@@ -24,12 +25,14 @@ import numpy as np
 from numba import float64, from_dtype, int64, void
 
 from solvable.dynamics.cases import Cases, alike, case_table, probability_begins
+from solvable.dynamics.rows import firsts, moving_rows, row_order
 from solvable.gaussian.pairs import KINDS
 from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
 from solvable.overlaps.watching import WATCHABLE
-from solvable.problems import Problem, features
-from solvable.problems.training import begins_of, within
+from solvable.problems import Problem, RateFunction, features
+from solvable.problems.rate_rules import KINDS as KINDS_OF_RULES
+from solvable.problems.schedules import begins_of, within
 
 UNKNOWN = -1  # a unit without closed form: compiled code must not ask for its kind
 RISK, WATCHED = 0, 1  # what `observe` sees: the risk, and whatever a threshold is for
@@ -53,9 +56,12 @@ PROBLEM = record(
     kind=int, sphere=bool, train_readout=bool, noise=bool,
     watched=int, watched_row=int, watched_column=int,
     loss_factor=float,
+    velocities=int, averages=int, snapshots=int, average_rate=float, average_begin=float, average_follows=bool,
+    snapshot_follows=bool, slow=bool, scalars=int, readout_velocities=bool,
+    pace=int, pace_number=float, pace_function=int, pace_begin=float,
     begin=float, sloped=bool,
     rate=float, rate_slope=float, readout_rate=float, readout_rate_slope=float, decay=float, decay_slope=float,
-    batch=float, batch_slope=float, label_noise=float, label_noise_slope=float,
+    batch=float, batch_slope=float, label_noise=float, label_noise_slope=float, friction=float, friction_slope=float,
     teacher_readout=int, teacher_overlaps=int, teacher_fields=int,
     columns=int, column_eigenvalues=int, teacher_rows=int,
     # functions without closed moments (`functions.py`): kinds, places of their numbers, and what averages they need
@@ -80,14 +86,23 @@ PROCESS = record(
     masked=bool, spiked=bool, seen=int,
     case=int, chances=int, label=int, head=int, case_teachers=int, case_readout=int, mask=int, weights=int, spikes=int,
     spreads=int, walks=int,
-    table=int, stride=int, entries=int, chance_table=int, walk_factor=int,
+    table=int, stride=int, entries=int, chance_table=int, walk_factor=int, places=int,
     drift=float, rotation=float, anchor=float,
+    # rows that move, by their places among these (-1: none): the first student, velocity, average and snapshot, and the first that
+    # samples move; rows and scalars of a state; share of a velocity that is kept and what it is scaled with
+    state_rows=int, scalars=int, student_row=int, velocity_row=int, average_row=int, snapshot_row=int, learner=int,
+    drifting=bool, slow=bool, nesterov=bool, readout_velocities=bool, average_follows=bool, snapshot_follows=bool,
+    beta=float, gain=float, friction=float, average_rate=float, average_begin=float,
+    # rates that follow the state: kind of rule and its number; slots of the rate that it multiplies and of triangles of all blocks;
+    # where G is in the state
+    pace=int, pace_number=float, base_rate=int, triangles=int, accumulated=int,
 )  # fmt: skip
 # one block of it: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of C, L, B, of its draws,
 # of its sums over a batch and of the factor R of a batch, and the root of its eigenvalue, at present. With cases `root` is 1,
 # because draws have their scale already, and `deviation` has the root
 FRAME = record(rank=int, freedom=int, C=int, L=int, B=int, draws=int, sums=int, factor=int, root=float, deviation=float)
-BLOCK = record(eigenvalue=float, slope=float, fraction=float)
+# an eigenvalue, its slope and its share of the dimensions; `fraction` is that, or what of it the equations take the noise of
+BLOCK = record(eigenvalue=float, slope=float, fraction=float, share=float)
 # one case: probability (of a test: of its task and class), share within its task, label, number of task and head, places of what
 # it is made of: means and spikes (directions,), eigenvalue factors and input noise (blocks,), teacher readouts, mask (students,);
 # whether it is the first of cases that are alike, the next one (-1: none), and the sign of its means relative to the first
@@ -144,10 +159,10 @@ class Packed(NamedTuple):
 def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     """`noise=False` drops the order rate^2: the limit of small rates."""
     problems, blocks, cases, constant = (copied(array) for array in _records(problem, noise))  # those of others stay
-    moving = _moving(problem)
     if features(problem):
-        numbers = [start.stacked[:, moving:, moving:].ravel(), constant]
-        return Packed(problems, blocks, cases, np.concatenate(numbers), state_of(start, moving))
+        still = row_order(problem)[moving_rows(problem) :]
+        numbers = [start.stacked[:, still[:, None], still].ravel(), constant]
+        return Packed(problems, blocks, cases, np.concatenate(numbers), state_of(start, problem))
     T, q = start.block_teacher_overlap, problem.teacher.width
     fields = np.empty((len(problems), 2, q * q))  # values and slopes
     fields[:, 0], fields[:, 1] = (blocks[name] @ T.reshape(-1, q * q) for name in ("eigenvalue", "slope"))
@@ -162,9 +177,10 @@ def _records(problem: Problem, noise: bool) -> tuple[np.ndarray, np.ndarray, np.
     spectrum = inputs.segments if inputs.is_scheduled else ()
     begins = begins_of((*scheduled.values(), *spectrum))
     if features(problem):
-        begins = np.union1d(begins, probability_begins(problem))
+        begins = np.union1d(begins, [*probability_begins(problem), *follower_begins(problem)])
     blocks = np.zeros((len(begins), inputs.blocks), dtype=BLOCK)
     blocks["fraction"], blocks["eigenvalue"] = inputs.fractions, 0.0 if spectrum else inputs.eigenvalues
+    blocks["share"] = inputs.fractions
     for b, rows in enumerate(spectrum):
         blocks["eigenvalue"][:, b], blocks["slope"][:, b] = within(rows, begins)
     problems = np.zeros(len(begins), dtype=PROBLEM)
@@ -174,6 +190,8 @@ def _records(problem: Problem, noise: bool) -> tuple[np.ndarray, np.ndarray, np.
     for name, rows in scheduled.items():
         problems[name], problems[name + "_slope"] = within(rows, begins)
         problems["sloped"] |= problems[name + "_slope"] != 0
+    for name, until in zip(("average_follows", "snapshot_follows"), _followed(problem), strict=True):
+        problems[name] = begins < until
     cases, numbers = (_all_cases if features(problem) else _one_case)(problem, problems)
     return problems, blocks, cases, numbers
 
@@ -222,36 +240,52 @@ def _cases(table: Cases, at: int) -> tuple[np.ndarray, list[np.ndarray]]:
     return found, numbers
 
 
-def _moving(problem: Problem) -> int:
-    """How many rows move: students, and teachers that drift or turn."""
-    return problem.student.width + (problem.teacher.width if problem.teacher.is_moving else 0)
+def _followed(problem: Problem) -> tuple[float, float]:
+    """Until when averages and snapshots are the students themselves; 0 where they never are."""
+    average, snapshot = problem.training.average, problem.training.snapshot
+    return max((average and average.begin) or 0.0, 0.0), snapshot or 0.0
 
 
-def state_of(start: Overlaps, moving: int | None = None) -> np.ndarray:
-    """Overlaps as a state, in which so many of the first rows move (None: the students)."""
-    p = start.block_student_overlap.shape[1]
-    if getattr(start, "extras", ()) or (moving or p) > p:
-        rows = start.stacked[:, : moving or p]
-    else:
+def follower_begins(problem: Problem) -> list[float]:
+    """Times from which on averages and snapshots are no longer the students themselves."""
+    return [time for time in _followed(problem) if time > 0]
+
+
+def state_of(start: Overlaps, problem: Problem | None = None) -> np.ndarray:
+    """Overlaps as a state of a problem (None: one without features, where only students move)."""
+    if problem is None or not features(problem):
         rows = np.concatenate([start.block_student_overlap, start.block_cross_overlap], axis=2)
-    return np.concatenate([rows.ravel(), start.readout.ravel()])
+        return np.concatenate([rows.ravel(), start.readout.ravel()])
+    order = row_order(problem)
+    rows = start.stacked[:, order[: moving_rows(problem), None], order]
+    return np.concatenate([rows.ravel(), start.readout.ravel(), start.scalars])
 
 
 def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
     """Sizes, switches and what no schedule changes, the same in all segments."""
     training, activation = problem.training, problem.student.activation
-    p, q, extras = problem.student.width, problem.teacher.width, problem.extras
-    directions = extras.count("direction")
+    p, q, extras, average = problem.student.width, problem.teacher.width, problem.extras, training.average
     return {
-        "students": p, "teachers": q, "rows": p + q + len(extras), "moving": _moving(problem), "blocks": problem.inputs.blocks,
-        **_counts(problem), "heads": problem.heads, "directions": directions,
-        "first_teacher": p, "first_direction": p + q, "first_anchor": p + q + directions,
+        "students": p, "teachers": q, "rows": p + q + len(extras), "moving": moving_rows(problem), "blocks": problem.inputs.blocks,
+        **_counts(problem), "heads": problem.heads, "directions": extras.count("direction"),
+        **firsts(problem), **_rule(problem), "slow": training.is_slow, "scalars": len(problem.scalars),
+        "readout_velocities": "readout_velocity" in problem.scalars,
+        "average_rate": (average and average.rate) or 0.0, "average_begin": (average and average.begin) or 0.0,
         "anchor": training.anchor, "drift": problem.teacher.drift, "rotation": problem.teacher.rotation,
         "kind": KINDS.get(activation, UNKNOWN) if isinstance(activation, str) else UNKNOWN,
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "noise": noise,
         "watched": NOTHING, "watched_row": -1, "watched_column": -1,
         "loss_factor": training.loss_factor,
     }  # fmt: skip
+
+
+def _rule(problem: Problem) -> dict[str, Any]:
+    """Of rates that follow the state."""
+    rule = problem.training.rate_rule
+    if rule is None:
+        return {}
+    own = {"pace_function": rule.address, "pace_begin": rule.begin} if isinstance(rule, RateFunction) else {}
+    return {"pace": KINDS_OF_RULES[rule.kind], "pace_number": rule.number} | own
 
 
 def _counts(problem: Problem) -> dict[str, Any]:
@@ -266,46 +300,59 @@ def _counts(problem: Problem) -> dict[str, Any]:
 
 
 def sizes(problem: Problem) -> tuple[int, int, int]:
-    """How many rows move, how many there are, and how many readouts a state ends with."""
+    """How many rows move, how many there are, and how many numbers a state ends with: readouts and scalars."""
     p, q = problem.student.width, problem.teacher.width
-    return _moving(problem), p + q + len(problem.extras), problem.heads * p
+    return moving_rows(problem), p + q + len(problem.extras), problem.heads * p + len(problem.scalars)
 
 
 def summed(problem: Problem, states: np.ndarray) -> np.ndarray:
     """States (..., size) with the overlaps of all blocks together: states of one block."""
-    moving, rows, readouts = sizes(problem)
-    overlaps = states[..., :-readouts].reshape(*states.shape[:-1], -1, moving * rows).sum(axis=-2)
-    return np.concatenate([overlaps, states[..., -readouts:]], axis=-1)
+    moving, rows, others = sizes(problem)
+    overlaps = states[..., :-others].reshape(*states.shape[:-1], -1, moving * rows).sum(axis=-2)
+    return np.concatenate([overlaps, states[..., -others:]], axis=-1)
 
 
 def unpack(problem: Problem, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """States (..., size) as block student overlaps (..., blocks, p, p), cross overlaps and readouts (..., p) or (..., heads, p)."""
-    p, q = problem.student.width, problem.teacher.width
-    rows, readout = _rows(problem, states), states[..., -problem.heads * p :]
+    p, q, first = problem.student.width, problem.teacher.width, firsts(problem)["first_teacher"]
+    rows, readout = (
+        _rows(problem, states),
+        states[..., states.shape[-1] - sizes(problem)[2] :][..., : problem.heads * p],
+    )
     if problem.heads > 1:
         readout = readout.reshape(*states.shape[:-1], problem.heads, p)
-    return rows[..., :p, :p], rows[..., :p, p : p + q], readout
+    return rows[..., :p, :p], rows[..., :p, first : first + q], readout
+
+
+def unpack_scalars(problem: Problem, states: np.ndarray) -> np.ndarray:
+    """(..., scalars) of states (..., size)."""
+    return states[..., states.shape[-1] - len(problem.scalars) :]
 
 
 def unpack_rest(problem: Problem, start: Overlaps, states: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
     """What else states hold: block teacher overlaps (..., blocks, q, q) where teachers move, and the overlaps of extra rows with
     all rows (..., blocks, extra, rows) where there are any, with those that do not move from the start; else None. States of one
     block (`summed`) are those of all blocks together."""
-    n, moving, rows = problem.student.width + problem.teacher.width, _moving(problem), _rows(problem, states)
-    teacher = rows[..., problem.student.width : n, problem.student.width : n] if problem.teacher.is_moving else None
+    n, moving, rows = problem.student.width + problem.teacher.width, moving_rows(problem), _rows(problem, states)
+    first = firsts(problem)["first_teacher"]
+    teachers = slice(first, first + problem.teacher.width)
+    teacher = rows[..., teachers, teachers] if problem.teacher.is_moving else None
     if not problem.extras:
         return teacher, None
-    fixed = start.stacked[:, n:, moving:]
+    order = row_order(problem)
+    fixed = start.stacked[:, order[moving:, None], order[moving:]]
     if rows.shape[-3] < len(fixed):
         fixed = fixed.sum(axis=0, keepdims=True)
     fixed = np.broadcast_to(fixed, (*states.shape[:-1], *fixed.shape))
-    return teacher, np.concatenate([np.swapaxes(rows[..., n:], -1, -2), fixed], axis=-1)
+    below = np.concatenate([np.swapaxes(rows[..., moving:], -1, -2), fixed], axis=-1)
+    places = np.argsort(order)  # of the rows of overlaps
+    return teacher, np.concatenate([rows, below], axis=-2)[..., places[n:, None], places]
 
 
 def _rows(problem: Problem, states: np.ndarray) -> np.ndarray:
     """(..., blocks, moving, rows) without a copy."""
-    moving, rows, readouts = sizes(problem)
-    return states[..., :-readouts].reshape(*states.shape[:-1], -1, moving, rows)
+    moving, rows, others = sizes(problem)
+    return states[..., :-others].reshape(*states.shape[:-1], -1, moving, rows)
 
 
 def workspace(rows: int, more: int = 0) -> np.ndarray:

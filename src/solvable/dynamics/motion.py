@@ -6,9 +6,10 @@ import numpy as np
 
 from solvable.dynamics.gaussian_moments import NODES
 from solvable.dynamics.kernel_choice import system
-from solvable.dynamics.kernel_data import pack, sizes, unpack, unpack_rest
+from solvable.dynamics.kernel_data import pack, unpack, unpack_rest, unpack_scalars
+from solvable.dynamics.rows import moving_rows, row_order
 from solvable.overlaps import Overlaps, check_start, fitted
-from solvable.problems import CASES, Problem
+from solvable.problems import CASES, Problem, effective
 
 
 class Derivative(NamedTuple):
@@ -23,7 +24,9 @@ class Derivative(NamedTuple):
     block_teacher_overlap : ndarray or None
         (blocks, p*, p*) where teachers move; None where they do not.
     block_extra_overlap : ndarray or None
-        (blocks, extra, p + p* + extra) of directions and anchors with all rows; None where there are none.
+        (blocks, extra, p + p* + extra) of further rows with all rows; None where there are none.
+    scalars : ndarray
+        Of the numbers behind the readout, in the order of `problem.scalars`.
 
     Examples
     --------
@@ -37,6 +40,7 @@ class Derivative(NamedTuple):
     readout: np.ndarray
     block_teacher_overlap: np.ndarray | None = None
     block_extra_overlap: np.ndarray | None = None
+    scalars: np.ndarray = np.zeros(0)
 
     @property
     def student_overlap(self) -> np.ndarray:
@@ -57,7 +61,7 @@ def derivative(
     Parameters
     ----------
     problem : Problem
-        What is learned, and how, from fresh samples.
+        What is learned, and how, from fresh samples. Of momentum beta the limit is taken, which has no velocities.
     state : Overlaps
         Where to look: a start, or a state of a run.
     alpha : float
@@ -88,6 +92,7 @@ def derivative(
     da/dalpha = eta_a 2 c <g e>, as in docs/THEORY.md; averaged over classes, tasks and masks where there are any.
     """
     CASES.require(problem, "`derivative`")
+    problem = effective(problem)
     state = fitted(problem, state)
     check_start(problem, state)
     now = problem.at(alpha)
@@ -96,5 +101,6 @@ def derivative(
     found.rhs(0, 0.0, found.packed.state, speed, *found.data())
     teacher, extra = unpack_rest(now, state, speed)
     if extra is not None:
-        extra[..., sizes(now)[0] :] = 0.0  # overlaps of rows that do not move
-    return Derivative(*unpack(now, speed), teacher, extra)
+        n, still = state.stacked.shape[1] - len(state.extras), row_order(now)[moving_rows(now) :]
+        extra[:, still[still >= n, None] - n, still] = 0.0  # overlaps of rows that do not move
+    return Derivative(*unpack(now, speed), teacher, extra, unpack_scalars(now, speed))

@@ -4,7 +4,8 @@ In each block, split the coordinates of the weights into those on a fixed orthon
 rest: V/sqrt(dim) = [B | 0] for the teachers and [C | L] for the students, L lower triangular on a frame that moves with them.
 A block too small for that keeps all its coordinates on a fixed frame: C and B are then its weights, and L is empty.
 
-Directions of means and anchors are on the fixed frame too, behind the teachers; teachers that walk move, before the students.
+Directions of means and anchors are on the fixed frame too, behind the teachers; teachers that walk, snapshots and velocities move,
+before the students, averages behind them.
 """
 
 from typing import Any, NamedTuple
@@ -100,7 +101,7 @@ def reduced_form(problem: Problem) -> ReducedForm:
     if has_cases(problem):
         words = case_words(problem, rows, draws)
         sizes = work_sizes(problem, words, max(rank for rank, _ in shaped) + rows.moving.size)
-        known |= words
+        known |= words | {"accumulated": state + problem.heads * p + len(problem.scalars) - 1}
         known["normals"] += more_normals(words)
         numbers |= case_numbers(problem)
     known |= dict(zip(numbers, np.cumsum([0, *(values.size for values in numbers.values())]), strict=False))
@@ -108,7 +109,7 @@ def reduced_form(problem: Problem) -> ReducedForm:
         form[name] = value
     work = _place_work(form, frames, single, sizes)
     flat = np.concatenate([values.ravel() for values in numbers.values()])
-    return ReducedForm(form, frames, flat, state + problem.heads * p, work)
+    return ReducedForm(form, frames, flat, state + problem.heads * p + len(problem.scalars), work)
 
 
 def with_chances(made: ReducedForm, problem: Problem, begins: np.ndarray) -> ReducedForm:
@@ -132,12 +133,12 @@ def _place_frames(moving: int, fixed: int, shaped: list[Block], frames: np.ndarr
 
 
 def _place_work(form: np.ndarray, frames: np.ndarray, single: bool, sizes: dict[str, int]) -> int:
-    """Slots of the workspace beyond the draws, with those of cases; how many there are in all. Before the amplitudes of students
-    are those of the rows that move before them, which stay zero."""
+    """Slots of the workspace beyond the draws, with those of cases; how many there are in all. Before and behind the amplitudes of
+    students are those of other rows that move, which stay zero."""
     p, q, at = int(form["students"][0]), int(form["teachers"][0]), int(form["normals"][0])
     moving, heads = max(p, int(form["moving"][0])), max(1, int(form["heads"][0]))
     for name, size in [
-        ("fields", p), ("teacher_fields", q + moving - p), ("amplitudes", p), ("pushes", p), ("column", moving), ("rate", 1),
+        ("fields", p), ("teacher_fields", q + moving - p), ("amplitudes", moving), ("pushes", p), ("column", moving), ("rate", 1),
         ("readout_rate", 1), ("segments", 1), ("outsides", len(frames)), *sizes.items(),
     ]:  # fmt: skip
         form[name] = at
@@ -190,7 +191,7 @@ def _loss_numbers(name: str) -> np.ndarray:
 
 def coordinates(problem: Problem, start: Overlaps) -> np.ndarray:
     """(slots,) the state of one run."""
-    (moving, fixed), parts = rows_of(problem), []
+    (moving, fixed, _), parts = rows_of(problem), []
     for (rank, freedom), Omega in zip(shapes(problem), start.stacked, strict=True):
         if freedom:
             Q, R = Omega[np.ix_(moving, moving)], Omega[np.ix_(moving, fixed)]
@@ -201,7 +202,7 @@ def coordinates(problem: Problem, start: Overlaps) -> np.ndarray:
         else:
             weights = gram_factor(Omega, rank)
             parts += [weights[moving].ravel(), weights[fixed].ravel()]
-    return np.concatenate([*parts, start.readout.ravel()])
+    return np.concatenate([*parts, start.readout.ravel(), start.scalars])
 
 
 def lanes(states: list[np.ndarray]) -> np.ndarray:

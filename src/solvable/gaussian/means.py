@@ -33,13 +33,14 @@ def mean_scratch(fields: int) -> int:
 def linear_averages(p, fields, error, noise, asked, out):
     (h, C), (s0, s), (D, S, phi, pull) = fields, error, out
     n, with_noise = s.size, asked[0]
-    mean, variance, size = s0, 0.0, abs(s0)
+    mean, variance, size, terms = s0, 0.0, abs(s0), 0.0
     for i in range(n):
         mean += s[i] * h[i]
         size += abs(s[i] * h[i])
         row = 0.0
         for j in range(n):
             row += C[i, j] * s[j]
+            terms += abs(s[i] * C[i, j] * s[j])
         variance += s[i] * row
         if i < p:
             pull[i] = row
@@ -50,7 +51,7 @@ def linear_averages(p, fields, error, noise, asked, out):
             D[k, j] = s[j]
         for m in range(p if with_noise else 0):
             S[k, m] = mean * mean + variance + noise
-    return mean * mean + variance, size * size + abs(variance)
+    return mean * mean + variance, size * size + terms
 
 
 @compiled()

@@ -8,7 +8,9 @@ from solvable.dynamics.kernel_data import sizes
 from solvable.levels.plan import Lane, Plan
 from solvable.numerics.memory import FLOAT, check_memory, counted
 from solvable.numerics.threads import cores
+from solvable.problems import Clip, Problem
 
+LARGE = 16  # samples of a batch that clipping takes for many
 MOST = 10**18  # that compiled code counts to
 RUN = 1000  # bytes of a run beside its numbers: its seed, its place in lists
 
@@ -51,3 +53,13 @@ def check_outputs(lanes: list[Lane], plan: Plan, runs: int = 1, *, beside: int =
     whole = min(many, cores()) * times * state  # while a run is on its way, its blocks are kept too
     needed = many * (RUN + FLOAT * (4 * state + copies * times * output)) + FLOAT * whole
     check_memory("runs" if many > times else "times", f"{counted(many)} run(s) with {times} outputs", needed)
+
+
+def check_rule(problem: Problem) -> None:
+    """Refuse clipping of small batches, whose gradients scatter in length: limits know the mean square alone."""
+    training = problem.training
+    least = training.segments["batch"][:, 1].min()
+    if isinstance(training.rate_rule, Clip) and least < LARGE:
+        raise ValueError(
+            f"training.batch: {least:g} given with clipping, whose limit is that of large batches, at least {LARGE}; use Micro"
+        )

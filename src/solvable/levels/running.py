@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from solvable.levels.effective import as_asked, effective_lanes
 from solvable.levels.plan import Lane, Plan
 from solvable.levels.progress import meter
 from solvable.levels.protocol import Level
@@ -157,10 +158,11 @@ def _checked_lane(problem: Problem, start: Overlaps | Weights) -> Lane:
 
 
 def _solve(level: Level, lanes: list[Lane], plan: Plan, progress: bool | None) -> Trajectory:
+    asked, lanes = lanes, lanes if getattr(level, "keeps_velocities", False) else effective_lanes(lanes)
     hearing(lanes[0].problem, level.check)(lanes)
     with meter(progress, getattr(level, "counts", "steps")) as report:
         solved: Trajectory = level.solve(lanes, replace(plan, report=report))
-    return solved
+    return solved if lanes is asked else as_asked(solved, asked)
 
 
 def _plain(rate: Any) -> float | Schedule:

@@ -10,7 +10,7 @@ import numpy as np
 from solvable.dynamics.exactness import is_closed, is_exact
 from solvable.dynamics.functions import uses_pairs
 from solvable.dynamics.kernel_choice import system, task_risks
-from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack, unpack_rest
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack, unpack_rest, unpack_scalars
 from solvable.dynamics.quadratic_flow import flow_overlaps
 from solvable.dynamics.weight_equations import pack_rows
 from solvable.levels import Lane, Plan
@@ -130,7 +130,7 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
 def _with_cases(solved: Solved, lane: Lane, plan: Plan, states: np.ndarray, nodes: int) -> Solved:
     """With what only problems of several cases have: rows beyond students and teachers, and risks of single tasks."""
     problem = lane.problem
-    more = states if problem.extras or problem.teacher.is_moving else None
+    more = states if problem.extras or problem.scalars or problem.teacher.is_moving else None
     risks = task_risks(problem, lane.start, states, plan.times, nodes) if problem.tasks else None
     return solved._replace(states=more, task_risk=risks)
 
@@ -177,7 +177,8 @@ def _asking(function: Any, lane: Lane, look: Any) -> Any:
         student, cross, readout = unpack(lane.problem, y)
         teacher, extra = unpack_rest(lane.problem, lane.start, y)
         teacher = lane.start.block_teacher_overlap if teacher is None else teacher
-        value = function(integrated(student, cross, teacher, readout, lane.problem.extras, extra))
+        scalars = unpack_scalars(lane.problem, y)
+        value = function(integrated(student, cross, teacher, readout, lane.problem.extras, extra, scalars))
         if np.ndim(value) > 0 or value is None or np.isnan(value):
             raise ValueError(f"stop: the function returned {value!r}, must return a number")
         seen[WATCHED] = value
@@ -188,5 +189,6 @@ def _asking(function: Any, lane: Lane, look: Any) -> Any:
 def _floor(lane: Lane, first: np.ndarray) -> float:
     """Risk below which nothing can grow any more: zero, up to rounding, where neither noise nor decay moves a perfect student."""
     training = lane.problem.training
-    still = not (training.label_noise or training.weight_decay or features(lane.problem))
+    moving = set(features(lane.problem)) - {"training.rate_rule"}
+    still = not (training.label_noise or training.weight_decay or moving)
     return 1e-14 * min(float(first[RISK]), training.loss_factor) if still else -np.inf

@@ -10,7 +10,7 @@ from solvable.dynamics.gaussian_moments import NODES
 from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import pack
 from solvable.levels import Lane, Plan
-from solvable.levels.limits import check_outputs, check_settings, check_whole
+from solvable.levels.limits import check_outputs, check_rule, check_settings, check_whole
 from solvable.macro.choice import METHODS, check_method, chosen
 from solvable.macro.integration import REPETITIONS, SLICE, is_small, solve_lane
 from solvable.macro.integrators import integrator
@@ -128,6 +128,9 @@ class Macro:
     def check(self, lanes: list[Lane]) -> None:
         """Raise an error for what this level cannot do, before anything runs."""
         check_method(self, lanes)
+        check_rule(lanes[0].problem)
+        if self.small_rate and lanes[0].problem.training.rate_rule is not None:
+            raise ValueError("small_rate: true given, but training.rate_rule needs the squared gradients that it drops")
 
 
 def _interrupt(reports: np.ndarray) -> None:

@@ -3,17 +3,20 @@
 In place of deviations from the mean, half of the samples count with the opposite sign: sqrt(n/m) times their sum then has mean
 zero and the covariance of n samples, whatever the mean of one is. The F F^T of a block count with the variance of their cases.
 
-Teachers that drift or turn move too. They are the first rows of the moving frame, as in `dynamics/case_form.py`, while the state
-has them behind the students; a kick adds the random walk of so many steps within the frames, the equations have what lies outside.
+Teachers that drift or turn move too; a kick adds the random walk of so many steps within the frames, the equations have what lies
+outside. With slow momentum samples kick velocities; rows that only follow students are not kicked, unless they still are students.
+Rows of the moving frame are in the order of `dynamics/case_form.py`, those of the state in that of `dynamics/rows.py`.
 """
 
 import math
 from typing import Any
 
 from solvable.dynamics.case_sample import case_amplitudes, case_fields, draw_case, of_head, set_chances
-from solvable.dynamics.equations import batch_at, eigenvalue_at, label_noise_at, rate_at, readout_rate_at
+from solvable.dynamics.equations import batch_at, eigenvalue_at, friction_at, label_noise_at, rate_at, readout_rate_at
 from solvable.dynamics.kernel_data import GAIN
+from solvable.dynamics.pace import PACE, recall
 from solvable.dynamics.python_kernels import in_python
+from solvable.dynamics.row_motion import copy_to_followers
 from solvable.dynamics.sample import draw
 from solvable.meso import leap
 from solvable.meso.leap import SINGULAR, mean
@@ -24,9 +27,20 @@ from solvable.numerics.random import normals
 
 @compiled(strict=True)
 def row_of(problem, r):
-    """In the state, of row r of the moving frame: teachers that move come first there."""
-    teachers = problem.moving - problem.students
-    return r - teachers if r >= teachers else problem.students + r
+    """In the state, of row r of the moving frame: teachers that move, snapshots, velocities, students, averages."""
+    p, teachers = problem.students, problem.moving - min(problem.moving, problem.first_teacher)
+    if r < teachers:
+        return problem.first_teacher + r
+    r -= teachers
+    if problem.snapshots > 0:
+        if r < p:
+            return problem.snapshots + r
+        r -= p
+    if problem.velocities > 0:
+        if r < p:
+            return problem.velocities + r
+        r -= p
+    return r if r < p else problem.averages + r - p
 
 
 @compiled(strict=True)
@@ -70,9 +84,9 @@ def spread_rows(form, frames, V, y, state):
             for k in range(j, m):
                 store(state, at, fill(V[b, k, q + j]))
                 at += 1
-    readouts = form.heads * form.students
-    for k in range(readouts):
-        store(state, form.readout + k, fill(y[y.size - readouts + k]))
+    base = y.size - form.scalars - form.heads * form.students
+    for k in range(form.heads * form.students + form.scalars):
+        store(state, form.readout + k, fill(y[base + k]))
 
 
 @compiled(strict=True)
@@ -170,52 +184,69 @@ def sample_cases(problem, blocks, segment, alpha, y, sampler, geometry, rounds):
 
 
 @compiled(strict=True)
-def kick_cases(_rhs, h, alpha, segment, y, data, sampler, geometry, _slope, rounds):
+def kick_cases(rhs, h, alpha, segment, y, data, sampler, geometry, slope, rounds):
     """As `leap.kick`."""
     problem, blocks, sums, form = data[0][segment], data[1], sampler[6], sampler[0][0]
     p, n, batch = problem.students, problem.rows, batch_at(problem, alpha)
     rounds = max(1, min(rounds, int(h * form.dim * batch / WIDTH)))
     samples = rounds * WIDTH
     sample_cases(problem, blocks, segment, alpha, y, sampler, geometry, rounds)
-    size, eta = math.sqrt(h * samples / (form.dim * batch)), rate_at(problem, alpha)
+    size, kick, v = math.sqrt(h * samples / (form.dim * batch)), kick_at(problem, alpha), problem.velocities
+    eta = rate_at(problem, alpha) * kick
+    if problem.pace > 0:
+        rhs(segment, alpha, y, slope, *data)
+        eta *= recall(data[4], PACE)
     moved, at = data[4][GAIN], problem.blocks * p * n
     for b in range(problem.blocks):
         push_rows(b, eta * size, h, samples, problem, sampler, geometry[2], moved)
         take_rows(b, problem, moved, geometry[0], y)
         outside = eta * eta * blocks[segment, b].fraction / batch * size
-        for k in range(p):
-            for j in range(k + 1):
+        for k in range(v, v + p):
+            for j in range(v, k + 1):
                 more = outside * mean(sums, at, samples)
+                if problem.pace > 0 and j == k:
+                    y[y.size - 1] += blocks[segment, b].share / batch * size * mean(sums, at, samples)
                 y[(b * problem.moving + k) * n + j] += more
                 if j < k:
                     y[(b * problem.moving + j) * n + k] += more
                 at += 1
+    copy_to_followers(problem, y)
     if problem.train_readout:
-        readouts = problem.heads * p
+        readouts, rate = problem.heads * p, readout_rate_at(problem, alpha) * kick
+        base = y.size - problem.scalars - (0 if problem.readout_velocities else readouts)
         for k in range(readouts):
-            y[y.size - readouts + k] += size * readout_rate_at(problem, alpha) * mean(sums, at + k, samples)
+            y[base + k] += size * rate * mean(sums, at + k, samples)
     if problem.sphere:
         normalise_rows(y, problem, geometry[3])
+        copy_to_followers(problem, y)
+
+
+@compiled(strict=True)
+def kick_at(problem, t):
+    """What multiplies the rate of those that learn: friction, where velocities do."""
+    return friction_at(problem, t) if problem.velocities > 0 else 1.0
 
 
 @compiled(strict=True)
 def push_rows(b, scale, h, samples, problem, sampler, V, moved):
     """Coordinates of all rows of block b that move, after the kick: students by their samples, teachers by their walk."""
     forms, _, numbers, stream, _, work, sums = sampler
-    form, p, n = forms[0], problem.students, problem.rows
-    first = problem.moving - p
+    form, p, n, first, teachers = forms[0], problem.students, problem.rows, sampler[0][0].learner, problem.teachers
+    for k in range(problem.moving):
+        for i in range(n):
+            moved[k, i] = V[b, k, i]
     for k in range(p):
         for i in range(n):
             moved[first + k, i] = V[b, first + k, i] + scale * mean(sums, (b * p + k) * n + i, samples)
-    if first == 0:
+    if problem.moving <= problem.first_teacher:
         return
     length, at = math.sqrt(2.0 * problem.drift * h / form.dim), form.walks * WIDTH
-    normals(stream, work, form.walks, first * n)
-    for k in range(first):
+    normals(stream, work, form.walks, teachers * n)
+    for k in range(teachers):
         for i in range(n):
             step = 0.0
             for j in range(k + 1):
-                step += numbers[form.walk_factor + k * first + j] * work[at + (j * n + i) * WIDTH]
+                step += numbers[form.walk_factor + k * teachers + j] * work[at + (j * n + i) * WIDTH]
             moved[k, i] = V[b, k, i] + length * step
 
 

@@ -43,10 +43,10 @@ SINGULAR = 1e-13  # pivots below this part of a student's norm are rounding
 GOING, PASSED, LOST, EXHAUSTED, HALTED, OVERLONG = range(6)
 
 
-# how a path is followed, and where it came to: leap to try, leaps allowed, a fixed leap (0: none), tolerances, bound of the state,
+# how a path is followed, and where it came to: leap to try, longest one, leaps allowed, a fixed one (0: none), tolerances, bound,
 # direction (0: none) and level of the threshold, rounds of eight samples to a kick; then time and leaps taken
 PATH = record(
-    leap=float, most=int, fixed=float, rtol=float, atol=float, bound=float, direction=int, level=float, rounds=int,
+    leap=float, longest=float, most=int, fixed=float, rtol=float, atol=float, bound=float, direction=int, level=float, rounds=int,
     time=float, taken=int,
 )  # fmt: skip
 # the records, numbers, stream, state and scratch of the reduced process, and sums over its samples
@@ -368,7 +368,7 @@ def follow(rhs, observe, paths, times, breaks, y, data, sampler, geometry, outpu
             fate = HALTED if halt[0] != 0.0 else EXHAUSTED
             break
         end = min(times[output], breaks[segment]) if segment < breaks.size else times[output]
-        h = path.fixed if path.fixed > 0.0 else h_next
+        h = path.fixed if path.fixed > 0.0 else min(h_next, path.longest)
         lands = t + 1.01 * h >= end
         if lands:
             h = end - t

@@ -16,7 +16,7 @@ from solvable.dynamics.kernel_data import SEEN, Packed, pack
 from solvable.dynamics.python_kernels import in_python, own_amplitudes
 from solvable.levels import Lane, Plan
 from solvable.levels.jobs import Control, run_jobs
-from solvable.levels.limits import check_settings, check_whole
+from solvable.levels.limits import check_rule, check_settings, check_whole
 from solvable.levels.observer import Observer
 from solvable.levels.records import Records
 from solvable.levels.seeds import lane_seed, seed_settings
@@ -31,6 +31,8 @@ from solvable.overlaps import Overlaps
 from solvable.problems import CASES, Problem
 from solvable.results import Ending, Threshold, Trajectory
 
+FIRST = 64  # samples of the first leap, where velocities begin
+MEMORY = 0.2  # of the time in which a velocity forgets: at this leap 20 000 paths have the means and variances of Micro
 FATES = {
     leap.GOING: Ending.FINISHED,
     leap.PASSED: Ending.STOPPED,
@@ -123,12 +125,13 @@ class Meso:
         if problem.inputs.dim is None:
             raise ValueError("inputs.dim: infinite, but Meso has the noise of a finite one; give it, or use Macro")
         least = 2 * problem.student.width + problem.teacher.width + len(problem.extras)
-        others = ", directions and anchors" if problem.extras else ""
+        others = f" and {len(problem.extras)} further rows" if problem.extras else ""
         if problem.inputs.block_sizes.min() <= least:
             raise ValueError(
                 f"inputs.dim: a block of {problem.inputs.block_sizes.min()} dimensions, must have more than {least} here "
                 f"(twice the students and the teachers{others}); Micro takes blocks of any size"
             )
+        check_rule(problem)
         if not is_closed(problem):
             rule_for(problem, NODES, 0)
 
@@ -181,6 +184,8 @@ class _Setting:
         self.rtol = level.tolerance(records.dim)
         begin = first_step(packed.state, speed, float(records.steps[-1]) / records.dim, self.rtol)
         self.leap = min(begin, 0.1 / max(fastest, 1e-12))  # the state may be at rest, but noise moves it
+        if problem.training.is_slow:  # velocities begin at zero: of few samples their squares would scatter below it
+            self.leap = max(self.leap, FIRST / (records.dim * float(packed.problems["batch"][0])))
 
     def _fastest(self, speed: np.ndarray) -> float:
         """Roughly, by how much the slope of the equations changes with the state, which some directions show."""
@@ -190,6 +195,14 @@ class _Setting:
             self.kernels.rhs(0, 0.0, state + signs * np.abs(state).max(), other, *self.system.data())
             changes.append(np.abs(other - speed).max() / (1e-6 * np.abs(state).max()))
         return max(changes)
+
+
+def _longest(problem: Problem) -> float:
+    """Leap beyond which the splitting into kicks and steps would show in rows that remember kicks: velocities and averages, which
+    forget them at these rates."""
+    average, friction = problem.training.average, problem.training.segments["friction"][:, 1].max()
+    fastest = max(float(friction), (average and average.rate) or 0.0)
+    return MEMORY / fastest if fastest else np.inf
 
 
 def _fastest(problem: Problem, start: Overlaps) -> float:
@@ -241,7 +254,7 @@ class _Path:
         one, level, observer = self.setting, self.setting.level, self.setting.observer
         path = np.zeros(1, dtype=leap.PATH)
         for name, value in {
-            "leap": one.leap, "most": level.max_steps, "fixed": level.leap or 0.0,
+            "leap": one.leap, "longest": _longest(one.lane.problem), "most": level.max_steps, "fixed": level.leap or 0.0,
             "rtol": one.rtol, "atol": 0.1 * one.rtol / np.sqrt(one.records.dim), "bound": observer.bound,
             "direction": (-1 if observer.falls else 1) if observer.watches else 0, "level": observer.level,
             "rounds": level.samples // WIDTH,

@@ -55,29 +55,34 @@ def learn_batch(form, frames, stream, state, work):
     """One step on a whole batch."""
     if form.decay > 0.0:
         shrink(form, frames, state, work)
-    add_batch(form, frames, stream, state, work, form.students)
+    add_batch(form, frames, stream, state, work, form.students, 0, 1.0)
     finish(form, frames, state, work, form.push_sums, 1.0 / form.batch)
 
 
 @compiled(strict=True, inline=True)
-def add_batch(form, frames, stream, state, work, rows):
-    """What a batch adds to the students, the last of the `rows` that move: outside the frames, R^T times the triangle of Bartlett
-    (1933) has the law of the update."""
-    p = form.students
-    rate = load(work, form.rate) * (1.0 / form.batch)
+def add_batch(form, frames, stream, state, work, rows, first, weight):
+    """What a batch, times a weight, adds to those that learn, from the row `first` on of the `rows` that move: outside the frames,
+    R^T times the triangle of Bartlett (1933) has the law of the update."""
+    rate = load(work, form.rate) * (weight / form.batch)
     for b in range(form.blocks):
         frame = frames[b]
-        rank, freedom, at = frame.rank, frame.freedom, frame.sums
-        width, C = rank + (rows if freedom > 0 else 0), frame.C + (rows - p) * rank
-        scale = rate * frame.root
-        for k in range(p):
-            for i in range(rank):
-                slot = C + k * rank + i
-                store(state, slot, fma(scale, load(work, at + k * width + i), load(state, slot)))
-        if freedom > 0:
-            draw_triangle(p, stream, work, form.triangle, freedom)
-            _widen(form, rows, state, frame.L, work, at + rank, width, frame.factor, scale)
-            fold(rows, rows + p, state, frame.L, work, form.wide)
+        if frame.freedom > 0:
+            draw_triangle(form.students, stream, work, form.triangle, frame.freedom)
+        add_block(form, frame, state, work, rows, first, rate * frame.root)
+
+
+@compiled(strict=True, inline=True)
+def add_block(form, frame, state, work, rows, first, scale):
+    """The same in one block, with the triangle that was drawn for it."""
+    p, rank, freedom, at = form.students, frame.rank, frame.freedom, frame.sums
+    width, C = rank + (rows if freedom > 0 else 0), frame.C + first * rank
+    for k in range(p):
+        for i in range(rank):
+            slot = C + k * rank + i
+            store(state, slot, fma(scale, load(work, at + k * width + i), load(state, slot)))
+    if freedom > 0:
+        _widen(form, rows, first, state, frame.L, work, at + rank, width, frame.factor, scale)
+        fold(rows, rows + p, state, frame.L, work, form.wide)
 
 
 @compiled(strict=True)
@@ -89,13 +94,14 @@ def draw_triangle(p, stream, work, at, freedom):
 
 
 @compiled(strict=True)
-def _widen(form, rows, state, triangle, work, sums, width, factor, scale):
-    """(rows, rows + p) = [L + scale sums | scale R^T T] where students learn, the last p, and [L | 0] elsewhere."""
+def _widen(form, rows, first, state, triangle, work, sums, width, factor, scale):
+    """(rows, rows + p) = [L + scale sums | scale R^T T] for those that learn, p from the row `first` on, and [L | 0] elsewhere."""
     p, n = form.students, rows + form.students
     for k in range(rows):
-        at, row, student = triangle + k, form.wide + k * n, k - (rows - p)
+        at, row, student = triangle + k, form.wide + k * n, k - first
+        learns = 0 <= student < p
         for j in range(rows):
-            total = load(work, sums + student * width + j) * scale if student >= 0 else fill(0.0)
+            total = load(work, sums + student * width + j) * scale if learns else fill(0.0)
             if j <= k:
                 total = total + load(state, at)
                 at += rows - 1 - j
@@ -103,7 +109,7 @@ def _widen(form, rows, state, triangle, work, sums, width, factor, scale):
         for j in range(p):
             total = fill(0.0)
             for i in range(j, p):
-                if i <= student:  # R is upper triangular
+                if learns and i <= student:  # R is upper triangular
                     total = fma(load(work, factor + i * p + student), load(work, form.triangle + i * p + j), total)
             store(work, row + rows + j, total * scale)
 

@@ -8,6 +8,7 @@ from solvable.dynamics.sample import draw
 from solvable.micro.batch import clear_sums
 from solvable.micro.case_step import collect_case, learn_case, learn_case_batch, move_teachers
 from solvable.micro.process import PROCESS_DATA, RUN, SIGHT, look, set_numbers
+from solvable.micro.row_step import set_followers, set_friction
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH
 
@@ -28,12 +29,15 @@ def follow_cases(observe, process, sight, runs, ends, begin, end, stride, direct
             i = int(work[form.segments * WIDTH])
             if set_chances(form, frames, numbers, i, step / form.dim - segments[0, i].begin, work):
                 due = min(due, step + 1.0)
+            now = segments[0, i]
+            set_friction(form, now.friction + now.friction_slope * (step / form.dim - now.begin))
+            set_followers(form, frames, now.average_follows, now.snapshot_follows, state, work)
         if form.single:
             draw(form, frames, stream, work)
             draw_case(form, frames, numbers, stream, state, work)
             case_fields(form, frames, state, work)
             case_amplitudes(form, numbers, state, work)
-            learn_case(form, frames, state, work)
+            learn_case(form, frames, state, work, step)
         else:
             clear_sums(form, work)
             for _ in range(form.batch):
@@ -42,7 +46,7 @@ def follow_cases(observe, process, sight, runs, ends, begin, end, stride, direct
                 case_fields(form, frames, state, work)
                 case_amplitudes(form, numbers, state, work)
                 collect_case(form, frames, work)
-            learn_case_batch(form, frames, stream, state, work)
+            learn_case_batch(form, frames, stream, state, work, step)
         if form.moving_teachers:
             move_teachers(form, frames, numbers, stream, state, work)
         if (step + 1) % stride == 0 and look(observe, process, sight, runs, ends, step + 1, direction) == 0:

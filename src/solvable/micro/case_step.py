@@ -1,9 +1,12 @@
-"""Steps of problems with cases: pulls to the start, readouts of several heads, batches of several cases, teachers that move."""
+"""Steps of problems with cases: pulls to the start, readouts of several heads, batches of several cases, teachers that move.
+
+What momentum and averages do to rows is in `row_step.py`."""
 
 import math
 
 from solvable.dynamics.case_sample import of_head
-from solvable.micro.batch import add_batch, add_to_factor, add_to_sums, draw_triangle, fold
+from solvable.micro.batch import add_batch, add_block, add_to_factor, add_to_sums, draw_triangle, fold
+from solvable.micro.row_step import average_students, kick_of, move_students, push_readout, slow_down
 from solvable.micro.step import add_sample, to_sphere
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import fill, fma, load, store
@@ -11,18 +14,20 @@ from solvable.numerics.random import normals
 
 
 @compiled(strict=True, inline=True)
-def learn_case(form, frames, state, work):
+def learn_case(form, frames, state, work, step):
     """One step on one sample whose draws, fields and amplitudes are in `work`."""
+    slow_down(form, frames, state)
     pull_back(form, frames, state, work)
-    add_sample(form, frames, state, work, form.moving, form.seen)
+    add_sample(form, frames, state, work, form.moving, form.learner, form.seen, kick_of(form))
+    move_students(form, frames, state)
     if form.sphere:
-        to_sphere(form, frames, state, form.moving)
+        to_sphere(form, frames, state, form.moving, form.student_row)
+    average_students(form, frames, state, step)
     if form.train_readout:
         p, rate = form.students, load(work, form.readout_rate)
         for t in range(form.heads):
             for k in range(p):
-                at, push = form.readout + t * p + k, of_head(form, work, t, load(work, form.pushes + k))
-                store(state, at, fma(rate, push, load(state, at)))
+                push_readout(form, state, t * p + k, rate, of_head(form, work, t, load(work, form.pushes + k)))
 
 
 @compiled(strict=True, inline=True)
@@ -30,24 +35,33 @@ def pull_back(form, frames, state, work):
     """Weight decay, and the pull of the anchors, on the old weights."""
     if form.decay == 0.0 and form.anchor == 0.0:
         return
-    rows, p, rate = form.moving, form.students, load(work, form.rate)
+    rows, p, rate = form.moving, form.students, load(work, form.rate) * form.gain
     keep, back = 1.0 - rate * (form.decay + form.anchor), rate * form.anchor
+    copied = form.snapshot_row >= 0 and not form.snapshot_follows
+    if form.snapshot_follows:  # nothing pulls yet
+        keep, back = 1.0 - rate * form.decay, fill(0.0)
     for b in range(form.blocks):
         frame = frames[b]
         rank, anchors = frame.rank, frame.B + form.anchors * frame.rank
+        if copied:
+            anchors = frame.C + form.snapshot_row * rank
         for k in range(p):
-            at = frame.C + (rows - p + k) * rank
+            row = form.student_row + k
+            at = frame.C + row * rank
             for i in range(rank):
                 value = keep * load(state, at + i)
-                if form.anchor > 0.0:
+                if form.anchor > 0.0 and not form.snapshot_follows:
                     value = fma(back, load(state, anchors + k * rank + i), value)
                 store(state, at + i, value)
             if frame.freedom > 0:
-                row = rows - p + k
-                at = frame.L + row
+                at, other = frame.L + row, frame.L + form.snapshot_row + k
                 for j in range(row + 1):
-                    store(state, at, keep * load(state, at))
+                    value = keep * load(state, at)
+                    if copied and form.anchor > 0.0 and j <= form.snapshot_row + k:
+                        value = fma(back, load(state, other), value)
+                    store(state, at, value)
                     at += rows - 1 - j
+                    other += rows - 1 - j
 
 
 @compiled(strict=True)
@@ -68,17 +82,32 @@ def collect_case(form, frames, work):
 
 
 @compiled(strict=True)
-def learn_case_batch(form, frames, stream, state, work):
+def learn_case_batch(form, frames, stream, state, work, step):
     """One step on a whole batch."""
+    slow_down(form, frames, state)
     pull_back(form, frames, state, work)
-    add_batch(form, frames, stream, state, work, form.moving)
+    if form.pace > 0:
+        add_drawn_batch(form, frames, state, work)
+    else:
+        add_batch(form, frames, stream, state, work, form.moving, form.learner, kick_of(form))
+    move_students(form, frames, state)
     if form.sphere:
-        to_sphere(form, frames, state, form.moving)
+        to_sphere(form, frames, state, form.moving, form.student_row)
+    average_students(form, frames, state, step)
     if form.train_readout:
         rate = load(work, form.readout_rate) * (1.0 / form.batch)
         for k in range(form.heads * form.students):
-            at = form.readout + k
-            store(state, at, fma(rate, load(work, form.push_sums + k), load(state, at)))
+            push_readout(form, state, k, rate, load(work, form.push_sums + k))
+
+
+@compiled(strict=True)
+def add_drawn_batch(form, frames, state, work):
+    """What a batch adds, with triangles that were drawn for all blocks."""
+    rate, kept = load(work, form.rate) * (kick_of(form) / form.batch), form.triangle
+    for b in range(form.blocks):
+        form.triangle = form.triangles + b * form.students**2
+        add_block(form, frames[b], state, work, form.moving, form.learner, rate)
+    form.triangle = kept
 
 
 @compiled(strict=True)

@@ -13,6 +13,7 @@ import numpy as np
 from solvable.dynamics import reduced_form
 from solvable.dynamics.kernel_data import RISK, WATCHED
 from solvable.dynamics.python_kernels import in_python, own_amplitudes
+from solvable.dynamics.rows import moving_rows, row_order
 from solvable.dynamics.sample import amplitudes
 from solvable.levels import Lane
 from solvable.levels.jobs import Control
@@ -155,7 +156,7 @@ class Walk:
         if weights is None:
             weights = embed(self.problem, self.lane.start, child(self.seed, WIDTH), basis)
         self.basis: np.ndarray | None = basis
-        self.V = np.ascontiguousarray(self._coordinates(weights, basis))
+        self.V = np.ascontiguousarray(self._coordinates(weights, self.problem, basis))
         self.p = self.problem.student.width
         self.rows: Rows = (
             GaussianRows(self.problem, self.seed)
@@ -165,8 +166,9 @@ class Walk:
         self.noise = np.random.default_rng(child(self.seed, WIDTH + 2))
         self.work, self.state = np.zeros(self.made.work * WIDTH), np.zeros(self.made.slots * WIDTH)
         self.process = *self.made[:3], *self.segments, np.zeros(0, dtype=np.uint64), self.state, self.work
-        self.readout = self.state[self.made.form.readout * WIDTH :: WIDTH]
-        self.readout[:] = self.lane.start.readout.ravel()
+        self.numbers = self.state[self.made.form.readout * WIDTH :: WIDTH]  # readouts, then scalars
+        self.numbers[:] = np.concatenate([self.lane.start.readout.ravel(), self.lane.start.scalars])
+        self.readout = self.numbers[: self.lane.start.readout.size]
         if self.sample is not None:
             self.records.start_risk[self.runs[0]] = first = self._seen(0)[1][RISK]
             stop = self.records.plan.stop
@@ -177,10 +179,9 @@ class Walk:
         return self.data is not None and (self.data.rows is not None or self.data.like is not None)
 
     @staticmethod
-    def _coordinates(weights: Weights, basis: np.ndarray | None) -> np.ndarray:
-        """(n, dim) students, then teachers, directions and anchors, in the coordinates in which inputs come."""
-        extras = [rows for rows in (weights.directions, weights.anchors) if rows is not None]
-        rows = np.vstack([weights.student, weights.teacher, *extras])
+    def _coordinates(weights: Weights, problem: Problem, basis: np.ndarray | None) -> np.ndarray:
+        """(n, dim) students, then teachers, then extra rows by their roles, in the coordinates in which inputs come."""
+        rows = np.vstack([weights.student, weights.teacher, weights.extra_rows(problem)])
         rows = rows if weights.basis is None else rows @ weights.basis
         return rows if basis is None else rows @ basis.T
 
@@ -247,15 +248,16 @@ class Walk:
     def overlaps(self) -> np.ndarray:
         """The state as `dynamics.kernel_data` has it."""
         rows = self.V if self.basis is None else self.V @ self.basis
-        sizes, moving = self.problem.inputs.block_sizes, self.p
-        moving += self.problem.teacher.width if self.problem.teacher.is_moving else 0
+        sizes, moving = self.problem.inputs.block_sizes, moving_rows(self.problem)
+        if moving > self.p:
+            rows = rows[row_order(self.problem)]
         if sizes.size == 1:
             blocks = rows[:moving] @ rows.T
         elif sizes.max() == 1:
             blocks = np.einsum("ki,ji->ikj", rows[:moving], rows)
         else:
             blocks = np.array([part[:moving] @ part.T for part in np.split(rows, np.cumsum(sizes)[:-1], axis=1)])
-        return np.concatenate([blocks.ravel() / self.dim, self.readout])
+        return np.concatenate([blocks.ravel() / self.dim, self.numbers])
 
     def _seen(self, step: int) -> tuple[np.ndarray, np.ndarray, float]:
         """The state after so many steps, risk and what is watched, and the error of the risk: on rows where there are data."""

@@ -1,22 +1,29 @@
 """Full weights of problems with cases: step by step in NumPy, as a check of the reduced process."""
 
 import math
+from typing import Any
 
 import numpy as np
 
 from solvable.dynamics import reduced_form
 from solvable.dynamics.case_form import walk_covariance
 from solvable.dynamics.case_sample import answer, set_chances
+from solvable.dynamics.kernel_choice import system
+from solvable.dynamics.kernel_data import pack
+from solvable.dynamics.pace import ADAGRAD, CLIP, PACE, recall
 from solvable.dynamics.python_kernels import in_python, own_amplitudes
+from solvable.levels.observer import NODES
 from solvable.micro import process
 from solvable.micro.full import Walk
+from solvable.micro.row_step import set_friction
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.random import child
 from solvable.overlaps import gram_factor
+from solvable.overlaps.state import ROLES
 
 
 class CaseWalk(Walk):
-    """One run. Rows of `V` are students, teachers, directions, anchors."""
+    """One run. Rows of `V` are those of `Overlaps`: students, teachers, then extra rows by their roles."""
 
     def _make(self) -> None:
         self.made = reduced_form.with_chances(
@@ -33,6 +40,13 @@ class CaseWalk(Walk):
         self.edges = np.repeat(np.arange(form.blocks), self.problem.inputs.block_sizes)  # the block of each coordinate
         self.walk = gram_factor(walk_covariance(self.problem), self.problem.teacher.width)
         self.heads = self.readout.reshape(self.problem.heads, self.p)
+        if self.made.form.pace:
+            self.equations = system(self.problem, pack(self.problem, self.lane.start), NODES)
+        speeds = self.numbers[self.readout.size :][: self.problem.scalars.count("readout_velocity")]
+        self.speeds = speeds.reshape(-1, self.p)
+        first = self.p + self.problem.teacher.width
+        chosen = {role: np.flatnonzero([one == role for one in self.problem.extras]) for role in ROLES}
+        self.extra = {role: slice(first + rows[0], first + rows[-1] + 1) for role, rows in chosen.items() if rows.size}
 
     def _advance(self, step: int, goal: int) -> int:
         for number in range(step, goal):
@@ -44,24 +58,73 @@ class CaseWalk(Walk):
         form, numbers, p, q = self.made.form, self.made.numbers, self.p, self.problem.teacher.width
         process.set_numbers(form, self.made.frames, *self.segments, float(number), self.work)
         segment = int(self.work[form.segments * WIDTH])
-        passed = number / self.dim - self.segments[0][0, segment].begin
+        now = self.segments[0][0, segment]
+        passed = number / self.dim - now.begin
         set_chances(form, self.made.frames, numbers, segment, passed, self.work)
+        set_friction(form, now.friction + now.friction_slope * passed)
+        kick, share = (form.friction, 1.0 / self.dim) if form.slow else (1.0, 1.0)
         case, x, seen = self._inputs(int(form.batch))
         root, rate = math.sqrt(self.dim), self.work[form.rate * WIDTH]
-        F, pushed = self._pushes(case, seen @ self.V[:p].T / root, x @ self.V[p : p + q].T / root)
-        W = self.V[:p]
-        pull = form.decay * W
-        if form.anchor:
-            pull = pull + form.anchor * (W - self.V[len(self.V) - p :])
-        W -= rate * pull
-        W += rate * root / len(case) * F.T @ seen
+        W, velocity = self.V[:p], self._rows("velocity")
+        ahead = W + form.beta * share * velocity if form.nesterov else W
+        F, pushed = self._pushes(case, seen @ ahead.T / root, x @ self.V[p : p + q].T / root)
+        gradient = F.T @ seen / len(case)
+        if form.pace:
+            rate = self._followed(number, rate, float((gradient**2).sum()) / self.dim)
+        W -= rate * form.gain * self._pull()
+        move = rate * kick * root * gradient
+        if len(velocity):
+            velocity *= form.beta
+            velocity += move
+            move = share * velocity
+        W += move
         if form.sphere:
             W *= np.sqrt(self.dim / np.einsum("ki,ki->k", W, W))[:, None]
+        self._follow(number, now)
         if form.train_readout:
-            gain = self.work[form.readout_rate * WIDTH] / len(case)
-            for t, head in enumerate(self.heads):
-                head += gain * pushed[self.table[case, 1] == t].sum(axis=0)
+            gain = kick * self.work[form.readout_rate * WIDTH] / len(case)
+            move = gain * np.array([pushed[self.table[case, 1] == t].sum(axis=0) for t in range(len(self.heads))])
+            if form.readout_velocities:
+                self.speeds *= form.beta
+                self.speeds += move
+                move = share * self.speeds
+            self.heads += move
         self._move_teachers()
+
+    def _rows(self, role: str) -> np.ndarray:
+        """Of the students, with this role; none if there are none."""
+        return self.V[self.extra[role]] if role in self.extra else self.V[:0]
+
+    def _followed(self, number: int, rate: float, square: float) -> float:
+        """The rate of a step where it follows the state; G grows by the squared gradient."""
+        form, G = self.made.form, float(self.numbers[-1])
+        y, time = self.overlaps(), number / self.dim
+        self.numbers[-1] = G + square / self.dim
+        if form.pace == ADAGRAD:
+            return float(rate / math.sqrt(form.pace_number**2 + G))
+        if form.pace == CLIP:
+            return float(rate * min(1.0, form.pace_number / math.sqrt(square + 1e-300)))
+        segment = int(np.searchsorted(self.equations.packed.problems["begin"], time, side="right")) - 1
+        data = self.equations.data()
+        self.equations.rhs(segment, time, y, np.empty_like(y), *data)
+        return float(rate * recall.py_func(data[-1], PACE))
+
+    def _pull(self) -> np.ndarray:
+        """Weight decay and anchors."""
+        form, W, snapshot = self.made.form, self.V[: self.p], self._rows("snapshot")
+        pull = form.decay * W
+        if form.anchor:
+            pull = pull + form.anchor * (W - (snapshot if len(snapshot) else self._rows("anchor")))
+        return pull
+
+    def _follow(self, number: int, now: Any) -> None:
+        """Averages and snapshots after a step."""
+        form, W, average = self.made.form, self.V[: self.p], self._rows("average")
+        if len(average):
+            gain = form.average_rate / self.dim or 1.0 / (number + 2.0 - form.average_begin * self.dim)
+            average += (1.0 if now.average_follows else gain) * (W - average)
+        if now.snapshot_follows:
+            self._rows("snapshot")[:] = W
 
     def _inputs(self, batch: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Cases of a batch, what teachers see of its inputs, and what students see."""

@@ -70,6 +70,7 @@ class Micro:
     name = "micro"
     clock = "alpha"
     domain = CASES
+    keeps_velocities = True  # fast ones too, of which others know the limit alone
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, threads=1, seed=0)

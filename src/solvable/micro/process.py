@@ -62,10 +62,10 @@ def set_numbers(form, frames, segments, blocks, step, work):
 
 
 @compiled(strict=True)
-def overlaps(form, frames, state, lane, y):
+def overlaps(form, frames, numbers, state, lane, y):
     """Student rows of every block's overlaps and the readout of one lane, as `dynamics.kernel_data` has them."""
     if form.cases > 0:
-        overlaps_of_rows(form, frames, state, lane, y)
+        overlaps_of_rows(form, frames, numbers, state, lane, y)
         return
     p, q = form.students, form.teachers
     n = p + q
@@ -95,25 +95,28 @@ def overlaps(form, frames, state, lane, y):
 
 
 @compiled(strict=True)
-def overlaps_of_rows(form, frames, state, lane, y):
-    """The same with cases: rows of students, and of teachers if these move, with all rows."""
-    p, q, n = form.students, form.teachers, form.moving + form.fixed
-    m = p + (q if form.moving_teachers else 0)
+def overlaps_of_rows(form, frames, numbers, state, lane, y):
+    """The same with cases: all rows that move in a state, with all rows; then readouts and scalars."""
+    m, n = form.state_rows, form.moving + form.fixed
     for b in range(form.blocks):
         for k in range(m):
             for j in range(n):
-                y[(b * m + k) * n + j] = overlap(form, frames[b], state, lane, place(form, k), place(form, j))
-    for k in range(form.heads * p):
+                y[(b * m + k) * n + j] = overlap(
+                    form, frames[b], state, lane, place(form, numbers, k), place(form, numbers, j)
+                )
+    for k in range(form.heads * form.students + form.scalars):
         y[form.blocks * m * n + k] = state[(form.readout + k) * WIDTH + lane]
 
 
 @compiled(strict=True)
-def place(form, row):
-    """Among the rows that move, then those that are fixed, of one in the order students, teachers, others."""
-    p, first = form.students, form.moving - form.students
-    if row < p:
-        return first + row
-    return row - p if row < p + first else row
+def place(form, numbers, row):
+    """Among the rows that move, then those that are fixed, of a row of a state; that of a student for what still is one."""
+    at = int(numbers[form.places + row])
+    if form.average_follows and form.average_row <= at < form.average_row + form.students:
+        return at - form.average_row + form.student_row
+    if form.snapshot_follows and form.snapshot_row <= at < form.snapshot_row + form.students:
+        return at - form.snapshot_row + form.student_row
+    return at
 
 
 @compiled(strict=True)
@@ -137,6 +140,8 @@ def _way(form, frames, state, anchors, lane, in_fields):
     """Sum of the squares of all students' coordinates, and of what they are away from the state at the last look; that times
     the eigenvalues, if it is `in_fields`."""
     size, way = 0.0, 0.0
+    if form.cases > 0 and form.velocity_row >= 0:  # velocities may be far larger than students
+        return size_of_students(form, frames, state, lane), np.inf
     for b in range(form.blocks):
         frame, part = frames[b], 0.0
         for i in range(frame.C * WIDTH + lane, frame.B * WIDTH + lane, WIDTH):
@@ -144,6 +149,16 @@ def _way(form, frames, state, anchors, lane, in_fields):
             part += (state[i] - anchors[i]) ** 2
         way += part * frame.root**2 if in_fields else part
     return size, way
+
+
+@compiled(strict=True)
+def size_of_students(form, frames, state, lane):
+    """Sum of the squares of all students' coordinates."""
+    total = 0.0
+    for b in range(form.blocks):
+        for k in range(form.student_row, form.student_row + form.students):
+            total += overlap(form, frames[b], state, lane, k, k)
+    return total
 
 
 @compiled(
@@ -154,7 +169,7 @@ def _way(form, frames, state, anchors, lane, in_fields):
 def look(observe, process, sight, runs, ends, step, direction):
     """See which runs have diverged or passed their threshold (direction 0: there is none) and keep their states. How many go on.
     Who cannot have passed is not looked at."""
-    form, frames, state = process[0][0], process[1], process[6]
+    form, frames, known, state = process[0][0], process[1], process[2], process[6]
     problems, blocks, cases, numbers, scratch, anchors, steepness = sight
     going, seen, time = 0, np.empty(SEEN), step / form.dim
     segment = segment_at(problems, time)
@@ -166,7 +181,7 @@ def look(observe, process, sight, runs, ends, step, direction):
         if not size <= run.bound:
             run.fate = LOST
         elif direction != 0 and not way < run.reach**2:
-            overlaps(form, frames, state, lane, ends[lane])
+            overlaps(form, frames, known, state, lane, ends[lane])
             observe(segment, time, ends[lane], seen, problems, blocks, cases, numbers[lane], scratch)
             if direction * (seen[WATCHED] - run.level) >= 0.0:
                 run.fate = PASSED
@@ -180,7 +195,7 @@ def look(observe, process, sight, runs, ends, step, direction):
             going += 1
         else:
             run.step = step
-            overlaps(form, frames, state, lane, ends[lane])
+            overlaps(form, frames, known, state, lane, ends[lane])
     return going
 
 
@@ -231,7 +246,7 @@ def see(observe, process, sight, step, y, seen):
     time = step / process[0][0].dim
     segment = segment_at(problems, time)
     for lane in range(len(y)):
-        overlaps(process[0][0], process[1], process[6], lane, y[lane])
+        overlaps(process[0][0], process[1], process[2], process[6], lane, y[lane])
         observe(segment, time, y[lane], seen[lane], problems, blocks, cases, numbers[lane], scratch)
 
 
@@ -239,4 +254,4 @@ def see(observe, process, sight, step, y, seen):
 def all_overlaps(process, y):
     """(lane, size) overlaps of the first lanes."""
     for lane in range(len(y)):
-        overlaps(process[0][0], process[1], process[6], lane, y[lane])
+        overlaps(process[0][0], process[1], process[2], process[6], lane, y[lane])

@@ -2,18 +2,22 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from solvable.dynamics import reduced_form
 from solvable.dynamics.equations import observe
+from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import SEEN, Packed, pack
 from solvable.dynamics.python_kernels import in_python, own_amplitudes
 from solvable.levels import Lane
 from solvable.levels.jobs import Control
+from solvable.levels.observer import NODES
 from solvable.levels.records import Records
 from solvable.micro import process
 from solvable.micro.case_process import follow_cases
+from solvable.micro.paced_process import follow_paced
 from solvable.micro.reach import steepness
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
@@ -47,6 +51,8 @@ class Group:
             streams(seeds), reduced_form.lanes(states), slots(made.work),
         )  # fmt: skip
         self.follow: Callable[..., int] = follow_cases if made.form.cases else process.follow
+        if made.form.pace:
+            self.follow = follow_paced
         if reduced_form.is_own(problem):
             own = own_amplitudes(problem)
             self.follow = in_python(self.follow, amplitudes=own, case_amplitudes=own)
@@ -93,15 +99,21 @@ class Group:
         least, often = SLOW_LOOK if self.slow else LOOK
         self.stride = max(least, self.records.dim // often)
         self.observe = first.systems[0].observe if first.compiled else observe
+        self.equations = self._equations() if self.process[0][0].pace else ()
+
+    def _equations(self) -> tuple[Any, ...]:
+        """For rates that follow the state: the right-hand side and its data, with numbers for each lane."""
+        found = [system(lane.problem, pack(lane.problem, lane.start), NODES) for lane in self.lanes]
+        numbers = np.stack([one.packed.numbers for one in found])
+        y, work = found[0].packed.state.copy(), found[0].workspace()
+        return found[0].rhs, (*found[0].packed.data(work)[:3], numbers, work, y, np.empty_like(y))
 
     def _advance(self, begin: int, end: int) -> int:
         if self.slow:
             end = min(end, (begin // self.stride + 1) * self.stride)
-        came = int(
-            self.follow(
-                self.observe, self.process, self.sight, self.fates, self.ends, begin, end, self.stride, self.direction
-            )
-        )
+        followed = *self.equations, self.observe, self.process, self.sight, self.fates, self.ends
+        span = begin, end, self.stride, self.direction
+        came = int(self.follow(*followed, span) if self.equations else self.follow(*followed, *span))
         if self.slow and came % self.stride == 0:
             self._look_slowly(came)
         return came

@@ -71,19 +71,19 @@ def learn(form, frames, state, work):
     """One step on one sample whose draws, fields and amplitudes are in `work`."""
     if form.decay > 0.0:
         shrink(form, frames, state, work)
-    add_sample(form, frames, state, work, form.students, 0)
+    add_sample(form, frames, state, work, form.students, 0, 0, 1.0)
     finish(form, frames, state, work, form.pushes, 1.0)
 
 
 @compiled(strict=True, inline=True)
-def add_sample(form, frames, state, work, rows, seen):
-    """What one sample adds to the students, the last of the `rows` that move. Their draws lie `seen` slots behind the others';
-    before the amplitudes are those of the rows before them, which are zero."""
+def add_sample(form, frames, state, work, rows, first, seen, weight):
+    """What one sample, times a weight, adds to those that learn, from the row `first` on of the `rows` that move. Their draws lie
+    `seen` slots behind the others'; before and behind the amplitudes are those of other rows, which are zero."""
     p, amplitudes = form.students, form.amplitudes
-    rate = load(work, form.rate)
+    rate = load(work, form.rate) * weight
     for b in range(form.blocks):
         frame = frames[b]
-        rank, z, C = frame.rank, frame.draws + seen, frame.C + (rows - p) * frame.rank
+        rank, z, C = frame.rank, frame.draws + seen, frame.C + first * frame.rank
         scale = rate * frame.root
         for k in range(p):
             at, f = C + k * rank, load(work, amplitudes + k) * scale
@@ -91,14 +91,14 @@ def add_sample(form, frames, state, work, rows, seen):
                 store(state, at + i, fma(f, load(work, z + i), load(state, at + i)))
         if frame.freedom > 0:
             outside = load(work, form.outsides + b)
-            _turn(rows, state, frame.L, work, z + rank, outside, amplitudes - (rows - p), scale, form.column)
+            _turn(rows, state, frame.L, work, z + rank, outside, amplitudes - first, scale, form.column)
 
 
 @compiled(strict=True, inline=True)
 def finish(form, frames, state, work, pushes, weight):
     """Back to the sphere, and the readout."""
     if form.sphere:
-        to_sphere(form, frames, state, form.students)
+        to_sphere(form, frames, state, form.students, 0)
     if form.train_readout:
         rate = load(work, form.readout_rate) * weight
         for k in range(form.students):
@@ -107,9 +107,9 @@ def finish(form, frames, state, work, pushes, weight):
 
 
 @compiled(strict=True, inline=True)
-def to_sphere(form, frames, state, rows):
-    """Give every student, the last of the `rows` that move, norm one."""
-    for k in range(rows - form.students, rows):
+def to_sphere(form, frames, state, rows, first):
+    """Give every student, from the row `first` on of the `rows` that move, norm one."""
+    for k in range(first, first + form.students):
         total = fill(0.0)
         for b in range(form.blocks):
             frame = frames[b]

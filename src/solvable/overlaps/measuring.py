@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from solvable.overlaps.state import InvalidStart, Overlaps
+from solvable.overlaps.state import COPIES, InvalidStart, Overlaps
 from solvable.problems import Problem
 
 
@@ -40,6 +40,9 @@ def measure(
     *,
     directions: Any = None,
     anchors: Any = None,
+    velocities: Any = None,
+    averages: Any = None,
+    snapshots: Any = None,
 ) -> Overlaps:
     """Overlaps of given weights.
 
@@ -60,6 +63,10 @@ def measure(
         (directions, dim) directions of a mixture's means; left out, the mixture's `vectors`, in the eigenbasis.
     anchors : array, optional
         (p, dim) weights that training is anchored to; left out, the weights themselves.
+    velocities : array, optional
+        (p, dim) velocities of momentum; left out, zero.
+    averages, snapshots : array, optional
+        (p, dim) averaged and copied weights; left out, the weights themselves.
 
     Returns
     -------
@@ -87,10 +94,17 @@ def measure(
         ),
     ]
     rows.append(_directions(problem, directions, rotation))
-    if problem.training.anchor:
-        rows.append(rows[0] if anchors is None else _rows("anchors", anchors, (p, dim), rotation))
-    elif anchors is not None:
-        raise InvalidStart("anchors: given although training.anchor is 0, so nothing would use them")
+    for role, name, given in (
+        ("anchor", "anchors", anchors), ("velocity", "velocities", velocities),
+        ("average", "averages", averages), ("snapshot", "snapshots", snapshots),
+    ):  # fmt: skip
+        if role in problem.extras:
+            first = rows[0] if role in COPIES else np.zeros((p, dim))
+            rows.append(first if given is None else _rows(name, given, (p, dim), rotation))
+        elif given is not None:
+            missing = {"anchor": "training.anchor is 0", "velocity": "there is no training.momentum"}
+            why = missing.get(role, f"there is no training.{role}")
+            raise InvalidStart(f"{name}: given although {why}, so nothing would use them")
     edges = np.cumsum(problem.inputs.block_sizes)[:-1]
     stacked = np.array([part @ part.T / dim for part in np.split(np.vstack(rows), edges, axis=1)])
     return Overlaps(
@@ -100,6 +114,7 @@ def measure(
         problem.readout_values if readout is None else as_array(readout),
         problem.extras,
         stacked[:, p + q :],
+        np.zeros(len(problem.scalars)),
     )
 
 

@@ -9,7 +9,7 @@ from solvable.overlaps.fixed_rows import fixed_overlaps
 from solvable.overlaps.measuring import as_array
 from solvable.overlaps.prescribing import Given, Prescribed
 from solvable.overlaps.sizes import check_overlaps, hearing
-from solvable.overlaps.state import InvalidStart, Overlaps
+from solvable.overlaps.state import ROLES, InvalidStart, Overlaps
 from solvable.problems import Problem
 
 Seed = int | np.random.SeedSequence
@@ -123,16 +123,15 @@ def _readout(problem: Problem, given: Any) -> np.ndarray:
 
 
 def _state(problem: Problem, Q: np.ndarray, R: np.ndarray, fixed: np.ndarray, readout: np.ndarray) -> Overlaps:
-    """Students that overlap by R with the fixed rows, teachers and then directions; anchors are the students themselves."""
+    """Students that overlap by R with the fixed rows, teachers and then directions; with whatever rows follow from them."""
     q = problem.teacher.width
     rows = np.concatenate([R[:, :, q:].transpose(0, 2, 1), fixed[:, q:]], axis=2)
     roles = ("direction",) * rows.shape[1]
-    made = Overlaps(Q, R[:, :, :q], fixed[:, :q, :q], readout, roles, rows)
-    return made.anchored() if problem.training.anchor else made
+    return fitted(problem, Overlaps(Q, R[:, :, :q], fixed[:, :q, :q], readout, roles, rows))
 
 
 def fitted(problem: Problem, state: Overlaps) -> Overlaps:
-    """The state as a run of a problem begins with it: with anchors where the problem has any, without where it has none.
+    """The state as a run of a problem begins with it: with its anchors, velocities, averages, snapshots and scalars, and no others.
 
     Parameters
     ----------
@@ -144,7 +143,7 @@ def fitted(problem: Problem, state: Overlaps) -> Overlaps:
     Returns
     -------
     Overlaps
-        Where anchors are needed and the state has none, they are its students.
+        What is missing begins as at time zero: anchors, averages and snapshots are the students, all else is zero.
 
     Examples
     --------
@@ -153,9 +152,16 @@ def fitted(problem: Problem, state: Overlaps) -> Overlaps:
     >>> sv.overlaps.fitted(held, sv.start(problem, seed=0)).extras
     ('anchor', 'anchor')
     """
-    if not isinstance(state, Overlaps) or bool(problem.training.anchor) == ("anchor" in state.extras):
+    if not isinstance(state, Overlaps):
         return state
-    return state.anchored() if problem.training.anchor else state.without("anchor")
+    for role in ROLES[1:]:
+        if role in problem.extras and role not in state.extras:
+            state = state.with_role(role)
+        elif role in state.extras and role not in problem.extras:
+            state = state.without(role)
+    if bool(problem.scalars) == bool(state.scalars.size):
+        return state
+    return state.with_scalars(np.zeros(len(problem.scalars)))
 
 
 def check_start(problem: Problem, start: Overlaps) -> None:
@@ -184,6 +190,8 @@ def check_start(problem: Problem, start: Overlaps) -> None:
         )
     if start.extras != problem.extras:
         raise InvalidStart(f"start: has {_counted(start.extras)}, the problem {_counted(problem.extras)}")
+    if start.scalars.size != len(problem.scalars):
+        raise InvalidStart(f"start: has {start.scalars.size} scalars, the problem {len(problem.scalars)}")
     values = problem.readout_values
     if start.readout.shape != values.shape:
         raise InvalidStart(f"readout: shape {start.readout.shape} at the start, the problem has {values.shape}")

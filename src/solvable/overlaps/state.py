@@ -1,7 +1,7 @@
 """The state that all levels share: how all units overlap, in each block of equal input variance."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ def repaired(
     sphere: bool = False,
     extras: tuple[str, ...] = (),
     extra: np.ndarray | None = None,
+    scalars: np.ndarray | None = None,
 ) -> "Overlaps":
     """Overlaps from an integrator, moved to the nearest possible ones.
 
@@ -37,6 +38,8 @@ def repaired(
         Roles of further rows, as in `Overlaps`.
     extra : ndarray, optional
         (blocks, extra, p + p* + extra) their overlaps with all rows.
+    scalars : ndarray, optional
+        Numbers beside the readout, as in `Overlaps`.
     sphere : bool
         Whether students are then scaled back to norm one.
 
@@ -65,10 +68,11 @@ def repaired(
     if sphere:
         norms = np.sqrt(np.einsum("bkk->k", total))
         total, cross = total / np.outer(norms, norms), cross / norms[:, None]
+    scalars = np.zeros(0) if scalars is None else scalars
     if extra is None:
-        return Overlaps(total, cross, teacher, readout)
+        return Overlaps(total, cross, teacher, readout, scalars=scalars)
     rows = np.concatenate([cross[:, :, q:].transpose(0, 2, 1), teacher[:, q:]], axis=2)
-    return Overlaps(total, cross[:, :, :q], teacher[:, :q, :q], readout, extras, rows)
+    return Overlaps(total, cross[:, :, :q], teacher[:, :q, :q], readout, extras, rows, scalars)
 
 
 def _without_negative(gram: np.ndarray) -> np.ndarray:
@@ -86,6 +90,7 @@ def integrated(
     readout: np.ndarray,
     extras: tuple[str, ...] = (),
     extra: np.ndarray | None = None,
+    scalars: np.ndarray | None = None,
 ) -> "Overlaps":
     """Overlaps as an integrator has them, without a check: possible only up to its tolerance.
 
@@ -99,6 +104,8 @@ def integrated(
         Roles of further rows, as in `Overlaps`.
     extra : ndarray, optional
         (blocks, extra, p + p* + extra) their overlaps with all rows.
+    scalars : ndarray, optional
+        Numbers beside the readout, as in `Overlaps`.
 
     Returns
     -------
@@ -113,7 +120,8 @@ def integrated(
     """
     made = object.__new__(Overlaps)
     extra = np.zeros((len(student), 0, student.shape[1] + teacher.shape[1])) if extra is None else extra
-    for name, array in zip(ARRAYS, (student, cross, teacher, readout, extra), strict=True):
+    scalars = np.zeros(0) if scalars is None else scalars
+    for name, array in zip(ARRAYS, (student, cross, teacher, readout, extra, scalars), strict=True):
         kept = array.copy()
         kept.setflags(write=False)
         object.__setattr__(made, name, kept)
@@ -122,9 +130,10 @@ def integrated(
 
 
 ARRAYS = (
-    "block_student_overlap", "block_cross_overlap", "block_teacher_overlap", "readout", "block_extra_overlap",
+    "block_student_overlap", "block_cross_overlap", "block_teacher_overlap", "readout", "block_extra_overlap", "scalars",
 )  # fmt: skip
-ROLES = ("direction", "anchor")  # of extra rows
+ROLES = ("direction", "anchor", "velocity", "average", "snapshot")  # of extra rows, in the order in which they come
+COPIES = ("anchor", "average", "snapshot")  # which begin as copies of the students; velocities begin at zero
 
 
 @dataclass(frozen=True)
@@ -144,9 +153,11 @@ class Overlaps:
     readout : array
         (p,) second layer of the students, or (heads, p) where tasks have heads of their own.
     extras : tuple of str
-        Roles of further rows: "direction" of a mixture, "anchor" of a student.
+        Roles of further rows: "direction" of a mixture; "anchor", "velocity", "average" or "snapshot" of a student.
     block_extra_overlap : array, optional
         (blocks, extra, p + p* + extra) their overlaps with all rows: students, teachers, extras.
+    scalars : array, optional
+        Numbers beside the readout, such as its velocities, in the order of `problem.scalars`.
 
     Examples
     --------
@@ -161,11 +172,14 @@ class Overlaps:
     readout: np.ndarray
     extras: tuple[str, ...] = ()
     block_extra_overlap: np.ndarray = None  # type: ignore[assignment]  # an array once it is made
+    scalars: np.ndarray = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         if self.block_extra_overlap is None:
             shape = (np.shape(self.block_student_overlap)[0], 0, sum(np.shape(self.block_cross_overlap)[1:]))
             object.__setattr__(self, "block_extra_overlap", np.zeros(shape))
+        if self.scalars is None:
+            object.__setattr__(self, "scalars", np.zeros(0))
         object.__setattr__(self, "extras", tuple(self.extras))
         for name in ARRAYS:
             array = np.array(getattr(self, name), dtype=float)
@@ -206,6 +220,21 @@ class Overlaps:
         """(students, anchors) overlaps with the students of the start."""
         return self._with("anchor")
 
+    @property
+    def velocity_overlap(self) -> np.ndarray:
+        """(students, students) overlaps with the velocities."""
+        return self._with("velocity")
+
+    @property
+    def average_overlap(self) -> np.ndarray:
+        """(students, students) overlaps with their averages."""
+        return self._with("average")
+
+    @property
+    def snapshot_overlap(self) -> np.ndarray:
+        """(students, students) overlaps with the copies of a time."""
+        return self._with("snapshot")
+
     def _with(self, role: str) -> np.ndarray:
         chosen = [i for i, one in enumerate(self.extras) if one == role]
         rows: np.ndarray = self.block_extra_overlap[:, chosen, : self.block_student_overlap.shape[1]]
@@ -232,7 +261,7 @@ class Overlaps:
         Parameters
         ----------
         role : str
-            "direction" or "anchor".
+            "direction", "anchor", "velocity", "average" or "snapshot".
 
         Returns
         -------
@@ -244,10 +273,7 @@ class Overlaps:
         >>> state.anchored().without("anchor") == state
         True
         """
-        kept = [i for i, one in enumerate(self.extras) if one != role]
-        n = self.block_student_overlap.shape[1] + self.block_teacher_overlap.shape[1]
-        rows = self.block_extra_overlap[:, kept][:, :, [*range(n), *(n + i for i in kept)]]
-        return self._extended(tuple(self.extras[i] for i in kept), rows)
+        return self._chosen([(one, i) for i, one in enumerate(self.extras) if one != role])
 
     def anchored(self) -> "Overlaps":
         """The same with its students as anchors, in the place of any before.
@@ -262,22 +288,63 @@ class Overlaps:
         >>> state.anchored().extras
         ('anchor',)
         """
-        bare = self.without("anchor")
-        n, p = bare.stacked.shape[1], bare.block_student_overlap.shape[1]
-        copied = [*range(n), *range(p)]
-        rows = bare.stacked[:, copied][:, :, copied][:, n - len(bare.extras) :]
-        return bare._extended((*bare.extras, *("anchor",) * p), rows)
+        return self.without("anchor").with_role("anchor")
 
-    def _extended(self, extras: tuple[str, ...], rows: np.ndarray) -> "Overlaps":
-        return Overlaps(
-            self.block_student_overlap, self.block_cross_overlap, self.block_teacher_overlap, self.readout, extras, rows
-        )
+    def with_role(self, role: str) -> "Overlaps":
+        """The same with one more extra row for each student: velocities of zero, or copies of the students.
+
+        Parameters
+        ----------
+        role : str
+            "anchor", "velocity", "average" or "snapshot".
+
+        Returns
+        -------
+        Overlaps
+            With its extra rows in the order of these roles.
+
+        Examples
+        --------
+        >>> state.with_role("velocity").block_extra_overlap
+        array([[[0., 0., 0.]]])
+        """
+        kept = [(one, i) for i, one in enumerate(self.extras)]
+        new = [(role, -1 - k) for k in range(self.block_student_overlap.shape[1])]
+        return self._chosen(sorted(kept + new, key=lambda row: ROLES.index(row[0])))
+
+    def with_scalars(self, scalars: np.ndarray) -> "Overlaps":
+        """The same with other numbers beside the readout.
+
+        Parameters
+        ----------
+        scalars : array
+            In the order of `problem.scalars`.
+
+        Returns
+        -------
+        Overlaps
+            With these.
+
+        Examples
+        --------
+        >>> state.with_scalars([0.5]).scalars
+        array([0.5])
+        """
+        return replace(self, scalars=scalars)
+
+    def _chosen(self, rows: list[tuple[str, int]]) -> "Overlaps":
+        """With other extra rows: roles, and numbers among those that there are; number -1 - k begins from student k."""
+        n = self.block_student_overlap.shape[1] + self.block_teacher_overlap.shape[1]
+        sources = [*range(n), *(n + i if i >= 0 else -1 - i for _, i in rows)]
+        starts = np.array([1.0] * n + [float(i >= 0 or role in COPIES) for role, i in rows])
+        found = self.stacked[:, sources][:, :, sources] * np.outer(starts, starts)
+        return replace(self, extras=tuple(role for role, _ in rows), block_extra_overlap=found[:, n:])
 
     @cached_property
     def hash(self) -> str:
         """Hash of the content: equal states have equal hashes."""
         digest = hashlib.sha256()
-        for name in ARRAYS if self.extras else ARRAYS[:4]:
+        for name in ARRAYS[: 5 if self.extras else 4] + ARRAYS[5:] * bool(self.scalars.size):
             array = np.ascontiguousarray(getattr(self, name), dtype="<f8")
             digest.update(repr(array.shape).encode() + array.tobytes())
         if self.extras:
@@ -298,6 +365,7 @@ class Overlaps:
             "block_teacher_overlap": (blocks, q, q),
             "readout": (p,) if self.readout.ndim < 2 else (len(self.readout), p),
             "block_extra_overlap": (blocks, len(self.extras), p + q + len(self.extras)),
+            "scalars": (self.scalars.size,),
         }
         for role in self.extras:
             if role not in ROLES:

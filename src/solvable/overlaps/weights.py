@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from solvable.overlaps.measuring import as_array, measure
-from solvable.overlaps.state import InvalidStart, Overlaps
+from solvable.overlaps.state import COPIES, ROLES, InvalidStart, Overlaps
 from solvable.problems import Problem
+
+EXTRA_ROWS = dict(zip(ROLES, ("directions", "anchors", "velocities", "averages", "snapshots"), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,9 @@ class Weights:
         (directions, dim) directions of a mixture; left out, its `vectors`.
     anchors : array, optional
         (p, dim) students that training is anchored to; left out, the students themselves.
+    velocities, averages, snapshots : array, optional
+        (p, dim) further rows of each student, where the training has them; left out, zero for velocities and the students
+        for the others.
 
     Examples
     --------
@@ -43,16 +48,19 @@ class Weights:
     basis: np.ndarray | None = None
     directions: np.ndarray | None = None
     anchors: np.ndarray | None = None
+    velocities: np.ndarray | None = None
+    averages: np.ndarray | None = None
+    snapshots: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("student", "teacher", "readout", "basis", "directions", "anchors"):
+        for name in ("student", "teacher", "readout", "basis", *EXTRA_ROWS.values()):
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, _checked(name, value))
         dim = self.student.shape[1]
         if self.teacher is None:
             object.__setattr__(self, "teacher", np.zeros((0, dim)))
-        for name in ("teacher", "directions", "anchors"):
+        for name in ("teacher", *EXTRA_ROWS.values()):
             rows = getattr(self, name)
             if rows is not None and rows.shape[1] != dim:
                 raise InvalidStart(f"{name}: rows of {rows.shape[1]} numbers given, must be {dim} as the students'")
@@ -62,10 +70,22 @@ class Weights:
 
     def overlaps(self, problem: Problem) -> Overlaps:
         """The overlaps of these weights, as `measure` gives them."""
-        return measure(
-            problem, self.student, self.teacher, self.readout, self.basis,
-            directions=self.directions, anchors=self.anchors if problem.training.anchor else None,
-        )  # fmt: skip
+        used = {
+            name: getattr(self, name) for role, name in EXTRA_ROWS.items() if role in ("direction", *problem.extras)
+        }
+        return measure(problem, self.student, self.teacher, self.readout, self.basis, **used)
+
+    def extra_rows(self, problem: Problem) -> np.ndarray:
+        """(extra, dim) the rows of `problem.extras`: those that are left out begin as at time zero."""
+        rows = []
+        for role in dict.fromkeys(problem.extras):
+            given, first = getattr(self, EXTRA_ROWS[role]), self.student if role in COPIES else 0.0 * self.student
+            if role == "direction" and given is None:
+                assert problem.mixture is not None
+                vectors = np.array(problem.mixture.vectors)
+                given = vectors if self.basis is None else vectors @ self.basis.T
+            rows.append(first if given is None else given)
+        return np.vstack([np.zeros((0, self.student.shape[1])), *rows])
 
 
 def _checked(name: str, value: Any) -> np.ndarray:
@@ -123,8 +143,12 @@ def embed(problem: Problem, start: Overlaps, seed: Any, basis: np.ndarray | None
         rows[:, places.ravel()] = parts.transpose(1, 0, 2).reshape(len(rows), -1)
     rows = rows if basis is None else rows @ basis.T
     n = p + problem.teacher.width
-    extras = np.split(rows[n:], [start.extras.count("direction")])  # directions, anchors
-    return Weights(rows[:p], rows[p:n], start.readout, basis, *(part if len(part) else None for part in extras))
+    extras = {
+        name: rows[n:][[one == role for one in start.extras]]
+        for role, name in EXTRA_ROWS.items()
+        if role in start.extras
+    }
+    return Weights(rows[:p], rows[p:n], start.readout, basis, **extras)
 
 
 def gram_factor(gram: np.ndarray, columns: int, *, rounding: float = 0.0) -> np.ndarray:

@@ -25,10 +25,20 @@ REFERENCES = {
         "Escape dynamics and implicit bias of one-pass SGD in overparameterized quadratic networks",
         "arXiv:2604.03068 (2026)",
     ),
+    "collinswoodfin2024": Reference(
+        "E. Collins-Woodfin, I. Seroussi, B. García Malaxechebarría, A. W. Mackenzie, E. Paquette, C. Paquette",
+        "The high line: exact risk and learning rate curves of stochastic adaptive learning rate algorithms",
+        "arXiv:2405.19585 (2024)",
+    ),
     "lee2021": Reference(
         "S. Lee, S. Goldt, A. Saxe",
         "Continual learning in the teacher-student setup: impact of task similarity",
         "arXiv:2107.04384 (2021)",
+    ),
+    "paquette2021": Reference(
+        "C. Paquette, E. Paquette",
+        "Dynamics of stochastic momentum methods on large-scale, quadratic models",
+        "arXiv:2106.03696 (2021)",
     ),
     "rattray1997": Reference(
         "M. Rattray, D. Saad",

@@ -1,20 +1,26 @@
 """Problems: frozen, validated descriptions of who teaches, who learns, on what inputs and by which rule."""
 
+from solvable.problems.averages import Average
 from solvable.problems.conventions import Convention, convention
 from solvable.problems.data import Data
 from solvable.problems.domain import CASES, EVERYTHING, ONE_PASS, Domain, NotApplicable, require
 from solvable.problems.dropout import Dropout
+from solvable.problems.effective import effective, is_fast
 from solvable.problems.features import FEATURES, features
 from solvable.problems.inputs import Inputs, PowerLaw, Spectrum
 from solvable.problems.mixture import Mixture
 from solvable.problems.model import InvalidProblem
+from solvable.problems.momentum import Momentum
 from solvable.problems.networks import Hermite, Student, Target, Teacher
 from solvable.problems.problem import Problem
+from solvable.problems.rate_rules import AdaGrad, Clip, LineSearch, Polyak, RateFunction
+from solvable.problems.schedules import Schedule
 from solvable.problems.tasks import Task
-from solvable.problems.training import Schedule, Training
+from solvable.problems.training import Training
 
 __all__ = [
-    "CASES", "EVERYTHING", "FEATURES", "ONE_PASS", "Convention", "Data", "Domain", "Dropout", "Hermite", "Inputs",
-    "InvalidProblem", "Mixture", "NotApplicable", "PowerLaw", "Problem", "Schedule", "Spectrum", "Student", "Target", "Task",
-    "Teacher", "Training", "convention", "features", "require",
+    "CASES", "EVERYTHING", "FEATURES", "ONE_PASS", "AdaGrad", "Average", "Clip", "Convention", "Data", "Domain", "Dropout",
+    "Hermite", "Inputs", "InvalidProblem", "LineSearch", "Mixture", "Momentum", "NotApplicable", "Polyak", "PowerLaw",
+    "Problem", "RateFunction", "Schedule", "Spectrum", "Student", "Target", "Task", "Teacher", "Training", "convention",
+    "effective", "features", "is_fast", "require",
 ]  # fmt: skip

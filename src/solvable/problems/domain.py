@@ -21,7 +21,7 @@ from solvable.problems.inputs import PowerLaw
 from solvable.problems.model import InvalidProblem, Model
 from solvable.problems.networks import Network
 from solvable.problems.problem import Problem
-from solvable.problems.training import Schedule
+from solvable.problems.schedules import Schedule
 
 ANY = "any"
 CLOSED_FORM = "this closed form"

@@ -6,12 +6,12 @@ from solvable.problems.problem import Problem
 
 FEATURES = (
     "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
-    "training.anchor",
+    "training.anchor", "training.momentum", "training.average", "training.snapshot", "training.rate_rule",
 )  # fmt: skip
 
 
 def features(problem: Problem) -> tuple[str, ...]:
-    """Which fields give a problem classes, tasks, masks, noise that only students see, anchors or moving teachers.
+    """Which fields give a problem more than one class, one task, plain samples and rows that only learn.
 
     Parameters
     ----------
@@ -41,5 +41,9 @@ def features(problem: Problem) -> tuple[str, ...]:
         "training.input_noise": training.input_noise != 0 and np.any(training.input_noise),
         "training.label_flips": bool(training.label_flips),
         "training.anchor": bool(training.anchor),
+        "training.momentum": training.momentum is not None,
+        "training.average": training.average is not None,
+        "training.snapshot": training.snapshot is not None,
+        "training.rate_rule": training.rate_rule is not None,
     }
     return tuple(name for name, is_used in used.items() if is_used)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvable.problems.training import Schedule, begins_of, check_shares, segments_of, within
+from solvable.problems.schedules import Schedule, begins_of, check_shares, segments_of, within
 
 if TYPE_CHECKING:
     from solvable.problems.mixture import Mixture

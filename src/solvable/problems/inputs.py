@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from solvable.problems.model import Array, Model, Plain, short
-from solvable.problems.training import Schedule, later, segments_of, value_at
+from solvable.problems.schedules import Schedule, later, segments_of, value_at
 
 Dim = Annotated[int, Plain, Field(gt=0, le=10**15)]
 SMALLEST = 1e-150  # eigenvalue but zero

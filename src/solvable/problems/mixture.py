@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from solvable.problems.model import Array, InvalidProblem, Matrix, Model, Plain
-from solvable.problems.training import Schedule, check_shares, later, value_at
+from solvable.problems.schedules import Schedule, check_shares, later, value_at
 
 Blocks = Annotated[tuple[tuple[tuple[float, ...], ...], ...], Plain]
 Share = Annotated[float, Plain, Field(ge=0, le=1)] | Schedule

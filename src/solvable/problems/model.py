@@ -50,6 +50,10 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
                 where = f"{where}.{field[1]}" if where else field[1]
             text = message[field.end() :] if field else message
         else:
+            if kind == "union_tag_invalid":
+                message = f"of the kind {item['ctx']['expected_tags']}"
+            if kind == "union_tag_not_found":
+                message = "a table with its `kind`"
             if kind == "model_type":
                 message = f"a {item['ctx']['class_name']}".replace("Table", " table")
                 message += _EXAMPLES.get(item["ctx"]["class_name"], "")

@@ -12,25 +12,20 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from solvable.gaussian.losses import BUILT_IN_LOSSES, LOSSES
 from solvable.gaussian.units import BUILT_IN, UNITS, OwnFunction
-from solvable.problems.file_tables import (
-    CONTROL_TABLE,
-    RUN_TABLES,
-    SWEEP_TABLES,
-    as_table,
-    check_suffix,
-    read_tables,
-    understood,
-)
+from solvable.problems.file_tables import OTHER_TABLES, as_table, check_suffix, read_tables, understood
 from solvable.problems.fitting import check_parts
 from solvable.problems.foreign import parse_json, parse_toml
 from solvable.problems.inputs import Inputs
 from solvable.problems.mixture import Mixture
 from solvable.problems.model import InvalidProblem, Model, Plain
 from solvable.problems.networks import Student, Teacher
-from solvable.problems.tasks import Task, from_table, resequenced
+from solvable.problems.tasks import Task, from_table, with_sequence
 from solvable.problems.training import Training, stopped_rates
 
-FUNCTIONS = (("student", "activation"), ("teacher", "activation"), ("teacher", "target"))  # which may be one's own
+FUNCTIONS = tuple(  # which may be one's own
+    tuple(path.split("."))
+    for path in ("student.activation", "teacher.activation", "teacher.target", "training.rate_rule")
+)
 
 QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor")}
 
@@ -105,15 +100,7 @@ class Problem(Model):
         >>> problem.replace(student__width=3).student.width
         3
         """
-        inner = {name: changes.pop(f"tasks__{name}") for name in ("switches", "replay") if f"tasks__{name}" in changes}
-        if inner and any(name.partition("__")[0] == "tasks" for name in changes):
-            raise InvalidProblem([f"tasks.{next(iter(inner))}: given together with other fields of tasks; give one"])
-        if inner:
-            try:
-                changes["tasks"] = resequenced(self.tasks, inner)
-            except InvalidProblem as error:
-                raise InvalidProblem([f"tasks.{line}" for line in error.problems]) from None
-        return super().replace(**changes)
+        return super().replace(**with_sequence(self.tasks, changes))
 
     @property
     def heads(self) -> int:
@@ -137,10 +124,26 @@ class Problem(Model):
 
     @property
     def extras(self) -> tuple[str, ...]:
-        """The roles of the rows beyond students and teachers: directions of the mixture, then anchors."""
-        directions = 0 if self.mixture is None else self.mixture.directions
-        anchors = self.student.width if self.training.anchor else 0
-        return ("direction",) * directions + ("anchor",) * anchors
+        """The roles of the rows beyond students and teachers: directions of the mixture, then, one for each student, anchors,
+        velocities, averages and snapshots."""
+        training = self.training
+        used = {
+            "anchor": bool(training.anchor) and training.snapshot is None,
+            "velocity": training.momentum is not None,
+            "average": training.average is not None,
+            "snapshot": training.snapshot is not None,
+        }
+        directions = ("direction",) * (0 if self.mixture is None else self.mixture.directions)
+        return directions + tuple(role for role, is_used in used.items() if is_used for _ in range(self.student.width))
+
+    @property
+    def scalars(self) -> tuple[str, ...]:
+        """The roles of the numbers behind the readouts in a state: velocities of trained readouts, and the sum of squared gradients
+        where the rate follows the state."""
+        training = self.training
+        moving = training.momentum is not None and training.train_readout
+        velocities = ("readout_velocity",) * (self.heads * self.student.width if moving else 0)
+        return velocities + ("accumulated",) * (training.rate_rule is not None)
 
     @property
     def hash(self) -> str:
@@ -164,6 +167,8 @@ class Problem(Model):
         content = self.model_dump(mode="json", exclude_defaults=True) | {"hash": 1}
         if self.inputs.spectrum is not None:
             content["inputs"]["spectrum"]["kind"] = self.inputs.spectrum.kind
+        if self.training.rate_rule is not None:
+            content["training"]["rate_rule"]["kind"] = self.training.rate_rule.kind
         if self.task_heads == tuple(range(len(self.tasks))):  # as if they had not been numbered
             for task in content["tasks"]:
                 task.pop("head", None)
@@ -383,6 +388,4 @@ class Problem(Model):
         True
         """
         tables = read_tables(Path(path))
-        return cls.from_mapping(
-            {name: table for name, table in tables.items() if name not in (*RUN_TABLES, *SWEEP_TABLES, CONTROL_TABLE)}
-        )
+        return cls.from_mapping({name: table for name, table in tables.items() if name not in OTHER_TABLES})

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from solvable.problems.model import Array, InvalidProblem, Model, Plain
-from solvable.problems.training import Schedule, later, value_at
+from solvable.problems.schedules import Schedule, later, value_at
 
 Probability = Annotated[float, Plain, Field(ge=0, le=1)] | Schedule
 
@@ -194,3 +194,17 @@ def turns(tasks: Sequence[Task]) -> list[float]:
         return []
     ends = {end for spans in stretches(tasks) for _, end in spans if np.isfinite(end)}
     return sorted(ends | set(jumps(tasks)))
+
+
+def with_sequence(tasks: tuple[Task, ...], changes: dict[str, Any]) -> dict[str, Any]:
+    """Changes of a problem in which `tasks__switches` and `tasks__replay` have become whole tasks."""
+    inner = {name: changes[f"tasks__{name}"] for name in ("switches", "replay") if f"tasks__{name}" in changes}
+    if not inner:
+        return changes
+    others = {name: value for name, value in changes.items() if name.removeprefix("tasks__") not in inner}
+    if any(name.partition("__")[0] == "tasks" for name in others):
+        raise InvalidProblem([f"tasks.{next(iter(inner))}: given together with other fields of tasks; give one"])
+    try:
+        return others | {"tasks": resequenced(tasks, inner)}
+    except InvalidProblem as error:
+        raise InvalidProblem([f"tasks.{line}" for line in error.problems]) from None

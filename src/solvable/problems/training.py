@@ -1,119 +1,19 @@
 """Training: learning rate or schedule, batch, weight decay, loss, noise, masks, readout, samples."""
 
-from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from solvable.gaussian.losses import LOSSES
+from solvable.problems.averages import Average
 from solvable.problems.dropout import Dropout
 from solvable.problems.model import Array, InvalidProblem, Model, Plain, Unbounded, one_of
-
-
-class Schedule(Model):
-    """A number that changes in time, such as a learning rate.
-
-    What needs a single number refuses a schedule; `problem.at(alpha)` has the numbers of one time.
-
-    Parameters
-    ----------
-    times : tuple of float
-        Begins of the segments (steps/dim), the first is 0. After the last time the last value stays.
-    rates : tuple of float
-        Values from these times on; may be written `values`.
-    shape : str
-        "steps" (constant in each segment) or "linear" (joined by lines).
-
-    Examples
-    --------
-    >>> rate = sv.Schedule(times=(0, 10), rates=(0.2, 0.1))
-    >>> float(rate.integral(20))
-    3.0
-    """
-
-    times: Annotated[Array, Field(min_length=1)]
-    rates: Annotated[tuple[float, ...], Unbounded, Field(min_length=1)]
-    shape: Literal["steps", "linear"] = "steps"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _rename_values(cls, fields: Any) -> Any:
-        if isinstance(fields, dict) and "values" in fields and "rates" in fields:
-            raise ValueError("values: given together with rates, which is another name of the same; give one of them")
-        if isinstance(fields, dict) and "values" in fields:
-            return {("rates" if name == "values" else name): value for name, value in fields.items()}
-        return fields
-
-    @model_validator(mode="after")
-    def _check(self) -> "Schedule":
-        if len(self.times) != len(self.rates):
-            raise ValueError(f"rates: {len(self.rates)} given for {len(self.times)} times, must be as many")
-        if self.times[0] != 0 or any(b <= a for a, b in zip(self.times, self.times[1:], strict=False)):
-            raise ValueError(f"times: must start at 0 and increase, got {self.times}")
-        if min(self.rates) < 0:
-            raise ValueError(f"rates: must not be negative, got {self.rates}")
-        return self
-
-    @cached_property
-    def segments(self) -> np.ndarray:
-        """(segments, 3): start time, rate there and its slope; the schedule is smooth within each row."""
-        times, rates = np.array(self.times), np.array(self.rates)
-        slopes = np.zeros_like(rates)
-        if self.shape == "linear":
-            slopes[:-1] = np.diff(rates) / np.diff(times)
-        return np.column_stack([times, rates, slopes])
-
-    def __call__(self, time: Any) -> np.ndarray:
-        """Rate at `time` (steps/dim); at a jump, the rate that begins there."""
-        start, rate, slope = self._rows(np.searchsorted(self.segments[:, 0], np.maximum(time, 0.0), side="right") - 1)
-        return rate + slope * (time - start)
-
-    def later(self, time: float) -> "Schedule":
-        """The same as seen from `time` on, which becomes its time 0."""
-        ahead = [(at - time, rate) for at, rate in zip(self.times, self.rates, strict=True) if at > time]
-        times, rates = zip((0.0, float(self(time))), *ahead, strict=True)
-        return Schedule.model_construct(times=times, rates=rates, shape=self.shape)
-
-    def _refuse(self, *_: Any) -> Any:
-        raise ValueError(
-            "a schedule is given where a constant number is needed; problem.at(alpha) has those of one time"
-        )
-
-    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = _refuse
-    __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = __pow__ = __float__ = __array__ = _refuse
-
-    def integral(self, time: Any) -> np.ndarray:
-        """Integral of the rate from 0 to `time`: the rate-scaled clock."""
-        index = np.searchsorted(self.segments[:, 0], time, side="right") - 1
-        start, rate, slope = self._rows(index)
-        passed = np.asarray(time) - start
-        return self._accumulated[index] + passed * (rate + 0.5 * slope * passed)
-
-    def inverse_integral(self, value: Any) -> np.ndarray:
-        """Time at which the integral of the rate reaches `value`; infinite if it never does."""
-        value = np.asarray(value, dtype=float)
-        index = np.searchsorted(self._accumulated, value, side="right") - 1
-        start, rate, slope = self._rows(index)
-        left = value - self._accumulated[index]
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            # 2 left / (rate + sqrt(rate^2 + 2 slope left)) is the stable root; at slope 0 squares may overflow
-            root = np.where(slope == 0, rate, np.sqrt(np.maximum(rate**2 + 2 * slope * left, 0.0)))
-            passed = np.where(left == 0, 0.0, 2 * left / (rate + root))
-        return start + passed
-
-    @cached_property
-    def _accumulated(self) -> np.ndarray:
-        start, rate, slope = self.segments.T
-        lengths = np.diff(start)
-        return np.concatenate([[0.0], np.cumsum(lengths * (rate[:-1] + 0.5 * slope[:-1] * lengths))])
-
-    def _rows(self, index: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rows = self.segments[index]
-        return rows[..., 0], rows[..., 1], rows[..., 2]
-
+from solvable.problems.momentum import Momentum
+from solvable.problems.rate_rules import LineSearch, RateFunction, RateRule
+from solvable.problems.schedules import Schedule, as_schedule, later, scaled, segments_of, value_at, whole, within
 
 Positive = Annotated[float, Plain, Field(gt=0)]
 Rate = Annotated[float, Unbounded, Field(gt=0)] | Schedule  # runs at any rate have an ending: they diverge
@@ -121,71 +21,6 @@ NotNegative = Annotated[float, Plain, Field(ge=0)]
 
 
 Batch = Annotated[int, Plain, Field(gt=0, le=10**9)]
-
-
-def as_schedule(rate: float | Schedule) -> Schedule:
-    """A rate that `at` found may be zero, which none that is given is."""
-    if isinstance(rate, Schedule):
-        return rate
-    return Schedule.model_construct(times=(0.0,), rates=(rate,), shape="steps")
-
-
-def segments_of(number: float | Schedule) -> np.ndarray:
-    """(segments, 3): begin, value there and slope of a number that may be a schedule."""
-    return number.segments if isinstance(number, Schedule) else np.array([[0.0, number, 0.0]])
-
-
-def whole(segments: np.ndarray) -> np.ndarray:
-    """The same in steps between whole numbers, the nearest at each time: batches, at every level."""
-    rows = []
-    for i, (begin, value, slope) in enumerate(segments):
-        first = np.rint(value + 0.25 * np.sign(slope) * (value % 1 == 0.5))
-        rows.append((begin, first, 0.0))  # from a half on, the number that it goes to
-        end = segments[i + 1, 0] if i + 1 < len(segments) else begin
-        last = value + slope * (end - begin)
-        low, high = sorted((value, last))
-        halves = np.arange(np.floor(low) + 0.5, high, 1.0)
-        halves = halves[halves > low]
-        for half in halves if slope > 0 else halves[::-1]:
-            rows.append((begin + (half - value) / slope, half + 0.5 * np.sign(slope), 0.0))
-    return np.array(rows)
-
-
-def begins_of(tables: Iterable[np.ndarray]) -> np.ndarray:
-    """When segments begin within which all of these schedules are smooth: at zero, and where any of them has one."""
-    return np.unique(np.concatenate([np.zeros(1), *(rows[:, 0] for rows in tables if len(rows) > 1)]))
-
-
-def within(rows: np.ndarray, begins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Value and slope of a schedule at the begin of each segment."""
-    if len(rows) == 1:
-        return rows[0, 1] + rows[0, 2] * (begins - rows[0, 0]), rows[0, 2]
-    begin, value, slope = rows[np.searchsorted(rows[:, 0], begins, side="right") - 1].T
-    return value + slope * (begins - begin), slope
-
-
-def check_shares(name: str, numbers: Sequence[float | Schedule]) -> None:
-    """Refuse probabilities that do not sum to one at all times."""
-    tables = [segments_of(number) for number in numbers]
-    begins = begins_of(tables)
-    value, slope = np.sum([np.broadcast_arrays(*within(rows, begins)) for rows in tables], axis=0)
-    wrong = np.flatnonzero(np.abs(value - 1) > 1e-9)
-    if wrong.size:
-        when = f" from time {begins[wrong[0]]:g} on" if begins.size > 1 else ""
-        raise ValueError(f"{name}: must sum to 1, but sum to {value[wrong[0]]:.6g}{when}")
-    lengths = np.append(np.diff(begins), 0.0)
-    if np.abs(slope * lengths).max() > 1e-9:
-        raise ValueError(f"{name}: must sum to 1 at all times, but schedules in steps and linear ones are mixed")
-
-
-def value_at(number: Any, time: float) -> Any:
-    """Of a number that may be a schedule; anything else is given back."""
-    return float(number(time)) if isinstance(number, Schedule) else number
-
-
-def later(number: Any, time: float) -> Any:
-    """A number that may be a schedule as seen from `time` on; anything else is given back."""
-    return number.later(time) if isinstance(number, Schedule) else number
 
 
 def stopped_rates(fields: Any) -> dict[str, float | Schedule]:
@@ -240,7 +75,17 @@ class Training(Model):
     label_flips : float
         Probability that a label has the wrong sign.
     anchor : float
-        Pulls students back to where the run began: rate x anchor x (w - w_start) / dim in each step.
+        Pulls students back to where the run began: rate x anchor x (w - w_start) / dim in each step; or to the
+        `snapshot`, if there is one.
+    momentum : Momentum or float, optional
+        `Momentum(beta=...)` or `Momentum(kappa=...)`; a number is beta. Weight decay and anchor use the effective rate.
+    average : Average, optional
+        An average of the students' weights that is kept beside them, with a risk of its own.
+    snapshot : float, optional
+        Time (steps/dim) at which the students are copied, for the anchor or to compare with; until then the copy follows
+        them.
+    rate_rule : AdaGrad, LineSearch, Polyak, Clip or RateFunction, optional
+        What multiplies the learning rate of the weights, following the state; they are in `problems`.
 
     Examples
     --------
@@ -261,6 +106,18 @@ class Training(Model):
     input_noise: NotNegative | Array = 0.0
     label_flips: Annotated[float, Plain, Field(ge=0, le=0.5)] = 0.0
     anchor: NotNegative = 0.0
+    momentum: Momentum | None = None
+    average: Average | None = None
+    snapshot: NotNegative | None = None
+    rate_rule: RateRule | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_beta(cls, fields: Any) -> Any:
+        given = fields.get("momentum") if isinstance(fields, dict) else None
+        if isinstance(given, int | float | np.number) and not isinstance(given, bool):
+            return fields | {"momentum": {"beta": float(given)}}
+        return fields
 
     @model_validator(mode="after")
     def _check(self) -> "Training":
@@ -270,11 +127,30 @@ class Training(Model):
             rate = getattr(self, name)
             if isinstance(rate, Schedule) and max(rate.rates) == 0:
                 raise ValueError(f"{name}: is zero at all times, so nothing would be learned")
+        if self.rate_rule is not None:
+            self._check_rule(self.rate_rule)
         if isinstance(self.batch, Schedule) and min(self.batch.rates) < 1:
             raise ValueError(f"batch: must be at least 1 at all times, got {self.batch.rates}")
         if isinstance(self.input_noise, tuple) and (not self.input_noise or min(self.input_noise) < 0):
             raise ValueError(f"input_noise: must be numbers that are not negative, got {self.input_noise}")
         return self
+
+    def _check_rule(self, rule: RateRule) -> None:
+        if self.train_readout and self.readout_rate is None:
+            raise ValueError(
+                "readout_rate: is missing; rate_rule is for the weights alone, the readout needs a rate of its own"
+            )
+        if not isinstance(rule, LineSearch):
+            return
+        for name in ("weight_decay", "anchor", "train_readout", "momentum", "dropout", "input_noise", "label_flips"):
+            if getattr(self, name):
+                raise ValueError(
+                    f"rate_rule: line search given together with {name}, with which the risk falls otherwise"
+                )
+        if self.loss != "squared":
+            raise ValueError(
+                f"rate_rule: line search given with the loss {self.loss!r}, must be 'squared': it is for the risk"
+            )
 
     @cached_property
     def segments(self) -> dict[str, np.ndarray]:
@@ -285,7 +161,27 @@ class Training(Model):
             "decay": segments_of(self.weight_decay),
             "batch": whole(segments_of(self.batch)),
             "label_noise": segments_of(self.label_noise),
+            "friction": segments_of(self._friction),
         }
+
+    @property
+    def _friction(self) -> float | Schedule:
+        return 0.0 if self.momentum is None or self.momentum.kappa is None else self.momentum.kappa
+
+    @property
+    def effective_rate(self) -> float | Schedule:
+        """What gradients add up to: the learning rate, divided by 1 - beta with momentum of that kind."""
+        return scaled(self.learning_rate, self.gain)
+
+    @property
+    def gain(self) -> float:
+        """The effective rate over the learning rate."""
+        return 1.0 if self.momentum is None else self.momentum.gain
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether velocities are slow, of the momentum kappa."""
+        return self.momentum is not None and self.momentum.beta is None
 
     def at(self, time: float) -> "Training":
         """The same with the numbers of one time (steps/dim) in the place of schedules; a batch is a whole number."""
@@ -293,13 +189,29 @@ class Training(Model):
             return self
         found = {name: value_at(getattr(self, name), time) for name in SCHEDULED}
         batch, _ = within(self.segments["batch"], np.maximum([time], 0.0))
-        return self._with(found | {"batch": int(batch[0])})
+        momentum = None if self.momentum is None else self.momentum.at(time)
+        return self._with(found | {"batch": int(batch[0]), "momentum": momentum})
 
     def later(self, time: float) -> "Training":
         """The same with schedules as seen from `time` (steps/dim) on."""
-        if not self.is_scheduled:
+        rule = self.rate_rule
+        if (
+            not self.is_scheduled
+            and self.average is None
+            and self.snapshot is None
+            and not isinstance(rule, RateFunction)
+        ):
             return self
-        return self._with({name: later(getattr(self, name), time) for name in SCHEDULED})
+        found: dict[str, Any] = {name: later(getattr(self, name), time) for name in SCHEDULED}
+        if self.momentum is not None:
+            found["momentum"] = self.momentum.later(time)
+        if self.average is not None:
+            found["average"] = self.average.later(time)
+        if self.snapshot is not None:
+            found["snapshot"] = max(self.snapshot - time, 0.0)
+        if isinstance(rule, RateFunction):
+            found["rate_rule"] = rule.later(time)
+        return self._with(found)
 
     def stopped(self, rates: dict[str, float | Schedule]) -> "Training":
         """The same with rates that are zero at all times, as `at` and `later` leave them."""
@@ -308,7 +220,8 @@ class Training(Model):
     @property
     def is_scheduled(self) -> bool:
         """Whether a number changes in time."""
-        return any(isinstance(getattr(self, name), Schedule) for name in SCHEDULED)
+        changing = [getattr(self, name) for name in SCHEDULED]
+        return any(isinstance(number, Schedule) for number in (*changing, self._friction))
 
     def _with(self, found: dict[str, Any]) -> "Training":
         """Not checked: a rate may be zero by now, which none that is given is."""
@@ -318,6 +231,11 @@ class Training(Model):
     def schedule(self) -> Schedule:
         """The learning rate as a Schedule, also where it is constant."""
         return as_schedule(self.learning_rate)
+
+    @cached_property
+    def effective_schedule(self) -> Schedule:
+        """The effective rate as a Schedule."""
+        return as_schedule(self.effective_rate)
 
     @cached_property
     def readout_schedule(self) -> Schedule:

@@ -21,7 +21,7 @@ class Clock:
     problem : Problem
         The problem whose time is counted; its schedules are taken into account.
     unit : str
-        "alpha" (steps/dim), "steps", "rate" (the integral of the learning rate over alpha), or a paper's key for its
+        "alpha" (steps/dim), "steps", "rate" (the integral of the effective learning rate over alpha), or a paper's key for its
         own time.
 
     Examples
@@ -40,6 +40,8 @@ class Clock:
             raise ValueError(f"clock: {self.unit!r} given, must be one of {', '.join(UNITS)}")
         if self.unit == "steps" and self.problem.inputs.dim is None:
             raise ValueError("clock: 'steps' needs a finite inputs.dim")
+        if self.unit == "rate" and self.problem.training.rate_rule is not None:
+            raise ValueError("clock: 'rate' given, but training.rate_rule lets the rate follow the state; use 'alpha'")
         if self.unit in CONVENTIONS:
             convention(self.unit).require(self.problem)
 
@@ -54,7 +56,7 @@ class Clock:
         if self.unit == "steps":
             return alpha * self.problem.inputs.dim
         factor = self._rate_factor
-        return alpha if factor is None else factor * self.problem.training.schedule.integral(alpha)
+        return alpha if factor is None else factor * self.problem.training.effective_schedule.integral(alpha)
 
     def to_alpha(self, time: Any) -> np.ndarray:
         """Times in steps/dim, from times in this unit."""
@@ -64,7 +66,7 @@ class Clock:
         factor = self._rate_factor
         if factor is None:
             return time
-        alpha = self.problem.training.schedule.inverse_integral(time / factor)
+        alpha = self.problem.training.effective_schedule.inverse_integral(time / factor)
         if not np.isfinite(alpha).all():
             reach = self.from_alpha(self.problem.training.schedule.times[-1])
             raise ValueError(f"clock: the schedule ends at rate 0, so {self.unit!r} time never passes {reach:.6g}")

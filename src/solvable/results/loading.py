@@ -140,6 +140,7 @@ def _check_shapes(arrays: dict[str, np.ndarray], problem: Problem, labels: dict[
         "student": problem.student.width, "teacher": problem.teacher.width, "block": problem.inputs.blocks,
         "head": problem.heads, "extra": len(problem.extras), "direction": problem.extras.count("direction"),
         "row": problem.student.width + problem.teacher.width + len(problem.extras), "task": max(len(problem.tasks), 1),
+        "scalar": len(problem.scalars),
     }  # fmt: skip
     names = {name for name in DIMENSIONS if name not in OPTIONAL or name in arrays} | _belonging(problem, arrays)
     wanted = {name: dimensions(name, problem.heads) for name in DIMENSIONS if name in names}
@@ -165,6 +166,8 @@ def _belonging(problem: Problem, arrays: dict[str, np.ndarray]) -> set[str]:
     found = names if names & arrays.keys() else set()
     if problem.extras:
         found |= {"extra_overlap", "end_block_extra_overlap"}
+    if problem.scalars:
+        found |= {"scalars", "end_scalars"}
     return found | ({"moving_teacher_overlap", "end_block_teacher_overlap"} if problem.teacher.is_moving else set())
 
 

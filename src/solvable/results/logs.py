@@ -28,6 +28,7 @@ def from_weights(
     plain: bool = False,
     basis: Any = None,
     directions: Any = None,
+    velocities: Any = None,
 ) -> Trajectory:
     """A trajectory from a log of weights of any training, to compare it with theory.
 
@@ -54,6 +55,8 @@ def from_weights(
     directions : array, optional
         (directions, dim) directions of a mixture, as in `measure`: sqrt(dim) times means of inputs, also if `plain`. They
         must overlap as `mixture.gram` says, and teachers as `teacher.overlap` does.
+    velocities : array, optional
+        (time, p, dim) or (run, time, p, dim) velocities of momentum, if the problem has it.
 
     Returns
     -------
@@ -75,17 +78,44 @@ def from_weights(
     values = problem.readout_values
     a = _readouts(readout, values, W.shape[:2])
     B = np.broadcast_to(B, (*W.shape[:2], *B.shape[-2:]))
+    alpha = Clock(problem, clock).to_alpha(time)
+    more = _following(problem, W, alpha, scale, velocities)
     states = [
         [
-            measure(problem, w, b, k, basis, directions=directions, anchors=run[0] if problem.training.anchor else None)
-            for w, b, k in zip(run, bs, ks, strict=True)
+            measure(problem, w, b, k, basis, directions=directions, **{name: rows[i, j] for name, rows in more.items()})
+            for j, (w, b, k) in enumerate(zip(run, bs, ks, strict=True))
         ]
-        for run, bs, ks in zip(W, B, a, strict=True)
+        for i, (run, bs, ks) in enumerate(zip(W, B, a, strict=True))
     ]
     for run in states:
         _check_fixed(problem, run[0])
-    built = _built(problem, states, Clock(problem, clock).to_alpha(time), np.array(a), {"plain": plain})
-    return replace(built, unit=clock)
+    built = _built(problem, states, alpha, np.array(a), {"plain": plain})
+    scalars = np.array([[one.scalars for one in run] for run in states]) if problem.scalars else None
+    ended = None if scalars is None else scalars[:, -1]
+    return replace(built, unit=clock, scalars=scalars, end_scalars=ended)
+
+
+def _following(
+    problem: Problem, W: np.ndarray, alpha: np.ndarray, scale: float, velocities: Any
+) -> dict[str, np.ndarray]:
+    """(run, time, p, dim) rows that follow from a log of weights: anchors and snapshots from entries of it, velocities as given. An
+    average is refused: it needs all steps."""
+    found, roles = {}, problem.extras
+    if "average" in roles:
+        raise ValueError("training.average: given, but a log does not hold every step; average the weights themselves")
+    if "anchor" in roles:
+        found["anchors"] = np.broadcast_to(W[:, :1], W.shape)
+    if "snapshot" in roles:
+        taken = max(int(np.searchsorted(alpha, problem.training.snapshot or 0.0, side="right")) - 1, 0)
+        found["snapshots"] = W[:, np.minimum(np.arange(alpha.size), taken)]
+    if "velocity" in roles and velocities is None:
+        raise ValueError("velocities: are missing; the problem has momentum, so give their log (time, p, dim)")
+    if velocities is not None:
+        given = scale * as_array(velocities)
+        found["velocities"] = given[None] if given.ndim == 3 else given
+        if found["velocities"].shape != W.shape:
+            raise ValueError(f"velocities: shape {given.shape} given, must be that of the weights")
+    return found
 
 
 def _finite_dim(problem: Problem) -> int:
@@ -204,7 +234,7 @@ def _task_risk(problem: Problem, states: list[list[Overlaps]], alpha: np.ndarray
     """(run, time, task)."""
     from solvable.dynamics.gaussian_moments import NODES
     from solvable.dynamics.kernel_choice import task_risks
-    from solvable.dynamics.kernel_data import sizes, state_of
+    from solvable.dynamics.kernel_data import state_of
 
-    packed = [np.array([state_of(one, sizes(problem)[0]) for one in run]) for run in states]
+    packed = [np.array([state_of(one, problem) for one in run]) for run in states]
     return np.array([task_risks(problem, run[0], rows, alpha, NODES) for run, rows in zip(states, packed, strict=True)])

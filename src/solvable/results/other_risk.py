@@ -9,6 +9,7 @@ import numpy as np
 
 from solvable.overlaps import check_start, integrated
 from solvable.problems import EVERYTHING, FEATURES, Problem
+from solvable.results.averaged import bare
 
 if TYPE_CHECKING:
     import xarray
@@ -45,7 +46,7 @@ def risk_on(self: Trajectory, other: Problem) -> xarray.DataArray:
 
     t = self
     _check(t, other)
-    other = other.replace(training__anchor=0.0)  # which no risk looks at
+    other = bare(other)
     students, crosses, teachers, extras = _rows(t, other)
     free = other.replace(student__norm="free")
     found = np.full((2, *t.risk.shape), np.nan)

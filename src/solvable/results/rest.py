@@ -1,11 +1,11 @@
-"""Trajectories with what few problems have: directions, anchors and moving teachers."""
+"""Trajectories with what few problems have: rows beyond students and teachers, moving teachers, scalars."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from solvable.dynamics.kernel_data import unpack_rest
+from solvable.dynamics.kernel_data import unpack_rest, unpack_scalars
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 from solvable.results.trajectory import Trajectory
@@ -18,9 +18,12 @@ def with_rest(
     ends: np.ndarray,
     states: np.ndarray | None = None,
 ) -> Trajectory:
-    """The same with its extra rows and moving teachers, from packed states: `totals` (run, time, size) of all blocks together,
-    `ends` (run, size), and `states` (run, time, size) where blocks were kept. `starts` has one for each run."""
+    """The same with its extra rows, moving teachers and scalars, from packed states: `totals` (run, time, size) of all blocks
+    together, `ends` (run, size), and `states` (run, time, size) where blocks were kept. `starts` has one for each run."""
     problem = trajectory.problem
+    if problem.scalars:
+        scalars = [np.array(unpack_scalars(problem, part)) for part in (totals, ends)]
+        trajectory = replace(trajectory, scalars=scalars[0], end_scalars=scalars[1])
     if not problem.extras and not problem.teacher.is_moving:
         return trajectory
     teacher, extra = _unpacked(problem, starts, totals)

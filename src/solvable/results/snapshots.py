@@ -47,7 +47,8 @@ def at(self: Trajectory, time: float, run: int | None = None) -> Overlaps:
         raise ValueError("at: the overlaps of the single blocks were not kept; run with keep_blocks=True")
     if np.isnan(self.risk[run, i]):
         raise ValueError(f"at: run {run} ended before, at {self.end_time[run]:.6g} ({self.ending[run].text})")
-    return _state(self, run, blocks.pick(run, i), self.readout[run, i])
+    scalars = None if self.scalars is None else self.scalars[run, i]
+    return _state(self, run, blocks.pick(run, i), self.readout[run, i], scalars)
 
 
 def _is_step(trajectory: Trajectory, output: int, time: float) -> bool:
@@ -82,14 +83,20 @@ def last(self: Trajectory, run: int | None = None) -> Overlaps:
     run = run_number(self, "last", run, "; `states()` gives those of all")
     if not np.isfinite(self.end_blocks.student[run]).all():
         raise ValueError(f"last: run {run} has no finite last state ({self.ending[run].text})")
-    return _state(self, run, self.end_blocks.pick(run), self.end_readout[run])
+    scalars = None if self.end_scalars is None else self.end_scalars[run]
+    return _state(self, run, self.end_blocks.pick(run), self.end_readout[run], scalars)
 
 
-def _state(trajectory: Trajectory, run: int, blocks: Blocks, readout: np.ndarray) -> Overlaps:
+def _state(
+    trajectory: Trajectory, run: int, blocks: Blocks, readout: np.ndarray, scalars: np.ndarray | None
+) -> Overlaps:
     teacher = trajectory.block_teacher_overlap[run] if blocks.teacher is None else blocks.teacher
     sphere = trajectory.problem.student.norm == "sphere"
     extras = () if blocks.extra is None else trajectory.problem.extras
-    return repaired(blocks.student, blocks.cross, teacher, readout, sphere=sphere, extras=extras, extra=blocks.extra)
+    return repaired(
+        blocks.student, blocks.cross, teacher, readout,
+        sphere=sphere, extras=extras, extra=blocks.extra, scalars=scalars,
+    )  # fmt: skip
 
 
 def states(self: Trajectory, time: float | None = None) -> list[Overlaps]:

@@ -31,7 +31,7 @@ SAMPLE_ARRAYS = (
     "teacher_weights",
 )  # of runs on a finite data set
 CASE_ARRAYS = ("extra_overlap", "moving_teacher_overlap", "task_risk")  # of classes, tasks, anchors and moving teachers
-SOME_ARRAYS = (*SAMPLE_ARRAYS, *CASE_ARRAYS, "measured_end_risk")
+SOME_ARRAYS = (*SAMPLE_ARRAYS, *CASE_ARRAYS, "measured_end_risk", "scalars", "end_scalars")
 _EXTRA = ("extra", "row")
 _STUDENT, _CROSS, _TEACHER = ("student", "student_"), ("student", "teacher"), ("teacher", "teacher_")
 DIMENSIONS: dict[str, tuple[str, ...]] = {
@@ -49,6 +49,8 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "end_readout": ("run", "student"),
     "start_risk": ("run",),
     "measured_end_risk": ("run",),
+    "scalars": ("run", "time", "scalar"),
+    "end_scalars": ("run", "scalar"),
     "start_hash": ("run",),
     "ending": ("run",),
     "end_time": ("run",),
@@ -140,6 +142,8 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     }
     if t.extra_overlap is not None:
         coordinates["role"] = ("extra", np.array(t.problem.extras, dtype=object))
+    if t.scalars is not None:
+        coordinates["scalar_role"] = ("scalar", np.array(t.problem.scalars, dtype=object))
     coordinates |= {name: ("run", values) for name, values in t.labels.items()}
     attributes = {
         "format": FORMAT,

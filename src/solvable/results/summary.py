@@ -27,7 +27,17 @@ def message(trajectory: Trajectory) -> str:
             span = f"{ends.min():.6g}" if chosen.sum() == 1 else f"{ends.min():.6g} to {ends.max():.6g}"
             text += f" (at {trajectory.clock.label}: {span})"
         parts.append(text)
-    return "; ".join(parts)
+    return "; ".join([*parts, *_notes(trajectory)])
+
+
+def _notes(trajectory: Trajectory) -> list[str]:
+    """What of the problem the level took in its limit."""
+    training = trajectory.problem.training
+    if trajectory.level not in ("macro", "meso") or training.momentum is None or training.is_slow:
+        return []
+    rates = training.effective_schedule.rates
+    rate = f"{rates[0]:.6g}" if len(rates) == 1 else f"{rates[0]:.6g} at first"
+    return [f"momentum beta = {training.momentum.beta:g} is the effective rate {rate} here"]
 
 
 def html(trajectory: Trajectory) -> str:

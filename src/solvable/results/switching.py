@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from solvable.problems.schedules import value_at
 from solvable.problems.tasks import before, jumps
-from solvable.problems.training import value_at
 from solvable.results import observables
 
 if TYPE_CHECKING:

@@ -10,12 +10,14 @@ import numpy as np
 from solvable.overlaps import nearest_frame
 from solvable.problems import Problem
 from solvable.results import (
+    averaged,
     classifying,
     distances,
     forgetting,
     logs,
     observables,
     other_risk,
+    rates,
     readings,
     saving,
     selecting,
@@ -83,11 +85,14 @@ class Trajectory:
     weights, teacher_weights : ndarray or None
         (run, time, p, dim) and (run, p*, dim): all units in the coordinates of the data's rows, for finite data sets.
     extra_overlap : ndarray or None
-        (run, time, extra, p + p* + extra) overlaps of directions and anchors with all rows: students, teachers, extras.
+        (run, time, extra, p + p* + extra) overlaps of further rows (`problem.extras`: directions, anchors, velocities,
+        averages, snapshots) with all rows: students, teachers, extras.
     moving_teacher_overlap : ndarray or None
         (run, time, p*, p*) overlaps between teachers, where they move.
     task_risk : ndarray or None
         (run, time, task) risk of each task, where there are tasks.
+    scalars, end_scalars : ndarray or None
+        (run, time, scalar) and (run, scalar): numbers of the state beside the readout (`problem.scalars`), where there are any.
     measured_end_risk : ndarray or None
         (run,) risk of the last state on rows of data, where the level measures it there; `end_risk` has it for all runs.
     stop : Threshold or None
@@ -138,6 +143,8 @@ class Trajectory:
     moving_teacher_overlap: np.ndarray | None = None
     task_risk: np.ndarray | None = None
     measured_end_risk: np.ndarray | None = None
+    scalars: np.ndarray | None = None
+    end_scalars: np.ndarray | None = None
     stop: Threshold | None = None
     unit: str = "alpha"
     labels: dict[str, np.ndarray] = field(default_factory=dict)
@@ -171,6 +178,33 @@ class Trajectory:
     def anchor_overlap(self) -> np.ndarray | None:
         """(run, time, p, p) overlaps of students with those of the start that they are anchored to; None without anchors."""
         return observables.overlap_with("anchor", self)
+
+    @property
+    def velocity_overlap(self) -> np.ndarray | None:
+        """(run, time, p, p) overlaps of students with the velocities of momentum; None without momentum."""
+        return observables.overlap_with("velocity", self)
+
+    @property
+    def average_overlap(self) -> np.ndarray | None:
+        """(run, time, p, p) overlaps of students with their averages; None where the training keeps none."""
+        return observables.overlap_with("average", self)
+
+    @property
+    def snapshot_overlap(self) -> np.ndarray | None:
+        """(run, time, p, p) overlaps of students with their copies of a time; None where the training keeps none."""
+        return observables.overlap_with("snapshot", self)
+
+    @cached_property
+    def average_risk(self) -> np.ndarray:
+        """(run, time) risk of the averaged weights, with the readouts of the run, where the training keeps an average. With several
+        blocks of inputs it needs keep_blocks=True."""
+        return averaged.average_risk(self)
+
+    @cached_property
+    def rate(self) -> np.ndarray:
+        """(run, time) the learning rate, also where it follows the state (`training.rate_rule`). With several blocks of inputs all
+        rules but AdaGrad need keep_blocks=True."""
+        return rates.rate(self)
 
     @property
     def population_loss(self) -> np.ndarray:

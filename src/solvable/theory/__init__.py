@@ -1,5 +1,6 @@
 """Closed-form predictions about a problem."""
 
+from solvable.theory.adaptive import adagrad_rate, momentum_late_rate
 from solvable.theory.approach import erf_late_risk, first_order_risk
 from solvable.theory.available import Available, available
 from solvable.theory.committee import SymmetricPlateau, erf_plateau, plateau_drop
@@ -59,6 +60,7 @@ __all__ = [
     "Plateau",
     "Prediction",
     "SymmetricPlateau",
+    "adagrad_rate",
     "annealed_escape_time",
     "available",
     "counted_threshold",
@@ -88,6 +90,7 @@ __all__ = [
     "linear_mean_risk",
     "linear_modes",
     "linear_risk",
+    "momentum_late_rate",
     "nearest_distance",
     "nearest_solution",
     "noise_floor",
@@ -120,4 +123,4 @@ __all__ = [
     "uniform_plateau",
     "unique_probability",
     "zero_escape_time",
-]  # fmt: skip
+]

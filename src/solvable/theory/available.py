@@ -10,6 +10,7 @@ import numpy as np
 
 from solvable.problems import Problem
 from solvable.theory import (
+    adaptive,
     committee,
     counting,
     drifting,
@@ -153,6 +154,8 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "linear_risk": ("linear_risk(problem, start, alpha)", linear.check_linear),
     "linear_modes": ("linear_modes(problem)", linear.check_linear),
     "linear_mean_risk": ("linear_mean_risk(problem, start, alpha)", linear.check_finite),
+    "adagrad_rate": ("adagrad_rate(problem, start)", adaptive.check_adagrad),
+    "momentum_late_rate": ("momentum_late_rate(problem)", adaptive.check_slow),
     "feature_risk": ("feature_risk(problem, start, features, alpha)", linear.check_finite),
     "hidden_feature_risk": ("hidden_feature_risk(problem, basis, features, alpha, distance=...)", linear.check_finite),
     "hidden_feature_rests": ("hidden_feature_rests(problem, basis, distance=...)", linear.check_finite),

@@ -14,7 +14,8 @@ from solvable.problems.conventions.notation import (
 from solvable.problems.inputs import Inputs
 from solvable.problems.networks import Student, Teacher
 from solvable.problems.problem import Problem
-from solvable.problems.training import Schedule, Training
+from solvable.problems.schedules import Schedule
+from solvable.problems.training import Training
 
 
 def _build(

@@ -6,7 +6,8 @@ from solvable.problems.conventions.notation import QUADRATIC, Convention, mean_s
 from solvable.problems.inputs import Inputs
 from solvable.problems.networks import Student, Teacher
 from solvable.problems.problem import Problem
-from solvable.problems.training import Schedule, Training
+from solvable.problems.schedules import Schedule
+from solvable.problems.training import Training
 
 
 def _build(p: int, p_star: int, eta: float | Schedule, N: int | None = None) -> Problem:

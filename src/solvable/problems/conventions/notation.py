@@ -7,7 +7,7 @@ from typing import Any
 
 from solvable.problems.domain import Domain, NotApplicable
 from solvable.problems.problem import Problem
-from solvable.problems.training import Schedule
+from solvable.problems.schedules import Schedule
 
 QUADRATIC = Domain(units="quadratic", teachers="any", schedules=True)  # what three of the papers are about
 

@@ -7,7 +7,8 @@ from solvable.problems.conventions.notation import QUADRATIC, Convention, half_t
 from solvable.problems.inputs import Inputs
 from solvable.problems.networks import Student, Teacher
 from solvable.problems.problem import Problem
-from solvable.problems.training import Schedule, Training
+from solvable.problems.schedules import Schedule
+from solvable.problems.training import Training
 
 
 def _build(

@@ -1,0 +1,172 @@
+"""Rates that follow the state: closed limits, the balance of the risk, and agreement of all levels."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import solvable as sv
+from seeds import seed
+
+AdaGrad, Clip, LineSearch, Polyak, RateFunction = (
+    getattr(sv.problems, name) for name in ("AdaGrad", "Clip", "LineSearch", "Polyak", "RateFunction")
+)
+
+
+def problem_of(rule, *, unit="linear", width=1, spectrum=(0.4, 1.1, 2.1), rate=1.0, dim=None, **training):
+    return sv.Problem(
+        teacher=sv.Teacher(width=width, activation=unit, readout="unit"),
+        student=sv.Student(width=width, activation=unit, readout="unit"),
+        inputs=sv.Inputs(dim=dim, spectrum=sv.Spectrum(eigenvalues=spectrum)),
+        training=sv.Training(learning_rate=rate, loss_factor=0.5, rate_rule=rule, **training),
+    )
+
+
+def begun(problem):
+    p = problem.student.width
+    return sv.start(
+        problem, student_overlap=0.2 + 0.8 * np.eye(p), cross_overlap=np.full((p, p), 0.1) + 0.2 * np.eye(p)
+    )
+
+
+@pytest.mark.parametrize(("rate", "offset"), [(0.7, 0.5), (0.3, 1.5)])
+def test_the_last_rate_of_adagrad(rate, offset):
+    """Noiseless least squares: 4 eta (X - b) - 2 eta^2 l log(X/b) = l D_0, with l the mean eigenvalue, D_0 the first distance."""
+    problem = problem_of(AdaGrad(offset=offset), rate=rate)
+    start = begun(problem)
+    run = sv.run(problem, start, sv.Macro(rtol=1e-11), times=[0.0, 70.0 if rate > 0.5 else 350.0])
+    mean, distance = 1.2, float(start.student_overlap[0, 0] - 2 * start.cross_overlap[0, 0] + 1)
+    low = max(offset, rate * mean / 2)
+    last = brentq(
+        lambda X: 4 * rate * (X - offset) - 2 * rate**2 * mean * math.log(X / offset) - mean * distance, low, 1e3, xtol=1e-13
+    )  # fmt: skip
+    assert run.rate[0, -1] == pytest.approx(rate / last, rel=1e-8)
+    assert run.rate[0, 0] == pytest.approx(rate / offset)
+
+
+def test_line_search_makes_the_risk_fall_fastest():
+    """Its rate is the best of all, by finite differences of the risk."""
+    for unit, width in (("linear", 1), ("erf", 2), ("quadratic", 2)):
+        problem = problem_of(LineSearch(), unit=unit, width=width, label_noise=0.1)
+        state = begun(problem)
+        rate = sv.run(problem, state, sv.Macro(), times=[0.0, 1e-3], keep_blocks=True).rate[0, 0]
+
+        def fall(factor, problem=problem, state=state, rate=rate):
+            plain = problem.replace(training__rate_rule=None, training__learning_rate=factor * rate)
+            run = sv.run(plain, sv.overlaps.fitted(plain, state), sv.Macro(rtol=1e-12), times=[0.0, 1e-5])
+            return (run.risk[0, 0] - run.risk[0, 1]) / 1e-5
+
+        slower, best, faster = (fall(factor) for factor in (0.9, 1.0, 1.1))
+        assert best > max(slower, faster)
+        assert (slower - faster) / best == pytest.approx(0, abs=1e-3)
+
+
+def test_polyak_and_functions_for_least_squares():
+    """Polyak's rate is one over the mean eigenvalue there."""
+    constant = problem_of(None, rate=1 / 1.2)
+    expected = sv.run(constant, begun(constant), sv.Macro(), until=5)
+    own = RateFunction("polyak again", lambda alpha, risk, square, accumulated: 2 * risk / square)
+    for rule in (Polyak(), own):
+        problem = problem_of(rule)
+        run = sv.run(problem, begun(problem), sv.Macro(), until=5, keep_blocks=True)
+        np.testing.assert_allclose(run.risk, expected.risk, rtol=1e-6)
+        np.testing.assert_allclose(run.rate, 1 / 1.2, rtol=1e-7)
+
+
+def test_a_function_sees_time_and_sums_and_goes_on_later():
+    rule = RateFunction("falling", lambda alpha, risk, square, accumulated: math.exp(-alpha) / (1 + accumulated))
+    problem = problem_of(rule, unit="erf", width=2, label_noise=0.1)
+    whole = sv.run(problem, begun(problem), sv.Macro(), times=[0.0, 1.0, 2.0], keep_blocks=True)
+    np.testing.assert_allclose(whole.rate[0], np.exp(-whole.alpha) / (1 + whole.scalars[0, :, 0]), rtol=1e-12)
+    rest = sv.run(problem.later(1.0), whole.at(1.0), sv.Macro(), times=[1.0], keep_blocks=True)
+    np.testing.assert_allclose(rest.risk[0, -1], whole.risk[0, -1], rtol=1e-6)
+    np.testing.assert_allclose(rest.scalars[0, -1], whole.scalars[0, -1], rtol=1e-6)
+    assert problem.later(1.0).hash != problem.hash
+
+
+RULES = {
+    "adagrad": (AdaGrad(offset=0.5), {"label_noise": 0.1, "weight_decay": 0.1}),
+    "line search": (LineSearch(), {"rate": 0.7}),
+    "polyak": (Polyak(), {"rate": 0.3}),
+    "own": (RateFunction("mine", lambda alpha, risk, square, accumulated: risk / (1 + alpha + square + accumulated)), {}),
+    "clipped": (Clip(norm=0.06), {"batch": 64, "dim": 20_000, "label_noise": 0.1}),
+}  # fmt: skip
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", RULES)
+def test_all_levels_agree(name):
+    rule, more = RULES[name]
+    problem = problem_of(rule, unit="erf", width=2, spectrum=(0.5, 1.5), **{"dim": 1000} | more)
+    start, times = begun(problem), [0.5, 1.5]
+    limit = sv.run(problem, start, sv.Macro(), times=times)
+    found = [sv.run(problem, start, sv.Micro(runs=32, seed=seed(1)), times=times)]
+    found.append(sv.run(problem, start, sv.Meso(runs=32, seed=seed(2)), times=times))
+    if name != "clipped":
+        small = problem.replace(inputs__dim=200)
+        found.append(sv.run(small, start, sv.Micro(runs=12, seed=seed(3), form="full"), times=times))
+    for run in found:
+        for quantity in ("student_overlap", "cross_overlap", "scalars"):
+            sample, expected = getattr(run, quantity), getattr(limit, quantity)[0]
+            dim = run.problem.inputs.dim if name != "clipped" else 64  # clipping knows large batches alone
+            error = np.sqrt(sample.var(axis=0, ddof=1) / len(sample)) + np.abs(expected) / dim + 1e-9
+            assert (np.abs(sample.mean(axis=0) - expected) < 5.5 * error).all()
+    plain = problem.replace(training__rate_rule=None)
+    other = sv.run(plain, sv.overlaps.fitted(plain, start), sv.Macro(), times=times)
+    assert np.abs(other.student_overlap - limit.student_overlap).max() > 0.01
+
+
+def test_what_cannot_be_is_refused_in_one_line():
+    rule = AdaGrad(offset=1.0)
+    problem = problem_of(rule, dim=99)
+    start = begun(problem)
+    with pytest.raises(ValueError, match=r"^clock: 'rate' given, but training\.rate_rule"):
+        sv.run(problem, start, sv.Macro(), until=1, clock="rate")
+    with pytest.raises(ValueError, match=r"^small_rate: true given, but training\.rate_rule"):
+        sv.run(problem, start, sv.Macro(small_rate=True), until=1)
+    clipped = problem_of(Clip(norm=1.0))
+    with pytest.raises(ValueError, match=r"^training\.batch: 1 given with clipping.*use Micro$"):
+        sv.run(clipped, begun(clipped), sv.Macro(), until=1)
+    with pytest.raises(sv.InvalidProblem, match=r"^rate_rule: line search given together with weight_decay"):
+        sv.Training(learning_rate=1.0, rate_rule=LineSearch(), weight_decay=0.1)
+    with pytest.raises(sv.InvalidProblem, match=r"^readout_rate: is missing; rate_rule is for the weights alone"):
+        sv.Training(learning_rate=1.0, rate_rule=rule, train_readout=True)
+    with pytest.raises(sv.InvalidProblem, match=r"the function 'bad' cannot be compiled: Untyped global name 'open'"):
+        RateFunction("bad", lambda alpha, risk, square, accumulated: open("file"))  # noqa: SIM115
+    with pytest.raises(sv.InvalidProblem, match=r"must be of the kind 'adagrad', 'line-search', 'polyak', 'clip'"):
+        sv.Training(learning_rate=1.0, rate_rule={"kind": "adam"})
+
+
+def test_rules_in_files_and_hashes(tmp_path):
+    known = [problem_of(rule) for rule in (None, AdaGrad(offset=1.0), LineSearch(), Polyak(), Clip(norm=1.0))]
+    assert len({problem.hash for problem in known}) == len(known)
+    for problem in known:
+        assert sv.Problem.from_toml(problem.to_toml()) == problem
+    run = sv.run(known[1], begun(known[1]), sv.Macro(), times=[1.0, 2.0], keep_blocks=True)
+    run.save(tmp_path / "run.nc")
+    again = sv.Trajectory.load(tmp_path / "run.nc")
+    np.testing.assert_array_equal(again.rate, run.rate)
+    assert again.last() == run.last()
+    rest = sv.run(known[1], again.at(1.0), sv.Macro(), times=[1.0])
+    np.testing.assert_allclose(rest.rate[0, -1], run.rate[0, -1], rtol=1e-6)
+
+
+def test_the_risk_of_averages():
+    """At rest with noise the average of a linear student has less risk than the student, and in time less and less."""
+    problem = problem_of(None, rate=0.5, label_noise=0.3, average=sv.problems.Average(begin=20.0))
+    run = sv.run(problem, begun(problem), sv.Macro(), times=[10.0, 20.0, 60.0, 200.0], keep_blocks=True)
+    np.testing.assert_allclose(run.average_risk[0, :2], run.risk[0, :2], rtol=1e-9)
+    assert run.average_risk[0, 2] < 0.3 * run.risk[0, 2]
+    assert run.average_risk[0, 3] < 0.3 * run.average_risk[0, 2]
+    with pytest.raises(ValueError, match=r"^average_risk: the training keeps no average"):
+        sv.run(problem_of(None), begun(problem_of(None)), sv.Macro(), until=1).average_risk  # noqa: B018
+
+
+def test_a_linear_student_comes_to_rest_with_cases():
+    """A risk that vanishes is zero up to rounding, not impossible."""
+    problem = problem_of(AdaGrad(offset=1.5), rate=0.3)
+    run = sv.run(problem, begun(problem), sv.Macro(rtol=1e-11), until=1000)
+    assert run.success
+    assert np.isfinite(run.risk).all()
+    assert run.risk[0, -1] < 1e-9
