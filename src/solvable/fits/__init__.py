@@ -1,0 +1,6 @@
+"""From a learning curve to the parameters of a problem."""
+
+from solvable.fits.curve import Curve
+from solvable.fits.inference import Fit, fit
+
+__all__ = ["Curve", "Fit", "fit"]
