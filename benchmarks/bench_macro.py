@@ -6,9 +6,9 @@ import numpy as np
 from common import interleaved, report
 from numba import float64, int64, void
 from scipy.integrate import solve_ivp
-from solvable.dynamics.system import system
 
 import solvable as sv
+from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import DATA, SYSTEM_FUNCTION, pack
 from solvable.gaussian.pairs import ERF
 from solvable.gaussian.squares import slopes_times_square
@@ -173,22 +173,21 @@ def cases() -> None:
         )
         classes = plain.replace(mixture=sv.Mixture.xor(1.0))
         contestants = {
-            "plain": partial(sides, plain, sv.measure(plain, W, V, plain.readout_values)),
-            "four classes": partial(
-                sides, classes, sv.measure(classes, W, V, classes.readout_values, directions=directions)
-            ),
+            "plain": sides(plain, sv.measure(plain, W, V, plain.readout_values)),
+            "four classes": sides(classes, sv.measure(classes, W, V, classes.readout_values, directions=directions)),
         }
         for name, base in (("two tasks", plain), ("four classes, two tasks", classes)):
             one = base.replace(tasks=tasks)
             more = {"directions": directions} if one.mixture else {}
-            contestants[name] = partial(sides, one, sv.measure(one, W, V, one.readout_values, **more))
+            contestants[name] = sides(one, sv.measure(one, W, V, one.readout_values, **more))
         report(f"{SIDES} right-hand sides, {unit}", interleaved(contestants), "plain")
 
 
-def sides(problem, start) -> None:
+def sides(problem, start):
+    """A call that evaluates right-hand sides alone; what they are made of is made beforehand."""
     one = system(problem, pack(problem, start), 2**13)
     state, data = one.packed.state, one.data()
-    repeat(SIDES, one.rhs, state, np.empty_like(state), *data)
+    return partial(repeat, SIDES, one.rhs, state, np.empty_like(state), *data)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ PROBLEMS = [
     PAPER["worschech2024"](K=2, M=2, eta=0.1, beta=1.0, L=2, N=40),
     PAPER["worschech2024"](K=1, M=1, eta=0.1, beta=1.0, L=16, N=16, activation="linear"),
     PAPER["worschech2024"](K=2, M=2, eta=0.1).replace(training__label_noise=0.1),
+    PAPER["worschech2024"](K=1, M=1, eta=0.1, activation="linear").replace(teacher__drift=0.1),
 ]
 
 

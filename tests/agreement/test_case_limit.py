@@ -25,6 +25,7 @@ TASKS = ((1.2, 0.0), (0.2, -0.9))
 def case(without, *, unit="erf", rate=0.8, classes=False, tasks=(), blocks=2, problem=None, training=None, **setting):
     """`setting` in the words of the reference, `problem` and `training` the same in those of the library."""
     W, V, D = vectors(DIM)
+    activation = sv.problems.Hermite(coefficients=(0.0, 0.8, 0.4)) if unit == "hermite" else unit
     eigenvalues, factors = np.array(EIGENVALUES if blocks == 2 else (1.0,)), np.array(FACTORS)[:, :blocks]
     known = {
         "student": W, "teacher": V, "teacher_readout": np.array([[0.9, -0.5]]), "readout": np.array([[0.7, 0.4]]), "rate": rate,
@@ -41,8 +42,10 @@ def case(without, *, unit="erf", rate=0.8, classes=False, tasks=(), blocks=2, pr
             "class_probability": lambda alpha: SHARES,
         }  # fmt: skip
     described = sv.Problem(
-        teacher=sv.Teacher(width=2, activation=unit, overlap="sampled", **({} if tasks else {"readout": (0.9, -0.5)})),
-        student=sv.Student(width=2, activation=unit, readout=(0.7, 0.4)),
+        teacher=sv.Teacher(
+            width=2, activation=activation, overlap="sampled", **({} if tasks else {"readout": (0.9, -0.5)})
+        ),
+        student=sv.Student(width=2, activation=activation, readout=(0.7, 0.4)),
         inputs=sv.Inputs(dim=DIM, spectrum=sv.Spectrum(eigenvalues=tuple(eigenvalues))),
         training=sv.Training(learning_rate=rate, loss_factor=0.5, **(training or {})),
         mixture=mixture,
@@ -91,12 +94,26 @@ def cases():
         "flips": case({"training__label_flips": 0.0}, training={"label_flips": 0.3}, flips=0.3),
         "drift": case({"teacher__drift": 0.3}, **drift),
         "rotation": case({"teacher__rotation": -1.0}, rotation=1.0, problem={"teacher__rotation": 1.0}),
+        "classes, product": case(
+            {"teacher__target": "additive"}, classes=True, training={"label_flips": 0.2}, flips=0.2, product=True,
+            problem={"teacher__target": "product", "teacher__readout": "mean"},
+        ),
+        "classes, log-cosh": case(
+            {"training__loss": "squared"}, classes=True, training={"loss": "log-cosh", "label_noise": 0.5}, label_noise=0.5,
+            log_cosh=True, problem={"mixture__labels": (4.0, -4.0, 3.0)}, labels=np.array([4.0, -4.0, 3.0]),
+        ),
+        "classes, hermite, changing eigenvalues": case(
+            {"inputs__spectrum__eigenvalues": EIGENVALUES}, unit="hermite", rate=0.2, classes=True,
+            problem={"inputs__spectrum__eigenvalues": (sv.Schedule(times=(0, 1), rates=(1.5, 0.3)), 0.5)},
+            stretch=lambda alpha: np.array([1.0 if alpha < 1 else 0.2, 1.0]),
+        ),
         "anchor": case({"training__anchor": 0.7}, training={"anchor": 1.5, "weight_decay": 0.2}, anchor=1.5, decay=0.2),
     }  # fmt: skip
 
 
 NAMES = (
     "classes, erf", "classes, erf, isotropic", "classes, quadratic", "classes, linear, sphere", "classes, relu", "spikes",
+    "classes, product", "classes, log-cosh", "classes, hermite, changing eigenvalues",
     "tasks, heads, replay", "dropout", "input noise", "flips", "drift", "rotation", "anchor",
 )  # fmt: skip
 

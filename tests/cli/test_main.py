@@ -84,7 +84,7 @@ def test_theory_lists_what_applies_and_folds_the_rest(capsys) -> None:
     assert "escape_time(problem, start): Time at which quadratic students have left the plateau.\n" in short
     assert "rate_limit(problem) = 0.9: Learning rate above which the zero-error solutions are unstable.\n" in short
     assert "erf_plateau" not in short
-    assert "others do not apply; --all says why" in short
+    assert "other closed forms do not apply to this problem; --all says why" in short
     assert main(["theory", file, "--all"]) == 0
     whole = capsys.readouterr().out
     assert "this closed form is for 'erf' units" in whole
@@ -185,6 +185,7 @@ def test_examples_run(name, capsys) -> None:
         ("", ["--cross", "0.1"], "cross: given with Gaussian students"),
         ("", ["--output", "x.csv"], "--output: x.csv given, must end in .nc"),
         ("seed = 0->scale = 1.0", [], "start.seed: is missing; give it by --seed"),
+        ("seed = 0->seed = 0\n[vary]\nx = [1]", [], "vary: is a table of a sweep; `solvable sweep` runs the file"),
         (
             "width = 2->width = 2\nK = 3",
             [],
@@ -455,3 +456,68 @@ def test_spectrum_of_data(tmp_path, capsys) -> None:
         assert text in capsys.readouterr().err
     assert main(["spectrum", str(tmp_path / "none.npy")]) == 2
     assert "No such file" in capsys.readouterr().err
+
+
+CLASSES = """
+[student]
+width = 2
+activation = "linear"
+[inputs]
+dim = 500
+[training]
+learning_rate = 0.2
+[mixture]
+probabilities = [0.5, 0.5]
+means = [[1.0], [-1.0]]
+labels = [1.0, -1.0]
+[start]
+seed = 0
+[run]
+until = 5
+"""
+TASKS = """
+[teacher]
+width = 2
+activation = "erf"
+[student]
+width = 2
+activation = "erf"
+[inputs]
+dim = 500
+[training]
+learning_rate = 0.5
+train_readout = true
+[[tasks]]
+readout = [1.0, 0.0]
+probability = { times = [0, 2], rates = [1, 0] }
+[[tasks]]
+readout = [0.0, 1.0]
+probability = { times = [0, 2], rates = [0, 1] }
+[start]
+seed = 0
+[run]
+until = 5
+"""
+
+
+def test_run_tells_of_classes_and_tasks(tmp_path, capsys) -> None:
+    path = tmp_path / "classes.toml"
+    path.write_text(CLASSES)
+    assert main(["run", str(path)]) == 0
+    assert re.search(r"classification error 0\.\d+ -> 0\.2\d+, oracle 0\.1587\n", capsys.readouterr().out)
+    path.write_text(TASKS)
+    assert main(["run", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"task 1: risk [\d.]+, forgetting -?[\d.]+\ntask 2: risk [\d.]+\n", out)
+    assert main(["run", str(path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["forgetting"]) == 2
+
+
+def test_mistakes_inside_tasks_are_told_with_their_place(tmp_path, capsys) -> None:
+    path = tmp_path / "tasks.toml"
+    path.write_text(TASKS.replace("readout = [1.0, 0.0]", "readout = [1.0]"))
+    assert main(["run", str(path)]) == 2
+    assert capsys.readouterr().err == "solvable: tasks.0.readout: 1 given for 2 teachers, must be as many\n"
+    path.write_text(TASKS.replace("[[tasks]]", "[tasks]", 1).replace("[[tasks]]", "[other]", 1))
+    assert main(["run", str(path)]) == 2
+    assert "tasks: a table given, must be tables [[tasks]]" in capsys.readouterr().err

@@ -28,6 +28,9 @@ MIXTURE = {
 }  # fmt: skip
 TASKS = (sv.Task(readout=(0.7, 0.0, -0.4), probability=0.4), sv.Task(readout=(0.0, 0.9, 0.3), probability=0.6))
 
+READOUTS = ((0.7, 0.2, -0.4), (0.1, 0.9, 0.3))
+SWITCH = tuple(sv.Schedule(times=(0.0, 4.0), rates=rates) for rates in ((0.0, 0.3), (1.0, 0.7)))
+
 
 def random_problem(random, unit, **changes):
     """Three classes, two tasks, two blocks, noise on inputs, flips: everything at once, with weights."""
@@ -249,3 +252,24 @@ def test_the_noise_raises_the_risk_as_the_balance_says(unit) -> None:
         risks.append(equations(problem, sv.Overlaps(*parts))[2])
     assert (risks[0] - risks[1]) / 2e-4 == pytest.approx(expected, rel=1e-6)
     assert expected > 0
+
+
+@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
+@pytest.mark.parametrize("time", [0.0, 5.0])
+def test_cases_that_are_alike_are_followed_together(unit, time) -> None:
+    """Opposite classes, tasks of one class and flips share what their fields need: the same as one case after the other. At the
+    first time the first task, whose cases lead, is not learned."""
+    tasks = [sv.Task(readout=one, probability=chance) for one, chance in zip(READOUTS, SWITCH, strict=True)]
+    mixture = sv.Mixture.xor(0.7).replace(labels=(1.0, -0.5, 0.0, 2.0), vectors=None)
+    problem, start, _ = random_problem(np.random.default_rng(2), unit, mixture=mixture, tasks=tuple(tasks))
+    one = system(problem, pack(problem, start), 0)
+    cases = one.packed.cases.copy()
+    assert cases["first"][0, :16].sum() == 2
+    cases["first"], cases["following"], cases["turn"] = True, -1, 1.0
+    speeds = []
+    for records in (one.packed.cases, cases):
+        packed = one.packed._replace(cases=records)
+        speeds.append(np.empty_like(packed.state))
+        segment = int(np.searchsorted(packed.problems["begin"], time, side="right")) - 1
+        one.rhs(segment, time, packed.state, speeds[-1], *packed.data(one.workspace()))
+    assert speeds[0] == pytest.approx(speeds[1], rel=1e-11, abs=1e-12)

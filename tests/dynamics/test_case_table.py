@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
-from solvable.dynamics.cases import case_table
+from solvable.dynamics.cases import ALIKE, alike, case_table
 
 LINEAR = {"times": (0.0, 4.0), "shape": "linear"}
 
@@ -111,3 +111,29 @@ def test_what_knows_one_case_refuses_several() -> None:
     anchored = quadratic.replace(training__anchor=1.0)
     found = sv.dynamics.field_covariance(anchored, sv.start(anchored, student_overlap=[[2.0]], cross_overlap=[[0.5]]))
     np.testing.assert_array_equal(found, [[2.0, 0.5], [0.5, 1.0]])
+
+
+def test_cases_that_are_alike() -> None:
+    """Chains have all cases once, of equal fields up to the sign of their means, and the first of each leads."""
+    tasks = tuple(sv.Task(readout=(1.0, 0.5), probability=share) for share in (0.5, 0.3, 0.2))
+    classes = problem(mixture=sv.Mixture.xor(1.0))
+    more = classes.replace(training__label_flips=0.1, tasks=tasks)
+    for one, chains in ((FULL, None), (problem(), 1), (classes, 2), (more, 4)):
+        table = case_table(one)
+        first, following, turn = alike(table)
+        seen: list[int] = []
+        for leader in np.flatnonzero(first):
+            chain, case = [], int(leader)
+            while case >= 0:
+                chain.append(case)
+                case = int(following[case])
+            for case in chain:
+                assert table.means[case] == pytest.approx(turn[case] * table.means[leader])
+                for name in ("spikes", "factors", "input_noise"):
+                    np.testing.assert_array_equal(getattr(table, name)[case], getattr(table, name)[leader])
+                for name in ("mask", "teacher_readout"):
+                    np.testing.assert_array_equal(getattr(table, name)[case] != 0, getattr(table, name)[leader] != 0)
+            assert len(chain) <= ALIKE
+            seen += chain
+        assert sorted(seen) == list(range(table.size))
+        assert chains is None or first.sum() == chains

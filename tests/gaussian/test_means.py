@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import erf
 
 from numpy_averages import relu_pairs
 from seeds import seed
@@ -13,10 +14,14 @@ from solvable.gaussian.means import averages_with_means, mean_scratch
 from solvable.gaussian.pairs import KINDS, product
 from solvable.gaussian.quadrature import expect
 from solvable.gaussian.relu_means import relu_averages
+from solvable.gaussian.sign_series import LIMITS, MOST, TERMS, fill_series, sum_series
 from solvable.gaussian.signs import sign_covariance
 from solvable.gaussian.squares import slopes_times_square
 from solvable.gaussian.units import UNITS
+from solvable.numerics.compiled import compiled
 from solvable.numerics.exponentials import exponential
+from solvable.numerics.interpreting import interpreted
+from solvable.numerics.lanes import load, store
 
 BENDS = {
     "linear": lambda z: 0 * z,
@@ -138,6 +143,75 @@ def test_averages_of_relu_with_means_equal_sampling() -> None:
     sample = np.concatenate([row.reshape(len(z), -1) for row in rows], axis=1)
     error = sample.std(axis=0) / np.sqrt(len(z)) + 1e-5  # some units are hardly ever on
     assert (np.abs(relu_found(h, C, 0.5, s)[0] - sample.mean(axis=0)) < 6 * error).all()
+
+
+def erf_by_pairs(p, h, C, s0, s):
+    """S of `found` for erf units: tilts by linear algebra, and the integral over each pair of fields by itself."""
+    S = np.empty((p, p))
+    for k, m in np.ndindex(p, p):
+        two = np.eye(len(h))[[k, m]]
+        K = np.linalg.inv(np.eye(2) + two @ C @ two.T)
+        weight = 2 / np.pi * np.sqrt(np.linalg.det(K)) * np.exp(-0.5 * (two @ h) @ K @ (two @ h))
+        mean, v = h - C @ two.T @ K @ (two @ h), C - C @ two.T @ K @ two @ C
+        mu, root = mean / np.sqrt(1 + np.diag(v)), np.sqrt(1 + np.diag(v))
+        pairs = [
+            [sign_covariance(mu[i], mu[j], v[i, j] / (root[i] * root[j])) for j in range(len(h))] for i in range(len(h))
+        ]
+        S[k, m] = weight * ((s0 + s @ erf(mu / np.sqrt(2))) ** 2 + s @ np.array(pairs) @ s)
+    return S
+
+
+@given(
+    number=st.integers(0, 10**6),
+    size=st.sampled_from([0.01, 0.3, 3.0, 30.0]),
+    rank=st.integers(1, 5),
+    far=st.floats(0, 6),
+)
+def test_small_and_large_fields_of_erf_units(number, size, rank, far) -> None:
+    """Correlations from almost zero to almost one: series of all lengths and integrals, with more pairs of slopes than lanes."""
+    random = np.random.default_rng(number)
+    h, C, s = setting(random, 5, rank)
+    h, C = far * h, size * C
+    noise = found("erf", 4, h, C, 0.8, s)[20:36].reshape(4, 4)
+    assert noise == pytest.approx(erf_by_pairs(4, h, C, 0.8, s), rel=1e-11, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["erf", "quadratic"])
+def test_plain_python_computes_what_machine_code_does(name) -> None:
+    h, C, s = setting(np.random.default_rng(1), 4, 4)
+    arguments = KINDS[name], 3, (h, 5 * C), (0.4, s), 0.1, (True, True)
+    outs = [tuple(np.zeros(shape) for shape in ((4, 4), (4, 4), 4, 4)) for _ in range(2)]
+    squares = [
+        kernel(*arguments, out, np.full(mean_scratch(4), np.nan))
+        for kernel, out in zip((averages_with_means, interpreted(averages_with_means)), outs, strict=True)
+    ]
+    assert squares[1] == pytest.approx(squares[0], rel=1e-12)
+    for one, other in zip(*outs, strict=True):
+        assert other == pytest.approx(one, rel=1e-12, abs=1e-14)
+
+
+@compiled()
+def series(rho, mu, nu, count, room, out):
+    fill_series(load(mu, 0), load(room, 0), count, room, 0)
+    fill_series(load(nu, 0), load(room, MOST), count, room, MOST)
+    store(out, 0, sum_series(load(rho, 0), count, room, 0, MOST))
+
+
+@pytest.mark.parametrize("limit", range(len(LIMITS)))
+def test_series_of_the_covariance_of_signs(limit) -> None:
+    """Right to 2e-13 at its limit, whatever the means; two terms in three are not enough."""
+    random = np.random.default_rng(limit)
+    means = np.concatenate([random.uniform(-5, 5, (40, 2, 8)), random.uniform(-0.3, 0.3, (40, 2, 8))])
+    off = np.zeros((2, len(means)))
+    for number, (mu, nu) in enumerate(means):
+        rho, out, room = LIMITS[limit] * np.array([1.0, -1.0] * 4), np.zeros(8), np.zeros(16 * MOST)
+        room[:8], room[8 * MOST : 8 * MOST + 8] = (np.sqrt(2 / np.pi) * np.exp(-0.5 * one**2) for one in (mu, nu))
+        expected = np.array([sign_covariance(*one) for one in zip(mu, nu, rho, strict=True)])
+        for row, count in zip(off, (TERMS[limit], 2 * TERMS[limit] // 3), strict=True):
+            series(rho, mu, nu, int(count), room, out)
+            row[number] = np.abs(out - expected).max()
+    assert off[0].max() < 2e-13
+    assert off[1].max() > 1e-12
 
 
 @given(mu=st.floats(-4, 4), nu=st.floats(-4, 4), rho=st.floats(-0.9999, 0.9999))

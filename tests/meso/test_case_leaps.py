@@ -43,9 +43,12 @@ CASES = {
     "dropout, flips, anchor": problem_of(
         teacher=TEACHER, dropout={"keep": 0.7}, label_flips=0.2, anchor=0.5, train_readout=True, readout_rate=0.3,
     ),
-    "drift": problem_of(teacher=TEACHER | {"drift": 0.5}, train_readout=True, readout_rate=0.3, weight_decay=0.1),
+    "drift": problem_of(
+        teacher=TEACHER | {"drift": 0.5, "overlap": ((1.0, 0.4), (0.4, 1.5))},
+        train_readout=True, readout_rate=0.3, weight_decay=0.1,
+    ),
     "drift, rotation, classes, sphere, noise": problem_of(
-        teacher=TEACHER | {"drift": 0.3, "rotation": 0.8, "overlap": ((1.0, 0.4), (0.4, 1.5))},
+        teacher=TEACHER | {"drift": 0.3, "rotation": 0.8, "overlap": ((1.2, 0.0), (0.0, 1.2))},
         mixture=XOR, student={"norm": "sphere"}, input_noise=0.3, batch=2, learning_rate=1.0,
     ),
     "rotation": problem_of(teacher=TEACHER | {"rotation": 1.0}),

@@ -156,6 +156,20 @@ DYNAMICS = (
         "dynamics/closed_moments.py",
         "if label_noise > 0.0:",
         "if label_noise > 1e9:",
+        ("dynamics/test_moments.py::test_moments_equal_quadrature_of_their_definition[linear]",),
+    ),
+    Mutation(
+        "quadratic-noise-without-label-noise",
+        "dynamics/closed_moments.py",
+        "2.0 * square + label_noise)",
+        "2.0 * square)",
+        ("dynamics/test_moments.py::test_moments_equal_quadrature_of_their_definition[quadratic]",),
+    ),
+    Mutation(
+        "quadratic-noise-half-of-the-drift",
+        "dynamics/closed_moments.py",
+        "S[k, m] = 2.0 * total + s[k]",
+        "S[k, m] = 1.0 * total + s[k]",
         ("dynamics/test_moments.py::test_moments_equal_quadrature_of_their_definition[quadratic]",),
     ),
     Mutation(
@@ -205,6 +219,13 @@ DYNAMICS = (
         "dynamics/equations.py",
         "pull * total - decay * y[row + j]",
         "pull * total + decay * y[row + j]",
+        ("agreement/test_scipy.py::test_polynomial_units[quadratic, 4 blocks, noise, decay, batch, half loss]",),
+    ),
+    Mutation(
+        "weights-of-a-single-block-grow-by-decay",
+        "dynamics/equations.py",
+        "pull * driven[k, j] - decay * y[row + j]",
+        "pull * driven[k, j] + decay * y[row + j]",
         ("agreement/test_scipy.py::test_polynomial_units[quadratic, 1 block of eigenvalue 1.3, decay]",),
     ),
     Mutation(
@@ -940,6 +961,13 @@ DESCRIPTIONS = (
 
 THEORY = (
     Mutation(
+        "students-follow-a-drift-at-once",
+        "theory/drifting.py",
+        "delta * size / (e * values + delta)",
+        "delta * size / (e * values)",
+        ("theory/test_linear_theory.py::test_the_risk_of_students_that_follow_a_drift[eigenvalues0-1]",),
+    ),
+    Mutation(
         "uniform-plateau-order",
         "theory/uniform.py",
         "above = T_k / T_1 if printed and order > 1 else (T_k + D_k) / p",
@@ -1482,11 +1510,74 @@ EQUATIONS_OF_CASES = (
         ("results/test_forgetting.py::test_risks_made_by_hand",),
     ),
     Mutation(
-        "transfer-goes-on-in-the-own-stretch",
+        "before-a-switch-the-risk-after-it",
+        "results/switching.py",
+        "before(task.probability, jump)",
+        "value_at(task.probability, jump)",
+        ("results/test_forgetting.py::test_what_is_read_between_outputs_stays_on_one_side_of_a_switch",),
+    ),
+    Mutation(
+        "default-outputs-without-the-ends-of-tasks",
+        "levels/running.py",
+        "return np.unique(np.concatenate([alpha[~near], ends]))",
+        "return alpha",
+        ("results/test_forgetting.py::test_default_outputs_have_the_ends_of_tasks",),
+    ),
+    Mutation(
+        "oracle-prefers-the-rare-class",
+        "gaussian/chances.py",
+        "share * normal_chance(-half - tilt) + (1 - share) * normal_chance(-half + tilt)",
+        "share * normal_chance(-half + tilt) + (1 - share) * normal_chance(-half - tilt)",
+        ("macro/test_case_curves.py::test_the_oracle_of_two_classes_equals_their_densities",),
+    ),
+    Mutation(
+        "oracle-sees-no-spikes",
+        "dynamics/oracle.py",
+        "scaled @ np.linalg.inv(np.eye(len(scaled)) + spikes[0][:, None] * scaled)",
+        "scaled",
+        ("macro/test_case_curves.py::test_the_oracle_of_two_classes_equals_their_densities",),
+    ),
+    Mutation(
+        "odd-units-take-opposite-classes-as-equal",
+        "dynamics/classification.py",
+        "known[opposite] = 1.0 - known[same]",
+        "known[opposite] = known[same]",
+        ("macro/test_case_curves.py::test_opposite_classes_are_looked_up[erf]",),
+    ),
+    Mutation(
+        "head-start-goes-on-in-the-own-stretch",
         "results/forgetting.py",
-        "before = t.alpha <= first_sample(one) * (1 + 1e-9)",
+        "before = t.alpha <= begin + _slack(t, begin)",
         "before = t.alpha <= t.alpha[-1]",
         ("results/test_forgetting.py::test_risks_made_by_hand",),
+    ),
+    Mutation(
+        "forgetting-only-at-whole-steps",
+        "results/forgetting.py",
+        'trajectory.level == "macro" else 0.5 / dim',
+        'trajectory.level == "macro" else 0.0',
+        ("results/test_forgetting.py::test_a_switch_within_a_step[0.333-micro]",),
+    ),
+    Mutation(
+        "slanted-teachers-turn",
+        "problems/networks.py",
+        "if self.rotation and np.abs(gram[:2, :2]",
+        "if False and np.abs(gram[:2, :2]",
+        ("macro/test_case_curves.py::test_turning_keeps_the_overlaps_of_teachers_or_is_refused",),
+    ),
+    Mutation(
+        "logs-of-any-directions",
+        "results/logs.py",
+        "    if difference > 1e-6 * np.abs(expected)",
+        "    if difference > 1e6 * np.abs(expected)",
+        ("results/test_logs.py::test_directions_and_teachers_of_a_log_are_those_of_the_problem",),
+    ),
+    Mutation(
+        "more-may-be-less",
+        "papers/lee2021/readouts.py",
+        "near = min(4 * error, 0.5 * expected)",
+        "near = 4 * error",
+        ("papers/test_lee2021.py::test_more_means_more",),
     ),
     Mutation(
         "means-do-not-learn",
@@ -1531,6 +1622,20 @@ EQUATIONS_OF_CASES = (
         ("macro/test_case_curves.py::test_turning_teachers",),
     ),
     Mutation(
+        "opposite-classes-with-equal-labels",
+        "dynamics/case_equations.py",
+        "one.label if problem.kind == QUADRATIC else one.turn * one.label",
+        "one.label",
+        ("dynamics/test_case_equations.py::test_cases_that_are_alike_are_followed_together",),
+    ),
+    Mutation(
+        "a-shorter-series-of-signs",
+        "gaussian/sign_series.py",
+        "def _terms(rho: float, left: float = 1e-13)",
+        "def _terms(rho: float, left: float = 1e-10)",
+        ("gaussian/test_means.py::test_series_of_the_covariance_of_signs",),
+    ),
+    Mutation(
         "quadratic-noise-with-means",
         "gaussian/means.py",
         "found += 4.0 * (h[k] * y[m] + y[k] * h[m])",
@@ -1540,8 +1645,8 @@ EQUATIONS_OF_CASES = (
     Mutation(
         "erf-bend-without-its-mean",
         "gaussian/erf_means.py",
-        "D[k, k] -= weight * (h[k] * part * mean + bend)",
-        "D[k, k] -= weight * bend",
+        "(tilt[FIRST * LANES + lane] * mean + tilt[D * LANES + lane] * bend)",
+        "tilt[D * LANES + lane] * bend",
         ("gaussian/test_means.py::test_averages_with_means_equal_tensor_rules[erf]",),
     ),
     Mutation(
@@ -1550,6 +1655,13 @@ EQUATIONS_OF_CASES = (
         "D[k, k], phi[k], pull[k] = s[k] * step + bend, mean, total",
         "D[k, k], phi[k], pull[k] = s[k] * step, mean, total",
         ("gaussian/test_means.py::test_relu_without_means_has_the_arc_cosine_kernels",),
+    ),
+    Mutation(
+        "units-that-switch-off-stay-on",
+        "gaussian/relu_chances.py",
+        "first = np.where(moving, steps < 0, fields > 0)",
+        "first = np.where(moving, steps > 0, fields > 0)",
+        ("gaussian/test_chances.py::test_pieces_of_a_line",),
     ),
     Mutation(
         "a-turned-path-without-its-pole",

@@ -212,3 +212,21 @@ def test_starts_belong_to_their_problem() -> None:
     ):
         check_start(problem(), sv.start(long, seed=0))
     check_start(setting.replace(teacher__drift=0.1), sv.start(setting.replace(teacher__overlap="sampled"), seed=0))
+
+
+def test_orthogonal_students_beside_directions_that_are_the_same() -> None:
+    """Singular Gram matrices have a start too: overlaps with both directions are equal, and of the size of `cross`."""
+    setting = problem(q=0, spectrum=None, dim=1000, mixture=classes(gram=((1.0, 1.0), (1.0, 1.0))), student__width=40)
+    found = sv.start(setting, seed=0, students="orthogonal", cross=0.01).direction_overlap
+    assert found[:, 0] == pytest.approx(found[:, 1], abs=1e-12)
+    assert 0.005 < found[:, 0].std() < 0.02
+
+
+def test_impossible_overlaps_with_directions_name_them() -> None:
+    with pytest.raises(sv.overlaps.InvalidStart, match="matrix of students, teachers and directions in block"):
+        sv.start(problem(), student_overlap=np.eye(2), direction_overlap=2 * np.eye(2))
+    held = problem(q=2, spectrum=None, training__anchor=0.1)
+    with pytest.raises(sv.overlaps.InvalidStart, match="matrix of students, teachers and directions must"):
+        sv.start(held, student_overlap=np.eye(2), direction_overlap=2 * np.eye(2))
+    with pytest.raises(sv.overlaps.InvalidStart, match="matrix of students and teachers must"):
+        sv.Overlaps([[[1.0]]], [[[2.0]]], [[[1.0]]], [1.0])

@@ -6,6 +6,7 @@ import pytest
 import solvable as sv
 from reference.case_sgd import Setting, simulate
 from seeds import seed
+from solvable.papers.lee2021 import readouts
 from solvable.papers.lee2021.readouts import rows
 from solvable.papers.lee2021.settings import peak, peak_with_error, problem, starts
 
@@ -85,3 +86,22 @@ def test_the_peak_of_a_parabola() -> None:
     assert error == pytest.approx(
         tops.std(ddof=1) / 2
     )  # the standard error of the mean, as parabolas of one width add up
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_more_means_more(sign) -> None:
+    """Claims of the form "by so much more" fail where it is less, though SGD and the equations agree."""
+    import xarray
+
+    V, cosines = [0.0, 0.5, 1.0], [1.0, 0.5, 0.0]
+    values = np.zeros((3, 3, 8))
+    values[0, 1], values[1, 2] = 0.2 * sign, 0.1 * sign  # equal readouts at V = 0.5, half similar ones at V = 1
+    noise = 1e-3 * np.random.default_rng(0).standard_normal(values.shape)
+    arrays = {f"forgetting_{kind}": values + part for kind, part in (("sgd", noise), ("equations", 0.0))}
+    arrays |= {f"transfer_{kind}": np.abs(values) + 0.1 + part for kind, part in (("sgd", noise), ("equations", 0.0))}
+    data = xarray.Dataset(
+        {name: (("readout", "feature", "start"), array) for name, array in arrays.items()},
+        {"feature": V, "readout": cosines},
+    )
+    verdicts = [claim.verdict for claim in readouts.claims(data)]
+    assert verdicts == (["beyond"] * 4 if sign > 0 else ["fails", "fails", "beyond", "beyond"])

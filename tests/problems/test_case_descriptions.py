@@ -48,6 +48,47 @@ def test_files_keep_all_of_it(problem: sv.Problem) -> None:
         assert copy.hash == problem.hash
 
 
+def test_heads_that_are_numbered_as_if_left_out_have_the_same_hash() -> None:
+    rows, switches = [(1.0, 0.0), (0.0, 1.0)], [2.0]
+    problem = plain(tasks=sv.Task.sequence(rows, switches))
+    numbered = plain(tasks=sv.Task.sequence(rows, switches, heads=(0, 1)))
+    shared, swapped = (plain(tasks=sv.Task.sequence(rows, switches, heads=heads)) for heads in ((0, 0), (1, 0)))
+    assert numbered.hash == problem.hash
+    assert numbered.likeness == problem.likeness
+    assert len({one.hash for one in (problem, shared, swapped)}) == 3
+    single = plain(tasks=(sv.Task(readout=(1.0, 0.0), probability=1.0, head=0),))
+    assert single.hash == plain(tasks=(sv.Task(readout=(1.0, 0.0), probability=1.0),)).hash
+
+
+def ending(first: float, last: float) -> sv.Schedule:
+    return sv.Schedule(times=(0.0, 1.0), rates=(first, last))
+
+
+def test_what_schedules_end_with_can_be_saved_and_loaded(tmp_path) -> None:
+    """A class that no longer comes, and rates that have fallen to zero."""
+    problem = plain(
+        mixture=classes(probabilities=(ending(0.3, 0.0), ending(0.7, 1.0)), labels=(1.0, -1.0)),
+        training__learning_rate=ending(0.1, 0.0), training__train_readout=True, training__readout_rate=ending(0.1, 0.0),
+    )  # fmt: skip
+    for now in (problem.at(2.0), problem.later(2.0)):
+        assert sv.Problem.from_json(now.to_json()) == now
+        with pytest.raises(sv.InvalidProblem, match=r"training\.learning_rate: is zero at all times by now"):
+            now.save(tmp_path / "problem.toml")
+        run = sv.run(now, sv.start(now, student_overlap=np.eye(3)), sv.Macro(), times=[0.0, 1.0])
+        run.save(tmp_path / "run.nc")
+        assert sv.Trajectory.load(tmp_path / "run.nc").problem == now
+    shares = problem.replace(training__learning_rate=0.1, training__readout_rate=0.1).at(2.0)
+    assert shares.mixture.probabilities == (0.0, 1.0)
+    assert sv.Problem.from_toml(shares.to_toml()) == shares
+    for given in ("0", "0.0", '{"times": [0.0], "rates": [0.0]}'):
+        text = plain().to_json().replace('"learning_rate":0.1', f'"learning_rate":{given}')
+        assert text != plain().to_json()
+        assert float(sv.Problem.from_json(text).training.schedule(1.0)) == 0
+    for wrong in ("-1", "false", '{"times": [0.0], "rates": []}'):
+        with pytest.raises(sv.InvalidProblem, match=r"training\.learning_rate"):
+            sv.Problem.from_json(plain().to_json().replace('"learning_rate":0.1', f'"learning_rate":{wrong}'))
+
+
 def test_each_feature_is_in_the_hash_and_by_its_name() -> None:
     changes = {
         "mixture": classes(labels=(1.0, -1.0)),
@@ -115,6 +156,8 @@ def test_replace_reaches_inside() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (lambda: sv.Mixture.xor(-1.0), "distance: -1.0 given, must not be negative"),
+        (lambda: sv.Mixture.opposite(float("nan")), "distance: nan given, must be finite"),
         (lambda: classes(probabilities=(0.5, 0.4)), "probabilities: must sum to 1, but sum to 0.9"),
         (lambda: classes(probabilities=(1.2, 0.2)), "probabilities.0: 1.2 given, must be less than or equal to 1"),
         (
@@ -218,3 +261,72 @@ def test_a_schema_for_editors() -> None:
     assert {"mixture", "tasks"} <= schema["properties"].keys()
     assert {"dropout", "input_noise", "label_flips", "anchor"} <= schema["$defs"]["Training"]["properties"].keys()
     assert "probabilities" in schema["$defs"]["Mixture"]["required"]
+
+
+def test_tasks_of_one_table_and_with_another_replay() -> None:
+    table = {"sequence": [[1, 0], [0, 1], [1, 1]], "switches": [5, 9], "replay": 0.1}
+    tasks = sv.Task.sequence([(1.0, 0.0), (0.0, 1.0), (1.0, 1.0)], [5.0, 9.0], replay=0.1)
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2), student=sv.Student(width=2), training=sv.Training(learning_rate=0.1), tasks=table
+    )
+    assert problem.tasks == tasks
+    again = problem.replace(tasks__replay=0.3)
+    assert again.tasks == sv.Task.sequence([(1.0, 0.0), (0.0, 1.0), (1.0, 1.0)], [5.0, 9.0], replay=0.3)
+    later = again.replace(tasks__switches=[6.0, 9.0], training__learning_rate=0.2)
+    assert later.tasks == sv.Task.sequence([(1.0, 0.0), (0.0, 1.0), (1.0, 1.0)], [6.0, 9.0], replay=0.3)
+    half = problem.replace(
+        tasks=[sv.Task(readout=(1.0, 0.0), probability=0.5), sv.Task(readout=(0.0, 1.0), probability=0.5)]
+    )
+    with pytest.raises(sv.InvalidProblem, match=r"tasks.replay: given, but the tasks are no sequence"):
+        half.replace(tasks__replay=0.1)
+    with pytest.raises(sv.InvalidProblem, match=r"tasks.replay: given together with other fields of tasks"):
+        problem.replace(tasks__replay=0.1, tasks__0__readout=(1.0, 1.0))
+    with pytest.raises(
+        sv.InvalidProblem, match=r"tasks: a table given, must be tables \[\[tasks\]\], one for each task"
+    ):
+        problem.replace(tasks={"readout": [1, 0]})
+    with pytest.raises(
+        sv.InvalidProblem, match=r"tasks.switches: 1 given for 2 tasks|tasks.switches: 0 given for 2 tasks"
+    ):
+        problem.replace(tasks={"sequence": [[1, 0], [0, 1]]})
+
+
+def test_mixtures_by_a_distance() -> None:
+    assert sv.Mixture.from_mapping({"xor": 2.0, "variance": 0.5}) == sv.Mixture.xor(2.0, 0.5)
+    assert sv.Mixture.from_mapping({"opposite": 2, "labels": [2.0, -2.0]}) == sv.Mixture.opposite(
+        2.0, labels=(2.0, -2.0)
+    )
+    assert sv.Mixture.xor(1.0, 0.5).replace(xor=3.0) == sv.Mixture.xor(3.0, 0.5)
+    for made, message in [
+        (lambda: sv.Mixture.xor("a"), "distance: 'a' given, must be a number"),
+        (lambda: sv.Mixture.from_mapping({"xor": "a"}), "xor: 'a' given, must be a number"),
+        (lambda: sv.Mixture.xor(1e200), r"distance: 1e\+200 given, must be finite and at most 1e\+75 in size"),
+        (lambda: sv.Mixture.xor(float("nan")), "distance: nan given, must be finite"),
+        (lambda: sv.Mixture.xor(1.0).replace(xor=None), "xor: None given, must be a number"),
+        (lambda: sv.Mixture.from_mapping({"xor": 1.0, "opposite": 1.0}), "opposite: given together with xor"),
+    ]:
+        with pytest.raises(sv.InvalidProblem, match=message):
+            made()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: sv.Task.sequence([(1, 0), (0, 1)], ["a"]), "switches: .* given, must be times"),
+        (
+            lambda: sv.Task.sequence([(1, 0), (0, 1)], 5, replay=[0.1]),
+            "replay: .* must be a number, .* give each Task a `probability`",
+        ),
+        (lambda: sv.Task.sequence([(1, 0), (0, 1)], 5, heads=5), "heads: 5 given, must be a number for each task"),
+        (lambda: sv.Task.sequence([(1, 0), (0, 1)], [10**400]), "switches: .* given, must be times"),
+        (lambda: sv.Task.sequence(3, 5), "readouts: 3 given, must be a row of numbers for each task"),
+        (
+            lambda: sv.Training(learning_rate=0.1, dropout=0.5),
+            "dropout: 0.5 given, must be a Dropout, as { keep = 0.8 }",
+        ),
+    ],
+)
+def test_what_is_easily_mistaken(make, message) -> None:
+    with pytest.raises(sv.InvalidProblem, match=message):
+        make()
+    assert sv.Task.sequence([(1, 0), (0, 1)], 5) == sv.Task.sequence([(1, 0), (0, 1)], [5.0])

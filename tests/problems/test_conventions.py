@@ -84,3 +84,22 @@ def test_worschech_readouts_and_clock() -> None:
     assert problem.teacher.readout_values == pytest.approx([1 / np.sqrt(3)] * 3)
     assert sv.results.Clock(problem, "worschech2024").from_alpha(5.0) == 5.0
     assert sv.problems.convention("worschech2024").risk(problem, 0.2) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("key", sorted(sv.problems.conventions.CONVENTIONS))
+def test_a_problem_without_teacher_has_no_symbols(key) -> None:
+    problem = sv.Problem(
+        student=sv.Student(width=2, activation="erf"),
+        training=sv.Training(learning_rate=0.1),
+        mixture=sv.Mixture.xor(1.0),
+    )
+    with pytest.raises(sv.problems.NotApplicable, match="mixture"):
+        sv.problems.convention(key).require(problem)
+
+
+def test_papers_without_symbols_say_so() -> None:
+    for key in ("lee2021", "refinetti2021"):
+        with pytest.raises(
+            ValueError, match=f"convention: '{key}' given, must be one of .* of this paper there are figures alone"
+        ):
+            sv.problems.convention(key)

@@ -5,8 +5,8 @@ alpha = step / N, draws for every sample of its batch a class c, a task t, a mas
 
     inputs     x = sum_j (M_cj + sqrt(tau_cj) zeta_j) m_j / sqrt(N) + sqrt(lambda_bc) xi,   students see x + sqrt(sigma_b) xi'
     fields     z = W x / sqrt(N)
-    label      y = +-(y_c + sum_l a*_tl g(z*_l)) + sqrt(noise) zeta
-    error      e = y - sum_k a_k g(z_k),  a = mask times the head of task t,  loss c e^2
+    label      y = +-(y_c + sum_l a*_tl g(z*_l)) + sqrt(noise) zeta, or the product of all z*_l in place of the sum
+    error      e = y - sum_k a_k g(z_k),  a = mask times the head of task t,  loss c e^2 (log-cosh: tanh e in place of e below)
     weights    w_k <- w_k - (eta / N) (decay w_k + anchor (w_k - w_k(0))) + (eta / B) sum_batch 2 c a_k g'(z_k) e x / sqrt(N)
                sphere: |w_k|^2 = N
     readout    head_tk <- head_tk + (eta_a / N B) sum over the samples of head t of 2 c mask_k g(z_k) e
@@ -26,6 +26,7 @@ UNITS = {
     "quadratic": (lambda z: z**2, lambda z: 2 * z),
     "relu": (lambda z: np.maximum(z, 0), lambda z: (z > 0) * 1.0),
     "tanh": (np.tanh, lambda z: np.cosh(z) ** -2.0),
+    "hermite": (lambda z: 0.8 * z + 0.4 * (z**2 - 1), lambda z: 0.8 + 0.8 * z),
     "erf": (lambda z: erf(z / np.sqrt(2)), lambda z: np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2)),
 }
 
@@ -65,6 +66,9 @@ class Setting:
     sphere: bool = False
     batch: int = 1
     readout_rate: float = 0.0
+    product: bool = False
+    log_cosh: bool = False
+    stretch: object = lambda alpha: 1.0  # (block,) factors on the variances
 
     def but(self, **changes):
         return replace(self, **changes)
@@ -117,13 +121,15 @@ def _learn(one, step, W, V, heads, random):
     task = random.choice(len(one.heads), size=shape, p=one.task_probability(step / N))
     head = np.array(one.heads)[task]
     mask = one.mask_scale * (random.random((*shape, p)) < one.keep)
-    x, seen = _inputs(one, kind, random)
+    x, seen = _inputs(one.but(variances=one.variances * one.stretch(step / N)), kind, random)
     g, slope = UNITS[one.unit]
     z, fields = seen @ W.transpose(0, 2, 1) * scale, x @ V.transpose(0, 2, 1) * scale
-    y = one.labels[kind] + (one.teacher_readout[task] * UNITS[one.teacher_unit][0](fields)).sum(axis=-1)
+    taught = (one.teacher_readout[task] * UNITS[one.teacher_unit][0](fields)).sum(axis=-1)
+    y = one.labels[kind] + (fields.prod(axis=-1) if one.product else taught)
     y = np.where(random.random(shape) < one.flips, -y, y) + np.sqrt(one.label_noise) * random.standard_normal(shape)
     a = mask * heads[np.arange(runs)[:, None], head]
-    push = 2 * one.loss_factor * (y - (a * g(z)).sum(axis=-1))[..., None]
+    error = y - (a * g(z)).sum(axis=-1)
+    push = 2 * one.loss_factor * (np.tanh(error) if one.log_cosh else error)[..., None]
     pull = one.decay * W + one.anchor * (W - one.student)
     W = W - one.rate / N * pull + one.rate / one.batch * scale * (a * slope(z) * push).transpose(0, 2, 1) @ seen
     if one.sphere:

@@ -101,3 +101,63 @@ def test_a_pytorch_log() -> None:
     )
     run = sv.Trajectory.from_weights(problem, torch.stack(log), target.weight, np.arange(dim + 1), plain=True)
     assert run.student_overlap[0, -1] == pytest.approx((log[-1] @ log[-1].T).numpy())
+
+
+def erf_risk(units, readout):
+    """Half the mean square of readout . erf(units . x / sqrt(2)) for standard normal x: <erf erf> = 2/pi arcsin."""
+    gram = units @ units.T
+    norms = np.sqrt(1 + np.diag(gram))
+    return readout @ np.arcsin(gram / np.outer(norms, norms)) @ readout / np.pi
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.2])
+def test_a_log_of_two_tasks_with_heads(drift) -> None:
+    dim, times = 60, [0, 30, 60, 90]
+    random = np.random.default_rng(4)
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, activation="erf", overlap="sampled", drift=drift),
+        student=sv.Student(width=3, activation="erf"),
+        inputs=sv.Inputs(dim=dim),
+        training=sv.Training(learning_rate=1.0, loss_factor=0.5, train_readout=True),
+        tasks=sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [0.5]),
+    )
+    W, heads = random.standard_normal((2, 4, 3, dim)) / dim**0.5, random.standard_normal((2, 4, 2, 3))
+    B = random.standard_normal((4, 2, dim) if drift else (2, dim)) / dim**0.5
+    log = sv.Trajectory.from_weights(problem, W, B, times, readout=heads, plain=True)
+    for run, time, task in np.ndindex(2, 4, 2):
+        teacher = (B[time] if drift else B)[task]
+        expected = erf_risk(np.vstack([W[run, time], teacher]), np.append(heads[run, time, task], -1.0))
+        assert log.task_risk[run, time, task] == pytest.approx(expected, rel=1e-10)
+    assert log.forgetting[:, 3, 0] == pytest.approx(log.task_risk[:, 3, 0] - log.task_risk[:, 1, 0], rel=1e-12)
+    with pytest.raises(ValueError, match=r"readout: shape \(4, 3\) given, must be \(4, 2, 3\), or \(2, 4, 2, 3\)"):
+        sv.Trajectory.from_weights(problem, W, B, times, readout=heads[0, :, 0], plain=True)
+
+
+def test_directions_and_teachers_of_a_log_are_those_of_the_problem() -> None:
+    """Directions have entries of order one, whatever the weights' scale; single precision is near enough."""
+    dim = 40
+    problem = sv.Problem(
+        student=sv.Student(width=2, activation="erf"),
+        inputs=sv.Inputs(dim=dim),
+        training=sv.Training(learning_rate=0.1),
+        mixture=sv.Mixture.opposite(1.5),
+    )
+    random = np.random.default_rng(5)
+    W, mean = random.standard_normal((1, 2, dim)) / dim**0.5, random.standard_normal((1, dim))
+    mean *= 1.5 / np.linalg.norm(mean)  # of an input
+    directions = (dim**0.5 * mean).astype(np.float32)
+    log = sv.Trajectory.from_weights(problem, W, None, [0], plain=True, directions=directions)
+    assert log.direction_overlap[0, 0] == pytest.approx(W[0] @ mean.T, rel=1e-5)
+    with pytest.raises(
+        sv.overlaps.InvalidStart, match=r"directions: they overlap otherwise than mixture.gram says, by 2.1"
+    ):
+        sv.Trajectory.from_weights(problem, W, None, [0], plain=True, directions=mean)
+    taught = problem.replace(mixture=None, teacher=sv.Teacher(width=2, activation="erf"))
+    teachers = np.eye(2, dim)
+    sv.Trajectory.from_weights(taught, W, teachers, [0], plain=True)
+    with pytest.raises(
+        sv.overlaps.InvalidStart, match=r"teacher_weights: they overlap otherwise than teacher.overlap says, by 3"
+    ):
+        sv.Trajectory.from_weights(taught, W, 2 * teachers, [0], plain=True)
+    sampled = taught.replace(teacher__overlap="sampled")
+    assert sv.Trajectory.from_weights(sampled, W, 2 * teachers, [0], plain=True).risk.shape == (1, 1)

@@ -382,6 +382,10 @@ def test_distances_that_overlaps_do_not_tell(quadratic) -> None:
     blocks = sv.run(two, sv.start(two, seed=0), sv.Macro(), times=[0.0])
     with pytest.raises(ValueError, match="several blocks"):
         blocks.distance(sv.start(two, seed=1))
+    turning = quadratic.replace(teacher__rotation=0.1)
+    moved = sv.run(turning, sv.start(turning, seed=1), sv.Macro(), times=[0.0, 1.0])
+    with pytest.raises(ValueError, match="distance: the teachers move"):
+        moved.distance(sv.start(turning, seed=1), of="cross_overlap")
 
 
 def test_frames_of_runs_that_broke_off(quadratic) -> None:

@@ -108,3 +108,146 @@ def test_grid_in_python() -> None:
     np.testing.assert_array_equal([point.problem.mixture.gram[0][0] for point in points], [1.0, 4.0])
     assert points[0].key != points[1].key
     assert points[0].key == Grid(problem, measure, {"mixture.variances": [(1.0,) * 4]}).point(0).key
+
+
+def test_outputs_that_do_not_tell_what_is_forgotten_are_refused_before_anything_runs() -> None:
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, activation="erf"), student=sv.Student(width=2, activation="erf"), inputs=sv.Inputs(dim=100),
+        training=sv.Training(learning_rate=0.1), tasks=sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [2.0]),
+    )  # fmt: skip
+    vary, options = {"training.learning_rate": [0.1, 0.2]}, {"keep": ["forgetting"], "store": None, "workers": 0}
+    with pytest.raises(
+        ValueError, match=r"keep: 'forgetting' given, but task 0 ends at 2.0 \(steps/dim\), which is none of"
+    ):
+        sv.sweep(problem, vary, times=[0.0, 1.0, 3.0], **options)
+    swept = sv.sweep(problem, vary, times=[0.0, 2.0, 3.0], **options)
+    assert np.isfinite(swept.data["forgetting"].isel(time=-1, task=0)).all()
+
+
+@pytest.fixture(scope="module")
+def forgetful():
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, activation="erf"), student=sv.Student(width=2, activation="erf"),
+        inputs=sv.Inputs(dim=100), training=sv.Training(learning_rate=1.0, train_readout=True),
+        tasks=sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [2.0]),
+    )  # fmt: skip
+    vary = {"training.learning_rate": np.geomspace(0.1, 2.0, 4), "tasks.1.readout": [(0.0, 1.0), (0.6, 0.8)]}
+    keep = ["risk", "forgetting", "task_risk", "head_start", "readout"]
+    return sv.sweep(problem, vary, times=[0.0, 2.0, 4.0], keep=keep, store=None, workers=0)
+
+
+def test_pictures_of_kept_arrays(forgetful) -> None:
+    """At the last output that has a value, an entry by itself; a task without any is left out."""
+    from solvable.plot.sweep_entries import entries
+
+    one = forgetful.data.isel({forgetful.data["done"].dims[1]: [0]})
+    _, right = sv.plot.sweep(one).axes  # forgetting, which was kept
+    assert right.get_ylabel() == "forgetting, task 1, last output"
+    drawn = right.lines[0].get_ydata()
+    np.testing.assert_allclose(drawn, one["forgetting"].isel(time=-1, task=0).values.ravel())
+    assert [text.get_text() for text in sv.plot.sweep(one, "task_risk").axes[1].get_legend().get_texts()] == [
+        "task 1",
+        "task 2",
+    ]
+    data, names = entries(one, "head_start")  # NaN from the first sample of a task on
+    assert names == ["head_start.0", "head_start.1"]
+    np.testing.assert_allclose(
+        data["head_start.1"].values.ravel(), one["head_start"].isel(time=1, task=1).values.ravel()
+    )
+    with pytest.raises(ValueError, match=r"quantity: 'forgetting.1' given, which has no values"):
+        sv.plot.sweep(one, "forgetting.1")
+    ax = sv.plot.lines(forgetful, "task_risk.1", "learning_rate", forgetful.data["done"].dims[1])
+    assert ax.get_legend().get_title().get_text() == "task 2 readout"
+    with pytest.raises(ValueError, match=r"'task_risk' has several entries, give one of task_risk.0, task_risk.1"):
+        sv.plot.lines(forgetful, "task_risk", "learning_rate", forgetful.data["done"].dims[1])
+
+
+def test_tables_have_a_column_for_each_entry(forgetful, tmp_path: Path, monkeypatch) -> None:
+    import csv
+
+    from solvable.sweeps import gather
+
+    gather.export(forgetful.data, tmp_path / "all.csv")
+    with open(tmp_path / "all.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert {"forgetting.0", "forgetting.1", "task_risk.0", "task_risk.1", "readout.1.0"} <= rows[0].keys()
+    np.testing.assert_allclose(
+        [float(row["task_risk.1"]) for row in rows], forgetful.data["task_risk"].isel(task=1).values.ravel()
+    )
+    assert gather.left_out(forgetful.data, "all.csv") == []
+    monkeypatch.setattr(gather, "COLUMNS", 3)
+    assert gather.left_out(forgetful.data, "all.csv") == ["readout"]
+    assert gather.left_out(forgetful.data, "all.nc") == []
+
+
+def test_cells_on_a_logarithmic_axis() -> None:
+    from solvable.plot.sweep_labels import edges_of
+
+    np.testing.assert_allclose(edges_of(np.array([1.0, 100.0, 10000.0]), "log"), [0.1, 10.0, 1000.0, 100000.0])
+    np.testing.assert_allclose(edges_of(np.array([1.0, 2.0, 4.0]), "linear"), [0.5, 1.5, 3.0, 5.0])
+
+
+def test_whole_mixtures_and_tasks_are_called_by_what_differs() -> None:
+    from solvable.sweeps.labels import labels_of
+
+    assert labels_of("mixture", [sv.Mixture.xor(1.0), sv.Mixture.xor(2.0)]) == ["gram.0.0 = 1", "gram.0.0 = 4"]
+    both = [sv.Mixture.xor(1.0), sv.Mixture.xor(2.0), sv.Mixture.xor(1.0, variance=0.5)]
+    assert labels_of("mixture", both)[2] == "gram.0.0 = 1, variances.0 = 0.5"
+    assert labels_of("tasks", [sv.Task.sequence([(1.0, 0.0), (0.0, 1.0)], [time]) for time in (1.0, 2.0)]) == [
+        "0.probability.times.1 = 1", "0.probability.times.1 = 2",
+    ]  # fmt: skip
+    assert labels_of("tasks", [()]) == ["tasks"]
+
+
+SIMILARITY = """
+[student]
+width = 2
+activation = "erf"
+[teacher]
+width = 2
+activation = "erf"
+[inputs]
+dim = 100
+[training]
+learning_rate = 0.1
+[tasks]
+sequence = [[1.0, 0.0], [0.0, 1.0]]
+switches = [2]
+[start]
+scale = 0.1
+[run]
+until = 4.0
+[vary]
+"tasks.replay" = [0.0, 0.2]
+similarity = [0.0, 0.3]
+[derive]
+teacher.overlap = "[[1, similarity], [similarity, 1]]"
+"""
+
+
+@pytest.mark.parametrize("rule", ['"[[1, similarity], [similarity, 1]]"', '[[1, "similarity"], ["similarity", 1]]'])
+@pytest.mark.parametrize("listed", [False, True])
+def test_similarity_and_replay_are_numbers_of_a_file(rule, listed, tmp_path: Path) -> None:
+    text = SIMILARITY.replace('"[[1, similarity], [similarity, 1]]"', rule)
+    if listed:  # the same tasks one by one
+        tasks = "".join(
+            f"[[tasks]]\nreadout = {readout}\nprobability = {{ times = [0, 2], rates = {rates} }}\n"
+            for readout, rates in (("[1.0, 0.0]", "[1, 0]"), ("[0.0, 1.0]", "[0, 1]"))
+        )
+        text = text.replace("[tasks]\nsequence = [[1.0, 0.0], [0.0, 1.0]]\nswitches = [2]\n", tasks)
+    (tmp_path / "sweep.toml").write_text(text)
+    points = [point.problem for point in read(tmp_path / "sweep.toml").points]
+    assert [point.teacher.overlap[0][1] for point in points] == [0.0, 0.3, 0.0, 0.3]
+    assert [point.tasks[0].probability.rates[1] for point in points] == [0.0, 0.0, 0.2, 0.2]
+
+
+def test_the_distance_of_classes_is_a_number_of_a_file(tmp_path: Path) -> None:
+    table = SIMILARITY.partition("[tasks]")[0].replace(
+        '[teacher]\nwidth = 2\nactivation = "erf"\n', "[run]\nuntil = 1.0\n"
+    )
+    (tmp_path / "sweep.toml").write_text(
+        table + '[mixture]\nxor = 1.0\nvariance = 0.5\n[vary]\n"mixture.xor" = [1.0, 2]\n'
+    )
+    planned = read(tmp_path / "sweep.toml")
+    assert [point.problem.mixture for point in planned.points] == [sv.Mixture.xor(1.0, 0.5), sv.Mixture.xor(2.0, 0.5)]
+    assert planned.grid.dims == ("xor",)

@@ -108,7 +108,8 @@ def test_derived_values_and_conditions(small: sv.Problem) -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [("1 + 2 * 3", 7), ("2 ** -1", 0.5), ("7 // 2 % 2", 1), ("sqrt(x.y) + max(1, z)", 5.0), ("not (1 < 2 <= 2)", False),
-     ("1 == 1 or x.y", True), ("-x.y", -9), ("'erf' == name", True), ("round(2.6)", 3)],
+     ("1 == 1 or x.y", True), ("-x.y", -9), ("'erf' == name", True), ("round(2.6)", 3),
+     ("[[1, z], [z / 2, 1]]", [[1, 2], [1.0, 1]])],
 )  # fmt: skip
 def test_expressions(text: str, value: Any) -> None:
     names = {"x.y": 9, "z": 2, "name": "erf"}
@@ -117,7 +118,8 @@ def test_expressions(text: str, value: Any) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "1 +", "__import__('os')", "x.y()", "[1]", "lambda: 1", "open('f')", "f'{x}'", "x[0]", "(1).real", "max(a=1)", "1; 2",
+    ["", "1 +", "__import__('os')", "x.y()", "[1] * 2", "-[1]", "[1, 'a']", "[1 for i in x]", "lambda: 1",
+     "open('f')", "f'{x}'", "x[0]", "(1).real", "max(a=1)", "1; 2",
      "x := 1", "9" * 500, "1 if 2 else 3", "sqrt", "b'x'", "1j"],
 )  # fmt: skip
 def test_what_is_no_expression(text: str) -> None:
@@ -547,7 +549,7 @@ def test_defaults_are_part_of_the_name_of_a_result() -> None:
     from solvable.dynamics import VERSION
     from solvable.runfiles import RunTable, StartTable
 
-    assert VERSION == 4
+    assert VERSION == 5
     assert StartTable().model_dump() == {
         "seed": None, "scale": 1.0, "students": "gaussian", "cross": None, "student_overlap": None, "cross_overlap": None,
         "teacher_overlap": None, "direction_overlap": None, "readout": None,

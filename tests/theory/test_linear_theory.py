@@ -229,3 +229,25 @@ def test_where_they_do_not_apply() -> None:
             sv.theory.feature_risk(finite, start, wrong, 1.0)
     with pytest.raises(ValueError, match="must be an orthogonal matrix"):
         sv.theory.hidden_feature_risk(finite, np.ones((8, 8)), 3, distance=1.0)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("eigenvalues", [(1.0,), (2.0, 0.3)])
+def test_the_risk_of_students_that_follow_a_drift(batch, eigenvalues) -> None:
+    problem = sv.Problem(
+        teacher=sv.Teacher(
+            width=2, activation="linear", readout=(1.0, 0.5), overlap=((1.0, 0.4), (0.4, 2.0)), drift=0.05
+        ),
+        student=sv.Student(width=2, activation="linear", readout=(0.8, -0.4)),
+        inputs=sv.Inputs(spectrum=None if len(eigenvalues) == 1 else sv.Spectrum(eigenvalues=eigenvalues)),
+        training=sv.Training(learning_rate=0.4, loss_factor=0.5, label_noise=0.2, batch=batch),
+    )
+    found = sv.theory.drift_risk(problem)
+    start = sv.start(problem, student_overlap=np.eye(2))
+    late = sv.run(problem, start, sv.Macro(rtol=1e-10), times=[0.0, 1000.0])
+    assert late.risk[0, -1] == pytest.approx(found.value, rel=1e-7)
+    assert "drift_risk" in [one.name for one in sv.theory.available(problem)]
+    with pytest.raises(sv.theory.NotApplicable, match=r"teacher.drift: is 0"):
+        sv.theory.drift_risk(problem.replace(teacher__drift=0.0))
+    with pytest.raises(sv.theory.NotApplicable, match="so large that the risk grows"):
+        sv.theory.drift_risk(problem.replace(training__learning_rate=20.0))

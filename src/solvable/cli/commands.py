@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from solvable.cli import figures
+from solvable.cli import cases, figures
 from solvable.cli.printing import print_json
 from solvable.problems import InvalidProblem
 from solvable.problems.foreign import one_line
@@ -116,6 +116,7 @@ def _summary(trajectory: Any, output: str | None) -> dict[str, Any]:
         "end_time": float(np.median(trajectory.end_time[begun])),
         "risk": {"first": float(trajectory.start_risk[0]), "last": _median(last)},
         **_training(trajectory, begun),
+        **cases.facts(trajectory, begun),
         "risk_error": float(np.nanmax(trajectory.risk_error, initial=0.0)),
         "overlap_error": float(np.nanmax(trajectory.overlap_error, initial=0.0)),
         "half_risk_time": _median(half),
@@ -155,6 +156,8 @@ def _print_summary(trajectory: Any, summary: dict[str, Any]) -> None:
         print(
             f"last output: training loss {summary['training_loss']:.6g}, population loss {summary['population_loss']:.6g}{many}"
         )
+    for line in cases.lines(summary, many):
+        print(line)
     if summary["risk_error"] > 0:
         print(f"error of the risk, of averages over nodes or rows: up to {summary['risk_error']:.2g}")
     if summary["overlap_error"] > 0:
@@ -221,7 +224,13 @@ def theory(options: Namespace) -> int:
             print("", *reasons, sep="\n", end=":\n")
             print(f"  {', '.join(one.name for one in refused if one.reasons == reasons)}")
     elif refused:
-        print(f"({len(refused)} others do not apply; --all says why)")
+        none = len(refused) == len(listed)
+        some = (
+            f"none of the {len(listed)} closed forms applies"
+            if none
+            else f"{len(refused)} other closed forms do not apply"
+        )
+        print(f"({some} to this problem; --all says why)")
     return 0
 
 

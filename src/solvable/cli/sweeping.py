@@ -190,7 +190,7 @@ def _compact(opened: Any, options: Namespace) -> int:
 
 
 def _gather(opened: Any, options: Namespace) -> int:
-    from solvable.sweeps.gather import dataset, export, sweeps_in
+    from solvable.sweeps.gather import dataset, export, left_out, sweeps_in
 
     if options.output is None:
         raise ValueError("--output: is missing; a file that ends in .nc, .parquet or .csv")
@@ -200,8 +200,11 @@ def _gather(opened: Any, options: Namespace) -> int:
         names = ", ".join(f"{_number(one)} ({one.about['title']})" for one in there) or "none"
         what = "names several" if len(chosen) > 1 and options.sweep else "must name one"
         raise ValueError(f"--sweep: {what} of the sweeps in {options.store}: {names}")
-    path = export(dataset(opened, chosen[0]), options.output)
+    data = dataset(opened, chosen[0])
+    path = export(data, options.output)
     print(f"wrote {path}")
+    if large := left_out(data, path):
+        print(f"without {', '.join(large)}, which have too many entries for columns; .nc holds them")
     return 0
 
 

@@ -7,21 +7,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from solvable.dynamics.classification import classification_error
     from solvable.dynamics.covariance import step_covariance
     from solvable.dynamics.gaussian_moments import Moments, field_covariance, moments
     from solvable.dynamics.motion import Derivative, derivative
+    from solvable.dynamics.oracle import oracle_error
 
 # Raise it when a change moves results by more than rounding: sweeps then compute anew what they have stored.
-VERSION = 4
+VERSION = 5
 
 _HOMES = {
+    "classification": ("classification_error",),
     "covariance": ("step_covariance",),
     "gaussian_moments": ("Moments", "field_covariance", "moments"),
     "motion": ("Derivative", "derivative"),
+    "oracle": ("oracle_error",),
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = ["Derivative", "Moments", "derivative", "field_covariance", "moments", "step_covariance"]
+__all__ = [
+    "Derivative", "Moments", "classification_error", "derivative", "field_covariance", "moments", "oracle_error",
+    "step_covariance",
+]  # fmt: skip
 
 
 if not TYPE_CHECKING:

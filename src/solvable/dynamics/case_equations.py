@@ -11,11 +11,17 @@ direction m_j, in all blocks together. With phi^c = <F>, D^c and S^c of that cas
 with Lambda^bc = lambda_bc + sigma_bc for students, lambda_bc for teachers. Gamma has weight decay, the pull to anchors, the sphere,
 and the motion of teachers: -delta on those that drift, which adds 2 delta f_b T to N^b, and a rotation of the first two.
 
+Cases that are alike (`cases.alike`) share h and C, and what blocks do with the mean of their D, S and phi. Where h has the other
+sign, so has z: for odd units that is the error with the offset -s_0, and the other sign of phi; for quadratic ones the sign of phi
+alone. M_cj phi^c is the same, so that the first case stands for all of them. Those with equal errors, such as opposite classes of
+quadratic units with the same label, are one case.
+
 Rows are students, teachers, directions, anchors; teachers are among the moving ones if they drift or turn. Scratch behind the
 planes of `work`: what the functions here call `stacks` (block, row, row), `gains` (block, student, row), `spreads` (block, student,
 student), `columns` (student, direction), `along` (direction, row), then what moments need.
 """
 
+from solvable.dynamics.cases import ALIKE
 from solvable.dynamics.closed_moments import clipped
 from solvable.dynamics.equations import (
     batch_at,
@@ -29,16 +35,25 @@ from solvable.dynamics.equations import (
     watch,
 )
 from solvable.dynamics.kernel_data import GAIN, PLANES, RISK, SYSTEM, WATCHED
-from solvable.dynamics.mean_moments import moments_with_means
+from solvable.dynamics.mean_moments import moments_of_several
 from solvable.gaussian.means import averages_with_means, mean_scratch
+from solvable.gaussian.units import QUADRATIC
 from solvable.numerics.compiled import compiled
 
 
 def case_scratch(students: int, teachers: int, rows: int, blocks: int) -> int:
     """Numbers of scratch behind the planes."""
     fields = students + teachers
-    shared = blocks * (rows**2 + students * rows + students**2 + 1) + (students + rows) * rows + fields
-    return shared + 3 * fields**2 + 6 * fields + mean_scratch(fields)
+    shared = blocks * (rows**2 + students * rows + students**2 + 1) + (students + rows) * rows
+    each = 2 * fields + 3 + students * (fields + students + 2)
+    return shared + fields**2 + 2 * fields + (ALIKE + 1) * each + mean_scratch(fields)
+
+
+@compiled(inline=True)
+def cut(scratch, at, rows, columns):
+    """A matrix of numbers of scratch, and where it ends."""
+    end = at + rows * columns
+    return scratch[at:end].reshape(rows, columns), end
 
 
 @compiled()
@@ -152,6 +167,46 @@ def add_pull(problem, case, weight, y, numbers, students, who, pull, dy):
 
 
 @compiled()
+def choose_cases(i, problem, cases, t, chosen, shares):
+    """The cases like case i that may happen now, and their probabilities; how many."""
+    count = 0
+    while i >= 0:
+        share = share_at(cases[i], problem, t)
+        if share > 0.0:
+            chosen[count], shares[count] = i, share
+            count += 1
+        i = cases[i].following
+    return count
+
+
+@compiled()
+def twin_of(e, head, cases, chosen, offsets, s):
+    """The first of the cases chosen before case e with its head and its error, or e."""
+    for d in range(e):
+        equal = offsets[d] == offsets[e] and cases[int(chosen[d])].head == head
+        for i in range(s.shape[1]):
+            equal = equal and s[d, i] == s[e, i]
+        if equal:
+            return d
+    return e
+
+
+@compiled()
+def average(count, shares, out):
+    """Put the moments of so many cases, weighted by their probabilities, behind them."""
+    D, S, phi, _ = out
+    total_D, total_S, total_phi = D[count], S[count], phi[count]
+    total_D[:], total_S[:], total_phi[:] = 0.0, 0.0, 0.0
+    for e in range(count):
+        for k in range(total_phi.size):
+            total_phi[k] += shares[e] * phi[e, k]
+            for j in range(total_D.shape[1]):
+                total_D[k, j] += shares[e] * D[e, k, j]
+            for m in range(total_S.shape[1]):
+                total_S[k, m] += shares[e] * S[e, k, m]
+
+
+@compiled()
 def gain_of_students(problem, eta, decay, Omega, gain, columns, G):
     """Students' rows of A^b Omega^b."""
     first, anchor, fields = problem.first_direction, problem.first_anchor, problem.first_teacher + problem.teachers
@@ -212,56 +267,62 @@ def assemble_cases(segment, t, y, dy, problems, blocks, numbers, work, stacks, s
         dy[k] = rate * dy[k] if problem.train_readout else 0.0
 
 
+@compiled(inline=True)
+def follow_cases(i, now, problem, cases, numbers, overlaps, sums, scratch):
+    """Add what all cases like case i do to `sums` over cases and, at the end of `dy`, to drifts of readouts."""
+    (t, y, dy), (stacks, along, eigenvalues) = now, overlaps
+    chosen, shares, offsets, scratch = scratch[:ALIKE], scratch[ALIKE:], scratch[2 * ALIKE :], scratch[3 * ALIKE :]
+    count, case = choose_cases(i, problem, cases, t, chosen, shares), cases[i]
+    if count == 0:
+        return
+    students, n = choose_fields(problem, case, numbers, scratch)
+    who = scratch[:n]
+    C, at = cut(scratch, n, n, n)
+    a, at = cut(scratch, at, count, n)
+    s, at = cut(scratch, at, count, n)
+    h, at = scratch[at : at + n], at + n
+    D, at = cut(scratch, at, (count + 1) * students, n)
+    S, at = cut(scratch, at, (count + 1) * students, students)
+    phi, at = cut(scratch, at, count + 1, students)
+    pull, at = cut(scratch, at, count + 1, students)
+    out = D.reshape(count + 1, students, n), S.reshape(count + 1, students, students), phi, pull
+    set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C)
+    kept = 0
+    for e in range(count):
+        one = cases[int(chosen[e])]
+        set_weights(problem, one, y, numbers, students, who, a[kept], s[kept])
+        offsets[kept] = one.label if problem.kind == QUADRATIC else one.turn * one.label  # other units are odd
+        twin = twin_of(kept, one.head, cases, chosen, offsets, s)
+        chosen[twin], shares[twin] = chosen[e], shares[e] + (shares[twin] if twin < kept else 0.0)
+        kept += twin == kept
+    rule = problem.loss_factor, label_noise_at(problem, t), problem.noise, problem.train_readout
+    moments_of_several(problem.kind, students, rule, a, (h, C), (offsets[:kept], s), out, scratch[at:])
+    average(kept, shares, out)
+    mean = out[0][kept], out[1][kept], phi[kept], pull[kept]
+    add_case(problem, case, 1.0, numbers, eigenvalues, students, who, along, mean, sums)
+    for e in range(kept):
+        add_pull(problem, cases[int(chosen[e])], shares[e], y, numbers, students, who, pull[e], dy)
+
+
 @compiled(SYSTEM, pure=True)
 def rhs_of_cases(segment, t, y, dy, problems, blocks, cases, numbers, work):
     """dy/dalpha where the moments have a closed form."""
     problem, rest = problems[segment], work[PLANES:]
     scratch = rest.reshape(rest.size)
-    p, n, B, d, f = (
-        problem.students,
-        problem.rows,
-        problem.blocks,
-        problem.directions,
-        problem.students + problem.teachers,
-    )
+    p, n, B, d = problem.students, problem.rows, problem.blocks, problem.directions
     stacks, scratch = scratch[: B * n * n].reshape(B, n, n), scratch[B * n * n :]
     gains, scratch = scratch[: B * p * n].reshape(B, p, n), scratch[B * p * n :]
     spreads, scratch = scratch[: B * p * p].reshape(B, p, p), scratch[B * p * p :]
     columns, scratch = scratch[: p * d].reshape(p, d), scratch[p * d :]
     along, scratch = scratch[: d * n].reshape(d, n), scratch[d * n :]
-    eigenvalues, everyone, scratch = scratch[:B], scratch[B : B + f], scratch[B + f :]
+    eigenvalues, scratch = scratch[:B], scratch[B:]
     take_overlaps(segment, t, y, problem, blocks, numbers, stacks, along, eigenvalues)
     gains[:], spreads[:], columns[:], dy[B * problem.moving * n :] = 0.0, 0.0, 0.0, 0.0
-    rule = problem.loss_factor, label_noise_at(problem, t), problem.noise, problem.train_readout
+    now, overlaps, sums = (t, y, dy), (stacks, along, eigenvalues), (gains, spreads, columns)
     for i in range(problem.cases):
-        case = cases[segment, i]
-        weight = share_at(case, problem, t)
-        if weight <= 0.0:
-            continue
-        students, count = choose_fields(problem, case, numbers, everyone)
-        who = everyone[:count]
-        square, vectors = count * count, scratch[3 * count * count :]
-        C, D = scratch[:square].reshape(count, count), scratch[square : 2 * square].reshape(count, count)
-        S = scratch[2 * square : 3 * square].reshape(count, count)
-        h, a, s = vectors[:count], vectors[count : 2 * count], vectors[2 * count : 3 * count]
-        phi, pull, left = vectors[3 * count : 4 * count], vectors[4 * count : 5 * count], vectors[5 * count :]
-        set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C)
-        set_weights(problem, case, y, numbers, students, who, a, s)
-        moments_with_means(problem.kind, students, rule, a, (h, C), (case.label, s), (D, S, phi, pull), left)
-        add_case(
-            problem,
-            case,
-            weight,
-            numbers,
-            eigenvalues,
-            students,
-            who,
-            along,
-            (D, S, phi, pull),
-            (gains, spreads, columns),
-        )
-        add_pull(problem, case, weight, y, numbers, students, who, pull, dy)
-    assemble_cases(segment, t, y, dy, problems, blocks, numbers, work, stacks, (gains, spreads, columns))
+        if cases[segment, i].first:
+            follow_cases(i, now, problem, cases[segment], numbers, overlaps, sums, scratch)
+    assemble_cases(segment, t, y, dy, problems, blocks, numbers, work, stacks, sums)
 
 
 @compiled(SYSTEM, pure=True)

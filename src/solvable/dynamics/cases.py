@@ -83,6 +83,27 @@ def case_table(problem: Problem, begins: np.ndarray | None = None, *, tests: boo
     )
 
 
+ALIKE = 8  # so many cases at most are followed together
+
+
+def alike(table: Cases) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cases whose fields have the same law, up to a sign of all means: tasks of a class, opposite classes, flips. For each case
+    whether it is the first of up to `ALIKE`, the number of the next one (-1: none), and the sign of its means relative to the
+    first."""
+    signs = np.array([np.sign(row[np.flatnonzero(row)[:1]]).sum() or 1.0 for row in table.means])
+    asked = table.mask != 0, table.teacher_readout != 0
+    rows = (signs[:, None] * table.means + 0.0, table.spikes, table.factors, table.input_noise, *asked)
+    chains: dict[tuple[bytes, ...], list[int]] = {}
+    for case in range(table.size):
+        chains.setdefault(tuple(row[case].tobytes() for row in rows), []).append(case)
+    first, following, turn = np.zeros(table.size, bool), np.full(table.size, -1), np.ones(table.size)
+    for chain in chains.values():
+        for begin in range(0, len(chain), ALIKE):
+            part = chain[begin : begin + ALIKE]
+            first[part[0]], following[part[:-1]], turn[part] = True, part[1:], signs[part] * signs[part[0]]
+    return first, following, turn
+
+
 def probability_begins(problem: Problem) -> np.ndarray:
     """Times at which the probabilities of classes and tasks jump or change their slope, from zero on."""
     shares = () if problem.mixture is None else problem.mixture.probabilities

@@ -20,6 +20,7 @@ from solvable.gaussian.pairs import product, slopes
 from solvable.gaussian.squares import slopes_times_square
 from solvable.gaussian.units import QUADRATIC
 from solvable.numerics.compiled import compiled
+from solvable.numerics.vectors import rows_times
 
 
 class Moments(NamedTuple):
@@ -92,11 +93,15 @@ def risk_of(kind, C, s, c):
     pure=True,
 )  # fmt: skip
 def step_moments(kind, p, with_noise, with_readout, c, label_noise, C, s, work, readout_drift):
-    """Fill the first p rows of the planes DRIFT and NOISE of `work`, and the readout drift (p,): the last two if asked for."""
+    """Fill the first p rows of the planes DRIFT and NOISE of `work`, and the readout drift (p,): the last two if asked for. With
+    the noise of quadratic units the plane SCRATCH is D C."""
     D, S = work[DRIFT], work[NOISE]
     n = s.size
     drift(kind, p, C, s, -2.0 * c, D)
-    if with_noise:
+    if with_noise and kind == QUADRATIC:
+        rows_times(D, C, p, work[SCRATCH])
+        quadratic_noise(p, c, label_noise, C, s, D, work[SCRATCH], S)
+    elif with_noise:
         slopes_times_square(kind, p, C, s, work[SCRATCH], S)
         for k in range(p):
             for m in range(p):
@@ -109,3 +114,29 @@ def step_moments(kind, p, with_noise, with_readout, c, label_noise, C, s, work, 
             for j in range(n):
                 total += s[j] * product(kind, C[k, k], C[j, j], C[k, j])
             readout_drift[k] = 2.0 * c * total
+
+
+@compiled()
+def quadratic_noise(p, c, label_noise, C, s, D, DC, S):
+    """S of quadratic units from their drift, because D C is what the equations of motion need anyway. With M = diag(s),
+    tau = tr(MC) and v = -8 c s the drift is D = diag(v) (CM + tau/2), so that CMC = diag(v)^-1 D C - tau/2 C, and the average of
+    `squares.py` becomes
+
+        S_kl = 2 (D C D^T)_kl - tau v_k (D C)_lk + v_k v_l (<e^2> + Delta) C_kl / 4
+    """
+    n = s.size
+    tau, square = 0.0, 0.0
+    for i in range(n):
+        tau += s[i] * C[i, i]
+        total = 0.0
+        for j in range(n):
+            total += s[j] * C[i, j] * C[i, j]
+        square += s[i] * total
+    size = 16.0 * c * c * (tau * tau + 2.0 * square + label_noise)
+    for k in range(p):
+        for m in range(k + 1):
+            total = 0.0
+            for i in range(n):
+                total += DC[k, i] * D[m, i]
+            S[k, m] = 2.0 * total + s[k] * (8.0 * c * tau * DC[m, k] + size * s[m] * C[k, m])
+            S[m, k] = S[k, m]

@@ -6,7 +6,8 @@ State and problem come in the form of `kernel_data.py`.
 """
 
 from solvable.dynamics.closed_moments import risk_of, step_moments
-from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, NUMBERS, OVERLAPS, RISK, SIGNS, SYSTEM, WATCHED
+from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, NUMBERS, OVERLAPS, RISK, SCRATCH, SIGNS, SYSTEM, WATCHED
+from solvable.gaussian.units import QUADRATIC
 from solvable.numerics.compiled import compiled
 
 CROSS_OVERLAP, STUDENT_OVERLAP, NORM, READOUT = (
@@ -80,9 +81,10 @@ def fields(segment, t, y, problems, blocks, numbers, work):
             else:
                 for j in range(n):
                     C[k, j] += lam * y[row + j]
-    for k in range(p):
-        for j in range(p, n):
+    for j in range(p, n):
+        for k in range(p):
             C[j, k] = C[k, j]
+    for k in range(p):
         s[k] = -y[base + k]
     set_teachers(problem, t, numbers, work)
 
@@ -191,9 +193,29 @@ def move(b, pull, decay, spread, problem, y, dy, work):
             dy[here] = dy[there] = total
 
 
+@compiled()
+def move_as_driven(pull, decay, spread, problem, y, dy, work):
+    """The same for a single block whose D Omega is at hand, in the plane SCRATCH. Both halves of the symmetric part are computed:
+    loads would wait for stores into the other half."""
+    driven, S, p, n = work[SCRATCH], work[NOISE], problem.students, problem.rows
+    for k in range(p):
+        row = k * n
+        for m in range(p):
+            change = pull * (driven[k, m] + driven[m, k]) - 2.0 * decay * y[row + m]
+            dy[row + m] = change + spread * S[k, m]
+        for j in range(p, n):
+            dy[row + j] = pull * driven[k, j] - decay * y[row + j]
+
+
 @compiled(SYSTEM, inline=True)
 def assemble(segment, t, y, dy, problems, blocks, cases, numbers, work):
     """The equations of motion from the moments: C, D and S in `work`, the readout drift at the end of `dy`."""
+    put_together(False, segment, t, y, dy, problems, blocks, numbers, work)
+
+
+@compiled(inline=True)
+def put_together(driven, segment, t, y, dy, problems, blocks, numbers, work):
+    """The same; `driven` tells that D C is at hand too, and that there is one block and noise."""
     problem = problems[segment]
     eta, batch = rate_at(problem, t), batch_at(problem, t)
     decay = eta * decay_at(problem, t)
@@ -204,7 +226,11 @@ def assemble(segment, t, y, dy, problems, blocks, cases, numbers, work):
             stack(b, y, problem, numbers, work[OVERLAPS])
         # a single block's C is lambda times its overlaps: the factor makes up for it
         pull = eta * lam if problem.blocks > 1 else eta
-        move(b, pull, decay, block.fraction * lam * eta * eta / batch, problem, y, dy, work)
+        spread = block.fraction * lam * eta * eta / batch
+        if driven:
+            move_as_driven(pull, decay, spread, problem, y, dy, work)
+        else:
+            move(b, pull, decay, spread, problem, y, dy, work)
     if problem.sphere:
         hold_norms(problem, y, dy)
     trains, base = problem.train_readout, problem.blocks * problem.moving * problem.rows
@@ -219,7 +245,8 @@ def rhs(segment, t, y, dy, problems, blocks, cases, numbers, work):
     problem = problems[segment]
     fields(segment, t, y, problems, blocks, numbers, work)
     closed_moments(problem, t, work, dy[problem.blocks * problem.moving * problem.rows :])
-    assemble(segment, t, y, dy, problems, blocks, cases, numbers, work)
+    driven = problem.kind == QUADRATIC and problem.noise and problem.blocks == 1
+    put_together(driven, segment, t, y, dy, problems, blocks, numbers, work)
 
 
 @compiled(inline=True)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, from_dtype, int64, void
 
-from solvable.dynamics.cases import Cases, case_table, probability_begins
+from solvable.dynamics.cases import Cases, alike, case_table, probability_begins
 from solvable.gaussian.pairs import KINDS
 from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
@@ -89,10 +89,12 @@ PROCESS = record(
 FRAME = record(rank=int, freedom=int, C=int, L=int, B=int, draws=int, sums=int, factor=int, root=float, deviation=float)
 BLOCK = record(eigenvalue=float, slope=float, fraction=float)
 # one case: probability (of a test: of its task and class), share within its task, label, number of task and head, places of what
-# it is made of: means and spikes (directions,), eigenvalue factors and input noise (blocks,), teacher readouts, mask (students,)
+# it is made of: means and spikes (directions,), eigenvalue factors and input noise (blocks,), teacher readouts, mask (students,);
+# whether it is the first of cases that are alike, the next one (-1: none), and the sign of its means relative to the first
 CASE = record(
     probability=float, slope=float, share=float, share_slope=float, label=float, sign=float, task=int, head=int,
     means=int, spikes=int, factors=int, input_noise=int, teacher_readout=int, mask=int,
+    first=bool, following=int, turn=float,
 )  # fmt: skip
 PLACES = ("means", "spikes", "factors", "input_noise", "teacher_readout", "mask")
 
@@ -104,6 +106,11 @@ SYSTEM = void(int64, float64, float64[::1], float64[::1], *DATA)  # (segment, ti
 SYSTEM_FUNCTION = Function(SYSTEM)
 ADVANCE = void(int64, float64, float64, float64[::1], float64[::1], *DATA)  # (segment, t, h, y, y after h, *data)
 TOLERATE = void(float64[::1], float64, float64, float64[::1], *DATA)  # (y, rtol, atol, allowed errors, *data)
+
+
+def copied(records: np.ndarray) -> np.ndarray:
+    """A copy of records as bytes: NumPy goes from field to field, fifty times as long."""
+    return np.ndarray(records.shape, records.dtype, bytearray(records.tobytes()))
 
 
 class Packed(NamedTuple):
@@ -136,7 +143,7 @@ class Packed(NamedTuple):
 
 def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     """`noise=False` drops the order rate^2: the limit of small rates."""
-    problems, blocks, cases, constant = (array.copy() for array in _records(problem, noise))  # those of others stay
+    problems, blocks, cases, constant = (copied(array) for array in _records(problem, noise))  # those of others stay
     moving = _moving(problem)
     if features(problem):
         numbers = [start.stacked[:, moving:, moving:].ravel(), constant]
@@ -205,6 +212,7 @@ def _cases(table: Cases, at: int) -> tuple[np.ndarray, list[np.ndarray]]:
     found = np.zeros((table.begins.size, table.size), dtype=CASE)
     for name in ("probability", "slope", "share", "share_slope", "label", "sign", "task", "head"):
         found[name] = getattr(table, name)
+    found["first"], found["following"], found["turn"] = alike(table)
     numbers = []
     for name in PLACES:
         values = getattr(table, name)

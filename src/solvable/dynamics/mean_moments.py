@@ -10,9 +10,11 @@ every rule of learning.
 """
 
 from solvable.gaussian.drifts import drift
+from solvable.gaussian.erf_means import erf_averages
 from solvable.gaussian.means import averages_with_means
 from solvable.gaussian.pairs import product, slopes
 from solvable.gaussian.squares import slopes_times_square
+from solvable.gaussian.units import ERF
 from solvable.numerics.compiled import compiled
 
 
@@ -48,15 +50,9 @@ def plain_moments(kind, p, rule, fields, error, out, scratch):
 
 
 @compiled()
-def moments_with_means(kind, p, rule, a, fields, error, out, scratch):
-    """Fill `out` = (D, S, phi, pull) for `rule` = (loss factor, label noise, whether S is asked for, whether the pull is),
-    prefactors a, `fields` = (h, C) and `error` = (s_0, s). Matrices have a row for each field, of which p are filled."""
-    c, noise, with_noise, with_readout = rule
-    if is_plain(p, a, fields, error):
-        plain_moments(kind, p, rule, fields, error, out, scratch)
-        return
-    averages_with_means(kind, p, fields, error, noise, (with_noise, with_readout), out, scratch)
-    D, S, phi, pull = out
+def set_scale(p, rule, a, out):
+    """Turn averages of the error into moments of the learning amplitude."""
+    (c, _, with_noise, _), (D, S, phi, pull) = rule, out
     for k in range(p):
         phi[k] *= 2.0 * c * a[k]
         pull[k] *= 2.0 * c
@@ -64,3 +60,34 @@ def moments_with_means(kind, p, rule, a, fields, error, out, scratch):
             D[k, j] *= 2.0 * c * a[k]
         for m in range(p if with_noise else 0):
             S[k, m] *= 4.0 * c * c * a[k] * a[m]
+
+
+@compiled()
+def moments_with_means(kind, p, rule, a, fields, error, out, scratch):
+    """Fill `out` = (D, S, phi, pull) for `rule` = (loss factor, label noise, whether S is asked for, whether the pull is),
+    prefactors a, `fields` = (h, C) and `error` = (s_0, s). Matrices have a row for each student at least, of which p are filled."""
+    _, noise, with_noise, with_readout = rule
+    if is_plain(p, a, fields, error):
+        plain_moments(kind, p, rule, fields, error, out, scratch)
+        return
+    averages_with_means(kind, p, fields, error, noise, (with_noise, with_readout), out, scratch)
+    set_scale(p, rule, a, out)
+
+
+@compiled()
+def moments_of_several(kind, p, rule, a, fields, errors, out, scratch):
+    """As `moments_with_means` for several errors of the same fields: prefactors, errors and what is filled have one more index, the
+    first."""
+    _, noise, with_noise, with_readout = rule
+    (s0, s), (D, S, phi, pull), plain = errors, out, True
+    for e in range(s0.size):
+        plain = plain and is_plain(p, a[e], fields, (s0[e], s[e]))
+    together = kind == ERF and not plain
+    if together:
+        erf_averages(p, fields, errors, noise, (with_noise, with_readout), out, scratch)
+    for e in range(s0.size):
+        one = D[e], S[e], phi[e], pull[e]
+        if together:
+            set_scale(p, rule, a[e], one)
+        else:
+            moments_with_means(kind, p, rule, a[e], fields, (s0[e], s[e]), one, scratch)

@@ -3,7 +3,12 @@
 The chance that an output bias + sum_k a_k g(z_k) is negative is closed where the output is linear or has one unit, one integral
 for quadratic units (`quadratic_chances.py`), and for other monotone units an average over all fields but one: given those the
 last is normal, and the output is negative below, or above, one place. So what is averaged is continuous. Units that are not
-monotone are averaged as they are, on nodes.
+monotone are averaged as they are, on nodes. Several ReLU units, which do not feel fields below zero, are averaged over lines
+(`relu_chances.py`).
+
+Errors where nodes are those of Sobol, root mean squares over random networks against 2^18 nodes: of 3, 4, 8 and 16 erf or tanh
+units 4e-5, 2e-4, 3e-4 and 1e-3, of units that are not monotone 1e-3 to 2e-3, of 8 ReLU units 7e-5 once they have learned XOR and
+4e-4 before.
 """
 
 from collections.abc import Callable
@@ -13,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from solvable.gaussian.quadratic_chances import chance_of_negative_quadratic, normal_chance
+from solvable.gaussian.relu_chances import along_lines, lines_through
 from solvable.gaussian.rules import Rule, sobol
 from solvable.gaussian.signs import sign_covariance, sign_mean
 from solvable.gaussian.units import Activation
 
-NODES = 2**14
+NODES, LINES = 2**14, 2**12  # of Sobol, for fields of which one is exact, and for lines of ReLU units
 PANELS, EACH, FAR = (
     72,
     12,
@@ -55,11 +61,11 @@ def line(cuts: tuple[float, ...] = ()) -> Rule:
     return Rule(points[:, None], weights / weights.sum(), False, EACH)
 
 
-def rule_of(fields: int, cuts: tuple[float, ...] = ()) -> Rule:
+def rule_of(fields: int, cuts: tuple[float, ...] = (), nodes: int = NODES) -> Rule:
     """For averages over so many standard normal variables; a single one may have cuts."""
     if fields == 0:
         return Rule(np.zeros((1, 0)), np.ones(1), True, EACH)
-    return line(cuts) if fields == 1 else sobol(fields, NODES, 0)
+    return line(cuts) if fields == 1 else sobol(fields, nodes, 0)
 
 
 def chance_of_negative_output(unit: Activation, readout: Any, bias: float, mean: Any, covariance: Any) -> float:
@@ -100,6 +106,8 @@ def chance_of_error(
     """P(label x output < 0). Fields of the students come first; `labels` maps the others (nodes, rest) to numbers. Where there is
     one of them and the label changes its sign with it, `cut` is the place."""
     inverse, p, n = INVERSES.get(unit.name), len(readout), len(mean)
+    if unit.name == "relu" and p > 1 and n > 2:
+        return _error_along_lines(readout, bias, mean, covariance, labels, cut)
     last = int(np.argmax(np.abs(readout)))
     students = [i for i in range(p) if inverse is None or i != last]
     others = [*range(p, n), *students]
@@ -116,6 +124,24 @@ def chance_of_error(
     spread = np.sqrt(max(covariance[last, last] - along @ along, 0.0))
     below = _chance_of_less(unit.name, -output / readout[last], mean[last] + rule.points @ along, spread)
     negative = below if readout[last] > 0 else 1.0 - below
+    return float(rule.weights @ np.where(label > 0, negative, np.where(label < 0, 1.0 - negative, 0.5)))
+
+
+def _error_along_lines(
+    readout: np.ndarray, bias: float, mean: np.ndarray, covariance: np.ndarray,
+    labels: Callable[[np.ndarray], np.ndarray], cut: float | None,
+) -> float:  # fmt: skip
+    """`chance_of_error` of several ReLU units, given the fields of the label."""
+    p, rest = len(readout), len(mean) - len(readout)
+    root = _root(covariance[p:, p:])
+    by_rest = np.linalg.lstsq(root, covariance[p:, :p], rcond=1e-7)[0] if rest else np.zeros((0, p))
+    step, across = lines_through(mean[:p], covariance[:p, :p] - by_rest.T @ by_rest, readout)
+    rule = rule_of(rest + across.shape[1], nodes=LINES)
+    if cut is not None and root[0, 0] > 0:
+        rule = split(rule, (cut - mean[p]) / root[0, 0])
+    first, others = rule.points[:, :rest], rule.points[:, rest:]
+    label = np.sign(labels(mean[p:] + first @ root.T))
+    negative = along_lines(mean[:p] + first @ by_rest + others @ across.T, step, readout, bias)
     return float(rule.weights @ np.where(label > 0, negative, np.where(label < 0, 1.0 - negative, 0.5)))
 
 
@@ -155,9 +181,13 @@ def chance_of_unequal_signs(mean: np.ndarray, covariance: np.ndarray) -> float:
     return float(0.5 - 0.5 * (together + sign_covariance(mu[0], mu[1], covariance[0, 1] / (spread[0] * spread[1]))))
 
 
-def error_of_opposite_classes(distance: float, variance: float = 1.0) -> float:
-    """Of the best classifier of two classes with means +-m, |m| = distance sqrt(dim), and equal isotropic variance."""
-    return float(normal_chance(-distance / np.sqrt(variance)))
+def error_of_two_classes(distance: float, share: float = 0.5) -> float:
+    """Of the best classifier of two classes of one covariance, in units of which their means are `distance` apart; `share` is the
+    probability of the first. It takes the likelier class beyond a plane, which rarer classes have nearer to them."""
+    if distance == 0:
+        return min(share, 1 - share)
+    half, tilt = 0.5 * distance, np.log(share / (1 - share)) / distance
+    return float(share * normal_chance(-half - tilt) + (1 - share) * normal_chance(-half + tilt))
 
 
 def error_of_crossed_classes(distance: float, variance: float = 1.0) -> float:

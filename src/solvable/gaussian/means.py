@@ -26,7 +26,7 @@ from solvable.numerics.compiled import compiled
 
 def mean_scratch(fields: int) -> int:
     """Numbers of scratch for `averages_with_means`."""
-    return max(fields**2 + 2 * fields, erf_scratch(fields))
+    return max(fields**2 + 2 * fields, 1 + erf_scratch(fields))
 
 
 @compiled()
@@ -112,5 +112,8 @@ def averages_with_means(kind, p, fields, error, noise, asked, out, scratch):
     if kind == QUADRATIC:
         return quadratic_averages(p, fields, error, noise, asked, out, scratch)
     if kind == ERF:
-        return erf_averages(p, fields, error, noise, asked, out, scratch)
+        (s0, s), (D, S, phi, pull), n, k = error, out, error[1].size, out[0].shape[0]
+        scratch[0] = s0
+        alone = D.reshape(1, k, n), S.reshape(1, k, k), phi.reshape(1, phi.size), pull.reshape(1, pull.size)
+        return erf_averages(p, fields, (scratch[:1], s.reshape(1, n)), noise, asked, alone, scratch[1:])
     return linear_averages(p, fields, error, noise, asked, out)

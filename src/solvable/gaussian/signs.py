@@ -46,22 +46,31 @@ def sine(t):
 
 
 @compiled()
-def sum_over_pairs(largest, angle, product, squares, weight):
-    """Sum of weight times the integral over pairs with these angles asin rho, products mu nu and halves of mu^2 + nu^2; `largest`
-    is the largest |rho|. There are a multiple of `LANES`; those that fill up have weight zero."""
+def rule_of(rho):
+    """Which rule is good up to this |rho|, and the place of its first node."""
     rule, first = 0, 0
-    while rule < ENDS.size and largest > ENDS[rule]:
+    while rule < ENDS.size and rho > ENDS[rule]:
         first += COUNTS[rule]
         rule += 1
-    total = 0.0
-    for begin in range(0, angle.size, LANES):
-        for node in range(first, first + COUNTS[rule]):
-            x, part = _X[node], 0.0
-            for i in range(begin, begin + LANES):
-                s = sine(angle[i] * x)
-                part += weight[i] * angle[i] * exponential((product[i] * s - squares[i]) / max(1.0 - s * s, 1e-300))
-            total += _W[node] * part
-    return TWO_OVER_PI * total
+    return rule, first
+
+
+@compiled()
+def integrate(rho, mu, nu, spare):
+    """Turn `LANES` correlations into Cov(sign x, sign y) by the rule that is good for all of them; `spare` has three times as many
+    numbers."""
+    largest = 0.0
+    angle, product, squares = spare[:LANES], spare[LANES : 2 * LANES], spare[2 * LANES : 3 * LANES]
+    for i in range(LANES):
+        largest = max(largest, abs(rho[i]))
+        angle[i], rho[i] = arcsine(rho[i]), 0.0
+        product[i], squares[i] = mu[i] * nu[i], 0.5 * (mu[i] * mu[i] + nu[i] * nu[i])
+    rule, first = rule_of(largest)
+    for node in range(first, first + COUNTS[rule]):
+        x, w = _X[node], TWO_OVER_PI * _W[node]
+        for i in range(LANES):
+            s = sine(angle[i] * x)
+            rho[i] += w * angle[i] * exponential((product[i] * s - squares[i]) / max(1.0 - s * s, 1e-300))
 
 
 @compiled()
@@ -86,10 +95,8 @@ def sign_covariance(mu, nu, rho):
         nu, rho, sign = -nu, -rho, -1.0
     else:
         sign = 1.0
-    rule, first, end, total = 0, 0, min(rho, ENDS[-1]), 0.0
-    while rule < ENDS.size - 1 and end > ENDS[rule]:
-        first += COUNTS[rule]
-        rule += 1
+    end, total = min(rho, ENDS[-1]), 0.0
+    rule, first = rule_of(end)
     angle = arcsine(end)
     for node in range(first, first + COUNTS[rule]):
         s = sine(angle * _X[node])

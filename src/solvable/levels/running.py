@@ -11,6 +11,7 @@ from solvable.levels.progress import meter
 from solvable.levels.protocol import Level
 from solvable.overlaps import Overlaps, Weights, check_start, fitted, hearing
 from solvable.problems import Problem, Schedule
+from solvable.problems.tasks import turns
 from solvable.results.clock import Clock
 from solvable.results.threshold import FUNCTION, Threshold
 from solvable.results.trajectory import Trajectory
@@ -43,7 +44,7 @@ def run(
     until : float, optional
         End of the run in the unit of `clock`. Give `until`, `times` or both.
     times : array, optional
-        Output times in the unit of `clock`; left out, 201 equally spaced ones.
+        Output times in the unit of `clock`; left out, 201 equally spaced ones, and where the stretches of tasks end.
     clock : str, optional
         "alpha" (steps/dim), "steps", "rate" or a paper's key; left out, the level's own: "alpha", but for `Empirical`.
     stop : Threshold, optional
@@ -210,7 +211,7 @@ def output_times(clock: Clock, until: float | None, times: Any) -> np.ndarray:
         if until is None:
             raise ValueError("run: give `until` or `times`")
         _check_until(until)
-        return clock.to_alpha(np.linspace(0.0, until, OUTPUTS))
+        return _with_turns(clock.to_alpha(np.linspace(0.0, until, OUTPUTS)), clock.problem)
     try:
         times = np.atleast_1d(np.asarray(times, dtype=float))
     except (TypeError, ValueError):
@@ -232,6 +233,15 @@ def output_times(clock: Clock, until: float | None, times: Any) -> np.ndarray:
     if until is not None and times[-1] < until:
         times = np.append(times, until)
     return clock.to_alpha(times)
+
+
+def _with_turns(alpha: np.ndarray, problem: Problem) -> np.ndarray:
+    """Output times and, where there are tasks, those at which their stretches end, which `forgetting` looks at."""
+    ends = np.array([time for time in turns(problem.tasks) if alpha[0] < time < alpha[-1] * (1 - 1e-9)])
+    if not ends.size:
+        return alpha
+    near = np.abs(alpha[:, None] - ends).min(axis=1) <= 1e-9 * np.maximum(1.0, alpha)
+    return np.unique(np.concatenate([alpha[~near], ends]))
 
 
 def _check_entry(problem: Problem, stop: Threshold) -> None:

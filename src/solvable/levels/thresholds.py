@@ -8,6 +8,12 @@ import numpy as np
 from solvable.overlaps import Overlaps
 from solvable.results.threshold import FUNCTION, QUANTITIES, Threshold
 
+HINTS = {  # what else a run has, and how to ask for it
+    "classification_error": ", for Macro: lambda overlaps: sv.dynamics.classification_error(problem, overlaps)",
+    "task_risk": "; run.task_risk has it at all outputs",
+    "forgetting": "; run.forgetting has it at all outputs",
+}
+
 
 def when(
     quantity: str | Callable[[Overlaps], float],
@@ -49,7 +55,8 @@ def when(
     """
     function = quantity if callable(quantity) else None
     if function is None and quantity not in tuple(QUANTITIES):
-        raise ValueError(f"when: {quantity!r} given, must be one of {', '.join(QUANTITIES)}, or a function of overlaps")
+        known, hint = ", ".join(QUANTITIES), HINTS.get(str(quantity), "")
+        raise ValueError(f"when: {quantity!r} given, must be one of {known}, or a function of overlaps{hint}")
     if (below is None) == (above is None):
         raise ValueError("when: give either below or above")
     level = float(below if below is not None else above)  # type: ignore[arg-type]

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from solvable.numerics.lanes_in_python import TWINS
+
 MISSING = object()  # no result
 
 
@@ -116,6 +118,8 @@ def _names(names: dict[str, Any]) -> dict[str, Any]:
         for name, value in names.items():
             if hasattr(value, "py_func"):
                 twin[name] = _twin(value.py_func)
+            elif hasattr(value, "_defn"):  # an intrinsic
+                twin[name] = TWINS.get(value._defn.__name__, value)
             elif isinstance(value, ModuleType) and value.__name__.startswith("solvable."):
                 twin[name] = _Twin(vars(value))
     return twin

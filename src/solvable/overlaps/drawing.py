@@ -7,6 +7,7 @@ import numpy as np
 from solvable.overlaps.fixed_rows import beside, factor, need_dim
 from solvable.overlaps.sizes import hearing
 from solvable.overlaps.state import InvalidStart
+from solvable.overlaps.weights import gram_factor
 from solvable.problems import Problem
 
 KINDS = ("gaussian", "orthogonal", "spanning")  # of students
@@ -52,8 +53,16 @@ def _orthogonal(
             f"cross: {cross:g} given for students of scale {scale:g}, but overlaps that large need students of scale "
             f"{longest:.3g}; lower cross or raise scale"
         )
-    R = drawn @ np.linalg.cholesky(T + 1e-300 * np.eye(shape[2])).transpose(0, 2, 1)
+    R = drawn @ _roots(T).transpose(0, 2, 1)
     return fractions[:, None, None] * scale**2 * np.eye(problem.student.width), R
+
+
+def _roots(grams: np.ndarray) -> np.ndarray:
+    """(blocks, n, n) F with F F^T = gram: triangular, but for singular ones."""
+    try:
+        return np.linalg.cholesky(grams + 1e-300 * np.eye(grams.shape[2]))
+    except np.linalg.LinAlgError:
+        return gram_factor(grams, grams.shape[2], rounding=1e-12)
 
 
 def _spanning(problem: Problem, scale: float, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -56,7 +56,8 @@ def start(
     block_student_overlap, block_cross_overlap, block_teacher_overlap : array, optional
         The same with a leading block axis.
     direction_overlap, block_direction_overlap : array, optional
-        (p, directions) overlaps with the directions of a mixture, in place of random ones.
+        (p, directions) overlaps with the directions of a mixture. Left out, they are drawn with a seed, and zero where other
+        overlaps are given.
     readout : array, optional
         (p,) second layer, or (heads, p); left out, the problem's.
 

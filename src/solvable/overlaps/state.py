@@ -320,6 +320,11 @@ class Overlaps:
         if lowest[worst] < -1e-9 * max(size[worst], 1e-300):
             where = f" in block {worst}" if len(stacked) > 1 else ""
             raise InvalidStart(
-                f"overlaps: no weights have them, the stacked matrix of students and teachers{where} must be positive "
+                f"overlaps: no weights have them, the stacked matrix of {_listed(self.extras)}{where} must be positive "
                 f"semidefinite but has the eigenvalue {lowest[worst]:.3g}"
             )
+
+
+def _listed(extras: tuple[str, ...]) -> str:
+    *most, last = ["students", "teachers", *(f"{role}s" for role in dict.fromkeys(extras))]
+    return f"{', '.join(most)} and {last}"

@@ -2,6 +2,7 @@
 and leave matplotlib's settings alone; `with style():` gives the look of the library's own figures."""
 
 from solvable.plot.atlas import atlas, landscape, spectra
+from solvable.plot.cases import classification_error, direction_overlaps, task_risks
 from solvable.plot.curves import compare, cross_overlaps, readouts, risk, student_overlaps
 from solvable.plot.spectrum import forecast
 from solvable.plot.style import figure, style
@@ -9,8 +10,10 @@ from solvable.plot.sweeps import family, heat_map, lines, phases, sweep
 
 __all__ = [
     "atlas",
+    "classification_error",
     "compare",
     "cross_overlaps",
+    "direction_overlaps",
     "family",
     "figure",
     "forecast",
@@ -24,4 +27,5 @@ __all__ = [
     "student_overlaps",
     "style",
     "sweep",
+    "task_risks",
 ]

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+FEW = 40  # outputs that are drawn as points where curves are compared
+OF_RUNS = ("risk", "student_overlap", "cross_overlap", "direction_overlap", "readout", "task_risk")
+
+
 def dataset(source: Any) -> Any:
     """A dataset, or that of a Trajectory or of a sweep."""
     found = source if hasattr(source, "data_vars") else getattr(source, "data", None)
@@ -22,7 +26,7 @@ def dataset(source: Any) -> Any:
     return found
 
 
-def _label_time(ax: "Axes", data: Any) -> None:
+def label_time(ax: "Axes", data: Any) -> None:
     ax.set_xlabel(data["time"].attrs.get("long_name", "time"))
 
 
@@ -65,7 +69,7 @@ def risk(source: Any, ax: "Axes | None" = None, *, phases: bool = False, **style
             lines[0].set_label(name)
     if len(groups) > 1:
         ax.legend()
-    _label_time(ax, data)
+    label_time(ax, data)
     ax.set_ylabel("risk")
     if phases:
         _mark(ax, source)
@@ -108,12 +112,15 @@ def _groups(data: Any) -> list[tuple[str, Any]]:
     return [(f"rate {rate:g}", data.isel(run=np.flatnonzero(data["learning_rate"].values == rate))) for rate in rates]
 
 
-def _entries(
+def draw_entries(
     source: Any, name: str, ax: "Axes | None", run: int, style: dict[str, Any], kind: Callable[..., str] | None = None
 ) -> "Axes":
     """Every entry of a quantity against time, in a band of its error where that is known and not zero; with `kind(*indices)` those
     of a kind have a colour and a name in the legend."""
     data, ax = dataset(source), axes(ax)
+    if name not in data or 0 in data[name].shape:
+        there = [one for one in OF_RUNS if one in data and 0 not in data[one].shape]
+        raise ValueError(f"plot: the run has no {name}; it has {', '.join(there)}")
     values = data[name].isel(run=run)
     lines = ax.plot(data["time"], values.values.reshape(values.sizes["time"], -1), **style)
     if kind is not None:
@@ -125,7 +132,7 @@ def _entries(
             lines[kinds.index(one)].set_label(one)
         ax.legend()
     _shade_errors(ax, data.isel(run=run), lines)
-    _label_time(ax, data)
+    label_time(ax, data)
     ax.set_ylabel(data[name].attrs.get("long_name", name))
     return ax
 
@@ -176,7 +183,7 @@ def cross_overlaps(
     >>> len(sv.plot.cross_overlaps(run).lines)
     2
     """
-    return _entries(source, "cross_overlap", ax, run, style, (lambda _, j: f"teacher {j + 1}") if legend else None)
+    return draw_entries(source, "cross_overlap", ax, run, style, (lambda _, j: f"teacher {j + 1}") if legend else None)
 
 
 def student_overlaps(
@@ -209,7 +216,7 @@ def student_overlaps(
     >>> ax = sv.plot.student_overlaps(run, legend=True)
     """
     named = ("of two students", "of a student with itself")
-    return _entries(source, "student_overlap", ax, run, style, (lambda i, j: named[i == j]) if legend else None)
+    return draw_entries(source, "student_overlap", ax, run, style, (lambda i, j: named[i == j]) if legend else None)
 
 
 def readouts(source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: bool = False, **style: Any) -> "Axes":
@@ -224,7 +231,7 @@ def readouts(source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: boo
     run : int
         Number of the run.
     legend : bool
-        Whether to give each student a colour, with a legend.
+        Whether to give each student a colour, or each head where there are several, with a legend.
     **style
         Passed on to matplotlib's `plot`.
 
@@ -240,14 +247,16 @@ def readouts(source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: boo
     >>> run = sv.run(problem, sv.start(problem, seed=0), sv.Macro(), until=10)
     >>> ax = sv.plot.readouts(run)
     """
-    return _entries(source, "readout", ax, run, style, (lambda i: f"student {i + 1}") if legend else None)
+    word = "head" if "head" in dataset(source)["readout"].dims else "student"
+    return draw_entries(source, "readout", ax, run, style, (lambda i, *_: f"{word} {i + 1}") if legend else None)
 
 
 def compare(*sources: Any, labels: list[str] | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw the risks of several trajectories in one picture.
 
     A single run is a line. Many runs are their mean with its standard error at the times that all of them reached,
-    separately for each learning rate; runs that diverged are left out, and the legend says how many.
+    separately for each learning rate; runs that diverged are left out, and the legend says how many. Few outputs are points with
+    error bars, because a line between them would say what nobody has computed.
 
     Parameters
     ----------
@@ -284,7 +293,7 @@ def compare(*sources: Any, labels: list[str] | None = None, ax: "Axes | None" = 
         label = labels[i] if labels else f"{data.attrs.get('level', i)}"
         for name, part in _groups(data):
             _mean(ax, part, f"{label}, {name}" if name else label)
-    _label_time(ax, datasets[0])
+    label_time(ax, datasets[0])
     ax.set_ylabel("risk")
     ax.legend()
     return ax
@@ -297,6 +306,10 @@ def _mean(ax: "Axes", data: Any, label: str) -> None:
     label += f" ({lost} of {runs} diverged, left out)" if lost else ""
     reached = np.isfinite(kept).all(axis=0) if len(kept) else np.zeros(data.sizes["time"], dtype=bool)
     time, kept = data["time"].values[reached], kept[:, reached]
+    if 0 < len(time) <= FEW:
+        error = standard_error(kept, axis=0) if len(kept) > 1 else None
+        ax.errorbar(time, kept.mean(axis=0), error, fmt="o", markersize=3.5, linewidth=1.0, label=label)
+        return
     dashes = DASHES[len(ax.lines) % len(DASHES)]
     (curve,) = ax.plot(time, kept.mean(axis=0) if len(kept) else [], linestyle=dashes, label=label)
     if len(kept) > 1:

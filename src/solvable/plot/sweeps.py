@@ -1,23 +1,20 @@
 """Pictures of sweeps: families of curves, a quantity along an axis, heat maps, phase diagrams."""
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from solvable.plot.curves import dataset
 from solvable.plot.style import axes, figure, letter
+from solvable.plot.sweep_entries import REPEATED, entries, entry
+from solvable.plot.sweep_labels import edges_of, name_of, place_of, positions_along, short, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 QUANTITIES = ("exit_time", "end_risk", "end_time", "start_risk", "nfev", "fewest", "success")
-SUCCESS = "share of runs that get there"
-REPEATED = ("run", "instance")  # dimensions that are averaged over
 PANELS = 6
-ROOM = 10  # letters of the names along an axis; longer ones are slanted
-SCHEDULE = re.compile(r"times=\(([^)]*)\) rates=\(([^)]*)\) shape='(\w+)'")  # as a schedule shows itself
 
 
 def sweep(source: Any, quantity: str | None = None) -> "Figure":
@@ -31,7 +28,8 @@ def sweep(source: Any, quantity: str | None = None) -> "Figure":
     source : Swept or xarray.Dataset
         What to draw.
     quantity : str, optional
-        Name of the quantity; left out, one that the sweep has.
+        Name of the quantity; left out, one that the sweep has. Of a kept array it is the last output, and all entries are
+        drawn: "forgetting" of all tasks, "forgetting.0" of the first.
 
     Returns
     -------
@@ -49,8 +47,9 @@ def sweep(source: Any, quantity: str | None = None) -> "Figure":
         failed = "; all that were tried failed" if bool((data["failure"] != "").any()) else ""
         raise ValueError(f"show: no point is there yet{failed}")
     quantity = quantity or _choose(data)
-    if quantity != "success" and quantity not in data.data_vars:
+    if quantity != "success" and quantity.partition(".")[0] not in data.data_vars:
         known = [name for name in QUANTITIES if name in data or (name == "success" and "exit_time" in data)]
+        known += [str(name) for name in data.data_vars if name not in (*known, "done", "failure", "ending")]
         raise ValueError(f"quantity: {quantity!r} given, must be one of {', '.join(known)}")
     main = _axes_of(data)
     if len(main) <= 1:
@@ -59,7 +58,7 @@ def sweep(source: Any, quantity: str | None = None) -> "Figure":
         return _panels(data, main[:-1], lambda part, ax: phases(part, main[-1], ax=ax))
     if any(data[dim].dtype.kind not in "iuf" for dim in main[-2:]):
         return _panels(data, main[:-2], lambda part, ax: lines(part, quantity, main[-2], main[-1], ax=ax))
-    kinds = [quantity]
+    data, kinds = entries(data, quantity) if len(main) == 2 else (data, [quantity])
     if quantity == "exit_time" and bool((data["exit_time"].isnull() & data["done"]).any()):
         kinds.append("success")
     y, x = main[-2:]
@@ -68,14 +67,15 @@ def sweep(source: Any, quantity: str | None = None) -> "Figure":
         for i, (ax, kind) in enumerate(zip(np.atleast_1d(panels), kinds, strict=True)):
             heat_map(data, kind, x, y, ax=ax)
             if len(kinds) > 1:
-                letter(ax, "ab"[i])
+                letter(ax, "abcdef"[i])
         return picture
     return _panels(data, main[:-2], lambda part, ax: heat_map(part, quantity, x, y, ax=ax))
 
 
 def _choose(data: Any) -> str:
-    if "fewest" in data:
-        return "fewest"
+    for name in ("fewest", "forgetting", "classification_error"):
+        if name in data and bool(data[name].notnull().any()):
+            return name
     return "exit_time" if "exit_time" in data and bool(data["exit_time"].notnull().any()) else "end_risk"
 
 
@@ -134,7 +134,8 @@ def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = Non
     """
     from matplotlib.colors import LogNorm, Normalize
 
-    data, ax = dataset(source), axes(ax)
+    ax = axes(ax)
+    data, quantity = entry(dataset(source), quantity)
     mean, _ = _average(data, quantity, (x, y))
     values = mean.transpose(y, x).values.astype(float)
     finite = values[np.isfinite(values)]
@@ -143,9 +144,10 @@ def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = Non
         norm = Normalize(0, 1)
     elif finite.size and finite.min() > 0 and finite.max() > 5 * finite.min():
         norm = LogNorm(finite.min(), finite.max())
-    along, up = _positions(data, x, ax, "x"), _positions(data, y, ax, "y")
+    along, up = positions_along(data, x, ax, "x"), positions_along(data, y, ax, "y")
     ax.set_facecolor("0.85")
-    mesh = ax.pcolormesh(along, up, np.ma.masked_invalid(values), norm=norm, shading="nearest", cmap="viridis")
+    cells = edges_of(along, ax.get_xscale()), edges_of(up, ax.get_yscale())
+    mesh = ax.pcolormesh(*cells, np.ma.masked_invalid(values), norm=norm, cmap="viridis")
     if min(values.shape) > 3 and finite.size > 8 and finite.max() > finite.min():
         levels = [0.5] if quantity == "success" else None
         if isinstance(norm, LogNorm):
@@ -154,7 +156,7 @@ def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = Non
         drawn = ax.contour(along, up, np.ma.masked_invalid(values), levels, norm=norm, colors="white", linewidths=0.8)
         if quantity != "success":
             ax.clabel(drawn, fontsize=6, fmt=lambda level: f"{level:.3g}")
-    ax.figure.colorbar(mesh, ax=ax, label=_name(data, quantity))
+    ax.figure.colorbar(mesh, ax=ax, label=name_of(data, quantity))
     if not np.isfinite(values).all():
         ax.set_title("grey: not for all runs", fontsize=6, loc="right")
     return ax
@@ -186,10 +188,11 @@ def lines(source: Any, quantity: str, one: str, other: str, ax: "Axes | None" = 
     >>> swept = sv.sweep(problem, vary, until=10, store=None, workers=0)
     >>> ax = sv.plot.lines(swept, "end_risk", "learning_rate", "width")
     """
-    data, ax = dataset(source), axes(ax)
+    ax = axes(ax)
+    data, quantity = entry(dataset(source), quantity)
     along, each = (one, other) if data[one].dtype.kind in "iuf" else (other, one)
     mean, error = _average(data, quantity, (one, other))
-    positions = _positions(data, along, ax, "x")
+    positions = positions_along(data, along, ax, "x")
     for value in data[each].values:
         part, spread = mean.sel({each: value}), error.sel({each: value})
         ax.errorbar(
@@ -199,10 +202,10 @@ def lines(source: Any, quantity: str, one: str, other: str, ax: "Axes | None" = 
             marker="o",
             markersize=3.5,
             linewidth=1.0,
-            label=_short(value),
+            label=short(value),
         )
-    ax.set_ylabel(_name(data, quantity))
-    ax.legend(title=_title(data, each), fontsize=7)
+    ax.set_ylabel(name_of(data, quantity))
+    ax.legend(title=title_of(data, each), fontsize=7)
     return ax
 
 
@@ -236,11 +239,10 @@ def phases(source: Any, x: str, ax: "Axes | None" = None) -> "Axes":
     most = int(fewest.max())
     samples = np.unique(np.linspace(0, 1.1 * most, min(200, most + 2)).astype(int))
     enough = [(fewest <= n).where(fewest.notnull()).mean(over).values for n in samples]
-    along = _positions(data, x, ax, "x")
+    along = positions_along(data, x, ax, "x")
     ax.set_facecolor("0.85")
-    mesh = ax.pcolormesh(
-        along, samples, np.ma.masked_invalid(enough), vmin=0, vmax=1, shading="nearest", cmap="viridis"
-    )
+    cells = edges_of(along, ax.get_xscale()), edges_of(samples, "linear")
+    mesh = ax.pcolormesh(*cells, np.ma.masked_invalid(enough), vmin=0, vmax=1, cmap="viridis")
     if len(along) > 1:
         ax.contour(along, samples, np.ma.masked_invalid(enough), [0.5], colors="white", linewidths=1.0)
     ax.set_ylabel("samples")
@@ -283,12 +285,12 @@ def family(source: Any, along: str, ax: "Axes | None" = None) -> "Axes":
         colour = colormaps["viridis"](0.9 * i / max(1, len(shown) - 1))
         curve = mean.isel({along: at}).values
         ax.plot(
-            times, curve, color=colour, label=_short(values[at]) + ("" if np.isfinite(curve).any() else ", diverged")
+            times, curve, color=colour, label=short(values[at]) + ("" if np.isfinite(curve).any() else ", diverged")
         )
     ax.set_yscale("log")
     ax.set_xlabel("time" if data["time"].attrs.get("long_name") is None else data["time"].attrs["long_name"])
     ax.set_ylabel("risk")
-    ax.legend(title=_title(data, along), fontsize=7)
+    ax.legend(title=title_of(data, along), fontsize=7)
     return ax
 
 
@@ -309,19 +311,31 @@ def _along(data: Any, quantity: str, along: str | None) -> "Figure":
         family(data, along, ax=panels[0])
         letter(panels[0], "a")
         letter(panels[1], "b")
-    mean, error = _average(data, quantity, (along,))
-    positions = _positions(data, along, panels[-1], "x")
-    panels[-1].errorbar(positions, mean.values, np.nan_to_num(error.values), marker="o", markersize=3.5, linewidth=1.0)
-    panels[-1].set_ylabel(_name(data, quantity))
-    missing = np.isnan(mean.values)
+    data, quantities = entries(data, quantity)
+    _draw_along(panels[-1], data, quantities, along)
+    return picture
+
+
+def _draw_along(ax: "Axes", data: Any, quantities: list[str], along: str) -> None:
+    """Quantities with their standard errors along an axis; a cross at the bottom where a mean is not known."""
+    positions = positions_along(data, along, ax, "x")
+    missing = np.zeros(len(positions), dtype=bool)
+    for one in quantities:
+        mean, error = _average(data, one, (along,))
+        label = data[one].attrs["entry"] if len(quantities) > 1 else None
+        ax.errorbar(
+            positions, mean.values, np.nan_to_num(error.values), marker="o", markersize=3.5, linewidth=1.0, label=label
+        )
+        missing |= np.isnan(mean.values)
+    ax.set_ylabel(name_of(data, quantities[0] if len(quantities) == 1 else quantities[0].partition(".")[0]))
     if missing.any():
-        bottom = panels[-1].get_xaxis_transform()
-        panels[-1].plot(
+        bottom = ax.get_xaxis_transform()
+        ax.plot(
             positions[missing], np.full(missing.sum(), 0.03), "x", color="0.4", transform=bottom, markersize=5,
             label="not for all runs",
         )  # fmt: skip
-        panels[-1].legend(fontsize=7)
-    return picture
+    if missing.any() or len(quantities) > 1:
+        ax.legend(fontsize=7)
 
 
 def _panels(data: Any, others: list[str], draw: Any) -> "Figure":
@@ -331,9 +345,9 @@ def _panels(data: Any, others: list[str], draw: Any) -> "Figure":
         draw(data, ax)
         return picture
     first, rest = others[-1], others[:-1]
-    left_out = [f"{_title(data, dim)}: first of {data.sizes[dim]}" for dim in rest]
+    left_out = [f"{title_of(data, dim)}: first of {data.sizes[dim]}" for dim in rest]
     if data.sizes[first] > PANELS:
-        left_out.append(f"{PANELS} of {data.sizes[first]} values of {_title(data, first)}")
+        left_out.append(f"{PANELS} of {data.sizes[first]} values of {title_of(data, first)}")
     data = data.isel(dict.fromkeys(rest, 0))
     shown = np.unique(np.linspace(0, data.sizes[first] - 1, min(PANELS, data.sizes[first])).round().astype(int))
     columns = min(2, len(shown))
@@ -342,59 +356,9 @@ def _panels(data: Any, others: list[str], draw: Any) -> "Figure":
     for ax, at in zip(panels, shown, strict=False):
         part = data.isel({first: int(at)})
         draw(part, ax)
-        ax.set_title(_place(part, [*rest, first]), fontsize=8)
+        ax.set_title(place_of(part, [*rest, first]), fontsize=8)
     for ax in panels[len(shown) :]:
         ax.remove()
     if left_out:
         picture.suptitle(f"shown: {'; '.join(left_out)}", fontsize=8)
     return picture
-
-
-def _positions(data: Any, dim: str, ax: "Axes", which: str) -> np.ndarray:
-    """Where the values of an axis are drawn; labels the axis, and makes it logarithmic where they are spaced so."""
-    values = data[dim].values
-    (ax.set_xlabel if which == "x" else ax.set_ylabel)(_title(data, dim))
-    if values.dtype.kind not in "iuf":
-        places: np.ndarray = np.arange(len(values))
-        names = [_short(value) for value in values]
-        slanted: dict[str, Any] = {"rotation": 25, "ha": "right", "rotation_mode": "anchor", "fontsize": 7}
-        long = which == "x" and max(map(len, names)) > ROOM
-        (ax.set_xticks if which == "x" else ax.set_yticks)(places, names, **(slanted if long else {}))
-        return places
-    if len(values) > 2 and values.min() > 0 and values.max() / values.min() >= 8:
-        steps = np.diff(np.log(values))
-        if steps.std() < 0.2 * abs(steps.mean()):
-            (ax.set_xscale if which == "x" else ax.set_yscale)("log")
-    if values.dtype.kind in "iu" and len(values) <= 12:
-        (ax.set_xticks if which == "x" else ax.set_yticks)(values, [str(value) for value in values])
-        (ax.xaxis if which == "x" else ax.yaxis).set_ticks([], minor=True)
-    return values
-
-
-def _place(part: Any, dims: list[str]) -> str:
-    return ", ".join(f"{_title(part, dim)} {_short(part[dim].values[()])}" for dim in dims)
-
-
-def _title(data: Any, dim: str) -> str:
-    """What an axis is called: the field, with whose it is for those that teachers and students both have."""
-    first, _, last = str(data[dim].attrs.get("field", dim)).rpartition(".")
-    whose = f"{first} " if first in ("teacher", "student") else ""
-    return whose + last.replace("_", " ")
-
-
-def _name(data: Any, quantity: str) -> str:
-    if quantity == "success":
-        return SUCCESS
-    return str(data[quantity].attrs.get("long_name", quantity.replace("_", " ")))
-
-
-def _short(value: Any) -> str:
-    """A schedule by its values and, behind each but the first, the time from which on it holds."""
-    if isinstance(value, float | np.floating):
-        return f"{value:.4g}"
-    found = SCHEDULE.fullmatch(str(value))
-    if found is None:
-        return str(value)
-    times, rates = ([f"{float(part):.4g}" for part in text.split(",") if part.strip()] for text in found.groups()[:2])
-    steps = [rates[0], *(f"{rate} ({time})" for rate, time in zip(rates[1:], times[1:], strict=True))]
-    return (", " if found[3] == "steps" else " to ").join(steps)

@@ -9,6 +9,7 @@ default, also one that a later version adds: the settings are read from the fiel
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -261,15 +262,21 @@ def require(problem: Any, who: str = CLOSED_FORM, **words: Any) -> None:
 
 def unusual_settings(model: Model, place: str = "") -> Iterator[tuple[str, Any]]:
     """Path and value of all settings that no word speaks of and that are not at their defaults."""
-    for name, field in type(model).model_fields.items():
-        path, value = f"{place}{name}", getattr(model, name)
-        if path in KNOWN:
-            continue
-        default = field.get_default(call_default_factory=True)
+    for name, path, default in _unspoken(type(model), place):
+        value = getattr(model, name)
         if path in PARTS and isinstance(value, Model):
             yield from unusual_settings(value, f"{path}.")
         elif default is PydanticUndefined or value != default:
             yield path, value
+
+
+@cache
+def _unspoken(kind: type[Model], place: str) -> tuple[tuple[str, str, Any], ...]:
+    """Name, path and default of the fields that no word speaks of: to make a default may take longer than to solve a problem."""
+    found = [(name, f"{place}{name}", field) for name, field in kind.model_fields.items()]
+    return tuple(
+        (name, path, field.get_default(call_default_factory=True)) for name, path, field in found if path not in KNOWN
+    )
 
 
 def _has_readout(network: Network, allowed: str | float) -> bool:

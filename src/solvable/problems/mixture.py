@@ -1,16 +1,20 @@
 """Inputs in classes: Gaussians with means along a few directions, variances and labels of their own."""
 
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from solvable.problems.model import Array, Matrix, Model, Plain
+from solvable.problems.model import Array, InvalidProblem, Matrix, Model, Plain
 from solvable.problems.training import Schedule, check_shares, later, value_at
 
 Blocks = Annotated[tuple[tuple[tuple[float, ...], ...], ...], Plain]
-Share = Annotated[float, Plain, Field(gt=0, le=1)] | Schedule
+Share = Annotated[float, Plain, Field(ge=0, le=1)] | Schedule
+
+DISTANCES = ("opposite", "xor")  # mixtures that a distance describes, and the fields that follow from it
+MOST = 1e75  # distance, of which squares are taken
+OF_DISTANCES = ("probabilities", "means", "gram", "labels")
 
 
 class Mixture(Model):
@@ -41,6 +45,11 @@ class Mixture(Model):
     vectors : matrix, optional
         (direction, dim) the directions themselves in place of `gram`, coordinates in the order of the blocks.
 
+    Notes
+    -----
+    In files, and in `replace`, `xor = 2.0` or `opposite = 2.0` (with `variance`) stand for what `Mixture.xor` and
+    `Mixture.opposite` make.
+
     Examples
     --------
     >>> sv.Mixture(probabilities=(0.3, 0.7), means=((1.0,), (-1.0,)), labels=(1.0, -1.0)).classes
@@ -58,22 +67,51 @@ class Mixture(Model):
     teacher_overlap: Matrix | None = None
     vectors: Matrix | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_distance(cls, fields: Any) -> Any:
+        """Fields of `opposite` or `xor`, where their distance is given in place of means; other fields win."""
+        given = [name for name in DISTANCES if isinstance(fields, dict) and name in fields]
+        if not given:
+            return fields
+        if len(given) > 1:
+            raise ValueError(f"{given[0]}: given together with {given[1]}; give one of them")
+        rest = {name: value for name, value in fields.items() if name not in (given[0], "variance")}
+        return cls._fields_of(given[0], fields[given[0]], fields.get("variance", 1.0)) | rest
+
+    @classmethod
+    def _fields_of(cls, kind: str, distance: Any, variance: Any = 1.0) -> dict[str, Any]:
+        made = getattr(cls, kind)(_number(kind, distance), _number("variance", variance))
+        return {name: getattr(made, name) for name in (*OF_DISTANCES, "variances")}
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed, as in every part of a problem; `xor=2.0` and `opposite=2.0` change means, labels and
+        probabilities to those at this distance."""
+        for kind in DISTANCES:
+            if kind in changes:
+                try:
+                    made = self._fields_of(kind, changes.pop(kind))
+                except ValueError as error:
+                    raise InvalidProblem([str(error)]) from None
+                changes = {name: made[name] for name in OF_DISTANCES} | {"vectors": None} | changes
+        return super().replace(**changes)
+
     @classmethod
     def opposite(
-        cls, distance: float, *, variance: float = 1.0, labels: tuple[float, float] = (1.0, -1.0)
+        cls, distance: float, variance: float = 1.0, *, labels: tuple[float, float] = (1.0, -1.0)
     ) -> "Mixture":
         """Two classes of equal weight with means +m and -m, |m|^2/dim = distance^2, and variance `variance` times the
         eigenvalues."""
         return cls(
-            probabilities=(0.5, 0.5), means=((1.0,), (-1.0,)), gram=((float(distance) ** 2,),),
+            probabilities=(0.5, 0.5), means=((1.0,), (-1.0,)), gram=((_square(distance),),),
             variances=(variance, variance), labels=labels,
         )  # fmt: skip
 
     @classmethod
-    def xor(cls, distance: float, *, variance: float = 1.0) -> "Mixture":
+    def xor(cls, distance: float, variance: float = 1.0) -> "Mixture":
         """Four classes of equal weight: means +m_1, -m_1 with label 1 and +m_2, -m_2 with label -1; m_1, m_2 are orthogonal,
         |m_j|^2/dim = distance^2."""
-        size = float(distance) ** 2
+        size = _square(distance)
         return cls(
             probabilities=(0.25,) * 4, means=((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)),
             gram=((size, 0.0), (0.0, size)), variances=(variance,) * 4, labels=(1.0, 1.0, -1.0, -1.0),
@@ -177,6 +215,25 @@ class Mixture(Model):
     def spike_variances(self) -> np.ndarray:
         """(class, direction)."""
         return np.zeros((self.classes, self.directions)) if self.spikes is None else np.array(self.spikes)
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise InvalidProblem([f"{name}: {value!r} given, must be a number"])
+    try:
+        number = float(value)
+    except OverflowError:
+        number = np.inf
+    if not abs(number) <= MOST:
+        raise InvalidProblem([f"{name}: {number!r} given, must be finite and at most {MOST:g} in size"])
+    return number
+
+
+def _square(distance: Any) -> float:
+    number = _number("distance", distance)
+    if number < 0:
+        raise InvalidProblem([f"distance: {distance!r} given, must not be negative"])
+    return number**2
 
 
 def _rectangular(name: str, rows: Any) -> Any:

@@ -45,13 +45,14 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
             text = "is not a field here" + _suggestion(model, item["loc"])
         elif kind == "value_error":
             message = message.removeprefix("Value error, ")
-            field = re.match(r"([a-z_.]+): ", message)  # a check across fields names the one at fault first
+            field = re.match(r"([a-z_][a-z_.0-9]*): ", message)  # a check across fields names the one at fault first
             if field:
                 where = f"{where}.{field[1]}" if where else field[1]
             text = message[field.end() :] if field else message
         else:
             if kind == "model_type":
                 message = f"a {item['ctx']['class_name']}".replace("Table", " table")
+                message += _EXAMPLES.get(item["ctx"]["class_name"], "")
             message = _WORDS.get(kind, message.removeprefix("Input should be ").removeprefix("a valid "))
             text = f"{short(given)} given, must be {message}"
         if where in lines and text not in lines[where]:
@@ -71,6 +72,7 @@ _WORDS = {
     "model_attributes_type": "a table of its fields",
     "too_short": "not empty",
 }
+_EXAMPLES = {"Dropout": ", as { keep = 0.8 }"}  # of tables whose main field is easily taken for the whole
 _BRANCHES = {"float", "int", "str", "none", "literal", "tuple", "constrained"}
 
 
@@ -174,7 +176,8 @@ class Model(BaseModel):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     def _values(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in type(self).model_fields)
+        values = self.__dict__
+        return tuple([values[name] for name in type(self).__pydantic_fields__])
 
     def __eq__(self, other: object) -> bool:  # by fields alone: cached properties do not count
         return type(self) is type(other) and self._values() == other._values()

@@ -201,7 +201,8 @@ class Teacher(Network):
         Rate of a random walk that keeps the teachers' overlaps on average: each forgets where it was as
         exp(-drift steps/dim).
     rotation : float
-        The first two teachers turn in their plane by so many radians per steps/dim.
+        The first two teachers turn in their plane by so many radians per steps/dim, w_1 towards w_2. They must be orthogonal and
+        of equal length, in all blocks together, so that turning keeps how they overlap (sampled ones: up to 1/sqrt(dim)).
 
     Examples
     --------
@@ -262,4 +263,9 @@ class Teacher(Network):
             lowest = np.linalg.eigvalsh(gram)[0]
             if lowest < -1e-10 * np.abs(gram).max():
                 raise ValueError(f"overlap: must be positive semidefinite, its lowest eigenvalue is {lowest:.3g}")
+            if self.rotation and np.abs(gram[:2, :2] - gram[0, 0] * np.eye(2)).max() > 1e-12 * np.abs(gram).max():
+                raise ValueError(
+                    f"rotation: the first two teachers have the overlaps {gram[:2, :2].tolist()}, must be orthogonal "
+                    f"and of equal length to turn without changing them"
+                )
         return self

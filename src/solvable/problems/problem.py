@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from solvable.gaussian.losses import BUILT_IN_LOSSES, LOSSES
 from solvable.gaussian.units import BUILT_IN, UNITS, OwnFunction
+from solvable.problems.file_tables import RUN_TABLES, SWEEP_TABLES, as_table, check_suffix, read_tables, understood
 from solvable.problems.fitting import check_parts
-from solvable.problems.foreign import parse_json, parse_toml, read_text
+from solvable.problems.foreign import parse_json, parse_toml
 from solvable.problems.inputs import Inputs
 from solvable.problems.mixture import Mixture
 from solvable.problems.model import InvalidProblem, Model, Plain
 from solvable.problems.networks import Student, Teacher
-from solvable.problems.tasks import Task
-from solvable.problems.training import Training
+from solvable.problems.tasks import Task, from_table, resequenced
+from solvable.problems.training import Training, stopped_rates
 
 FUNCTIONS = (("student", "activation"), ("teacher", "activation"), ("teacher", "target"))  # which may be one's own
 
@@ -70,12 +71,41 @@ class Problem(Model):
     inputs: Inputs = Field(default_factory=Inputs)
     training: Training
     mixture: Mixture | None = None
-    tasks: Annotated[tuple[Task, ...], Plain] = ()
+    tasks: Annotated[tuple[Task, ...], Plain, BeforeValidator(from_table)] = ()
 
     @model_validator(mode="after")
     def _check(self) -> "Problem":
         check_parts(self)
         return self
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed, validated again.
+
+        Parameters
+        ----------
+        **changes
+            New values: `training__learning_rate=0.1` reaches inside a part, `tasks__0__readout` inside one of several;
+            `tasks__switches` and `tasks__replay` are those of `Task.sequence`, `mixture__xor` and `mixture__opposite` distances.
+
+        Returns
+        -------
+        Problem
+            Checked.
+
+        Examples
+        --------
+        >>> problem.replace(student__width=3).student.width
+        3
+        """
+        inner = {name: changes.pop(f"tasks__{name}") for name in ("switches", "replay") if f"tasks__{name}" in changes}
+        if inner and any(name.partition("__")[0] == "tasks" for name in changes):
+            raise InvalidProblem([f"tasks.{next(iter(inner))}: given together with other fields of tasks; give one"])
+        if inner:
+            try:
+                changes["tasks"] = resequenced(self.tasks, inner)
+            except InvalidProblem as error:
+                raise InvalidProblem([f"tasks.{line}" for line in error.problems]) from None
+        return super().replace(**changes)
 
     @property
     def heads(self) -> int:
@@ -126,6 +156,9 @@ class Problem(Model):
         content = self.model_dump(mode="json", exclude_defaults=True) | {"hash": 1}
         if self.inputs.spectrum is not None:
             content["inputs"]["spectrum"]["kind"] = self.inputs.spectrum.kind
+        if self.task_heads == tuple(range(len(self.tasks))):  # as if they had not been numbered
+            for task in content["tasks"]:
+                task.pop("head", None)
         added = {place: unit.identity for place, unit in self._added().items()}
         return content | ({"added": added} if added else {})
 
@@ -187,7 +220,7 @@ class Problem(Model):
             raise ValueError(f"later: {alpha!r} given, must be a finite time in steps/dim, not negative")
         return self._with(lambda part: part.later(alpha))
 
-    def _with(self, change: Callable[[Any], Any]) -> "Problem":
+    def _with(self, change: Callable[[Any], Any]) -> Self:
         """With other parts in the place of those that may have schedules; a part without any gives itself back."""
         found: dict[str, Any] = {"inputs": change(self.inputs), "training": change(self.training)}
         if self.mixture is not None:
@@ -246,7 +279,7 @@ class Problem(Model):
         Parameters
         ----------
         text : str
-            As `to_json` writes it.
+            As `to_json` writes it. Rates may be zero, as `at` and `later` leave them where a schedule ends so.
 
         Returns
         -------
@@ -258,7 +291,12 @@ class Problem(Model):
         >>> sv.Problem.from_json(problem.to_json()) == problem
         True
         """
-        return cls.from_mapping(_table(_understood(parse_json, text)))
+        tables = as_table(understood(parse_json, text))
+        stopped = stopped_rates(tables.get("training"))
+        if not stopped:
+            return cls.from_mapping(tables)
+        moving = cls.from_mapping(tables | {"training": tables["training"] | dict.fromkeys(stopped, 1.0)})
+        return moving._with(lambda part: part.stopped(stopped) if isinstance(part, Training) else part)
 
     def to_toml(self) -> str:
         """The problem as TOML text.
@@ -276,6 +314,8 @@ class Problem(Model):
 
         for where, part in self.own_functions().items():
             raise InvalidProblem([f"{where}: the function {part.name!r} cannot be written to a file"])
+        for name in stopped_rates(self.training.model_dump()):
+            raise InvalidProblem([f"training.{name}: is zero at all times by now, which no file may say; to_json does"])
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True, exclude=self._unused()))
 
     @classmethod
@@ -297,7 +337,7 @@ class Problem(Model):
         >>> sv.Problem.from_toml(problem.to_toml()) == problem
         True
         """
-        return cls.from_mapping(_understood(parse_toml, text))
+        return cls.from_mapping(understood(parse_toml, text))
 
     def save(self, path: str | Path) -> None:
         """Write the problem into a .toml or .json file.
@@ -311,7 +351,7 @@ class Problem(Model):
         --------
         >>> problem.save("problem.toml")
         """
-        _check_suffix(Path(path))
+        check_suffix(Path(path))
         text = self.to_toml()  # refuses what files cannot hold
         Path(path).write_text(self.to_json() if Path(path).suffix == ".json" else text, encoding="utf-8")
 
@@ -338,32 +378,3 @@ class Problem(Model):
         return cls.from_mapping(
             {name: table for name, table in tables.items() if name not in (*RUN_TABLES, *SWEEP_TABLES)}
         )
-
-
-RUN_TABLES = ("start", "level", "run")
-SWEEP_TABLES = ("vary", "derive", "sweep", "recovery")
-
-
-def read_tables(path: Path) -> dict[str, Any]:
-    """The content of a .toml or .json file as plain tables."""
-    _check_suffix(path)
-    parse = parse_json if path.suffix == ".json" else parse_toml
-    return _table(_understood(lambda file: parse(read_text(file)), path, f"{path}: "), f"{path}: ")
-
-
-def _understood(read: Callable[[Any], Any], source: Any, name: str = "") -> Any:
-    try:
-        return read(source)
-    except ValueError as error:
-        raise InvalidProblem([f"{name}{error}"]) from None
-
-
-def _check_suffix(path: Path) -> None:
-    if path.suffix not in (".toml", ".json"):
-        raise InvalidProblem([f"{path}: must end in .toml or .json"])
-
-
-def _table(content: Any, name: str = "") -> dict[str, Any]:
-    if not isinstance(content, dict):
-        raise InvalidProblem([f"{name}must be a table of fields, got {type(content).__name__}"])
-    return content

@@ -1,6 +1,7 @@
 """Training: learning rate or schedule, batch, weight decay, loss, noise, masks, readout, samples."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -9,7 +10,7 @@ from pydantic import Field, model_validator
 
 from solvable.gaussian.losses import LOSSES
 from solvable.problems.dropout import Dropout
-from solvable.problems.model import Array, Model, Plain, Unbounded, one_of
+from solvable.problems.model import Array, InvalidProblem, Model, Plain, Unbounded, one_of
 
 
 class Schedule(Model):
@@ -187,7 +188,22 @@ def later(number: Any, time: float) -> Any:
     return number.later(time) if isinstance(number, Schedule) else number
 
 
-SCHEDULED = ("learning_rate", "readout_rate", "batch", "weight_decay", "label_noise")
+def stopped_rates(fields: Any) -> dict[str, float | Schedule]:
+    """Of the fields of a Training, as files have them, the rates that are zero at all times."""
+    found: dict[str, float | Schedule] = {}
+    for name in RATES:
+        rate = fields.get(name) if isinstance(fields, dict) else None
+        if type(rate) in (int, float) and rate == 0:
+            found[name] = 0.0
+        elif isinstance(rate, dict):
+            with suppress(InvalidProblem):
+                schedule = Schedule.from_mapping(rate)
+                found |= {} if any(schedule.rates) else {name: schedule}
+    return found
+
+
+RATES = ("learning_rate", "readout_rate")
+SCHEDULED = (*RATES, "batch", "weight_decay", "label_noise")
 
 
 class Training(Model):
@@ -250,7 +266,7 @@ class Training(Model):
     def _check(self) -> "Training":
         if self.readout_rate is not None and not self.train_readout:
             raise ValueError("readout_rate: given although train_readout is false, so nothing would use it")
-        for name in ("learning_rate", "readout_rate"):
+        for name in RATES:
             rate = getattr(self, name)
             if isinstance(rate, Schedule) and max(rate.rates) == 0:
                 raise ValueError(f"{name}: is zero at all times, so nothing would be learned")
@@ -284,6 +300,10 @@ class Training(Model):
         if not self.is_scheduled:
             return self
         return self._with({name: later(getattr(self, name), time) for name in SCHEDULED})
+
+    def stopped(self, rates: dict[str, float | Schedule]) -> "Training":
+        """The same with rates that are zero at all times, as `at` and `later` leave them."""
+        return self._with(rates)
 
     @property
     def is_scheduled(self) -> bool:

@@ -61,6 +61,10 @@ def distance(self: Trajectory, target: Overlaps, of: str = "weights") -> np.ndar
     True
     """
     _check_state("distance", self, target)
+    if self.problem.teacher.is_moving:
+        raise ValueError(
+            "distance: the teachers move, so their overlaps with students do not tell where the students are"
+        )
     R, T = target.cross_overlap, target.teacher_overlap
     if self.problem.inputs.blocks > 1 and of == "weights":
         raise ValueError("distance: with several blocks of inputs the weights' distance is not in the total overlaps")

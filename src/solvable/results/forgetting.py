@@ -10,31 +10,38 @@ import numpy as np
 from solvable.problems.tasks import first_sample, stretches
 
 if TYPE_CHECKING:
+    from solvable.problems import Problem
     from solvable.results.trajectory import Trajectory
 
-NAMES = ("forgetting", "transfer")
+NAMES = ("forgetting", "head_start")
 
 
 def forgetting(trajectory: Trajectory) -> np.ndarray:
     """(run, time, task) see `Trajectory.forgetting`."""
     t, risks = trajectory, _risks("forgetting", trajectory)
-    found = np.full(risks.shape, np.nan)
-    for task, spans in enumerate(stretches(t.problem.tasks)):
+    found, known = np.full(risks.shape, np.nan), stretches(t.problem.tasks)
+    if not any(np.isfinite(end) for spans in known for _, end in spans):
+        raise ValueError(
+            "forgetting: no task stops being the most probable one, so that there is no risk to compare with; subtract one of "
+            "your own choice from `task_risk`"
+        )
+    for task, spans in enumerate(known):
         for _, end in spans:
-            if end <= t.alpha[-1]:
+            if end <= t.alpha[-1] + _slack(t, end):
                 i = _output(t, task, end)
                 found[:, i:, task] = risks[:, i:, task] - risks[:, i, None, task]
     return found
 
 
-def transfer(trajectory: Trajectory) -> np.ndarray:
-    """(run, time, task) see `Trajectory.transfer`."""
-    t, risks = trajectory, _risks("transfer", trajectory)
+def head_start(trajectory: Trajectory) -> np.ndarray:
+    """(run, time, task) see `Trajectory.head_start`."""
+    t, risks = trajectory, _risks("head_start", trajectory)
     if t.alpha[0] != 0:
-        raise ValueError(f"transfer: the first output is at {t.time[0]:.6g}, must be at 0; ask for it by `times`")
+        raise ValueError(f"head_start: the first output is at {t.time[0]:.6g}, must be at 0; ask for it by `times`")
     found = np.full(risks.shape, np.nan)
     for task, one in enumerate(t.problem.tasks):
-        before = t.alpha <= first_sample(one) * (1 + 1e-9)
+        begin = first_sample(one)
+        before = t.alpha <= begin + _slack(t, begin)
         found[:, before, task] = risks[:, :1, task] - risks[:, before, task]
     return found
 
@@ -42,10 +49,21 @@ def transfer(trajectory: Trajectory) -> np.ndarray:
 def known(trajectory: Trajectory) -> dict[str, np.ndarray]:
     """Those of the two that the outputs tell."""
     found = {}
-    for name, function in zip(NAMES, (forgetting, transfer), strict=True):
+    for name, function in zip(NAMES, (forgetting, head_start), strict=True):
         with suppress(ValueError):
             found[name] = function(trajectory)
     return found
+
+
+def check_outputs(problem: Problem, times: np.ndarray) -> None:
+    """Raise unless there are outputs (steps/dim) at the ends of all stretches of tasks until the last one."""
+    ends = [(task, end) for task, spans in enumerate(stretches(problem.tasks)) for _, end in spans if end <= times[-1]]
+    for task, end in ends:
+        if np.abs(times - end).min() > 1e-9 * max(1.0, end):
+            raise ValueError(
+                f"keep: 'forgetting' given, but task {task} ends at {end!r} (steps/dim), which is none of `times`; add it, or "
+                f"give `until` alone"
+            )
 
 
 def _risks(who: str, trajectory: Trajectory) -> np.ndarray:
@@ -57,7 +75,16 @@ def _risks(who: str, trajectory: Trajectory) -> np.ndarray:
 def _output(trajectory: Trajectory, task: int, alpha: float) -> int:
     """The number of the output at this time."""
     i = int(np.argmin(np.abs(trajectory.alpha - alpha)))
-    if not abs(trajectory.alpha[i] - alpha) <= 1e-9 * max(1.0, alpha):
+    if not abs(trajectory.alpha[i] - alpha) <= _slack(trajectory, alpha):
         then = trajectory.clock.from_alpha(alpha)
-        raise ValueError(f"forgetting: task {task} ends at {then:.6g}, which is no output time; ask for it by `times`")
+        raise ValueError(
+            f"forgetting: task {task} ends at {float(then)!r}, which is no output time; ask for it by `times`, or leave them out"
+        )
     return i
+
+
+def _slack(trajectory: Trajectory, alpha: float) -> float:
+    """How far from this time an output may be that was asked for then: half a step, but for the limit, which has none."""
+    dim = trajectory.problem.inputs.dim
+    half = 0.0 if dim is None or trajectory.level == "macro" else 0.5 / dim
+    return half + 1e-9 * max(1.0, alpha) if np.isfinite(alpha) else 0.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, as_array, measure
+from solvable.overlaps import InvalidStart, Overlaps, as_array, fixed_overlaps, measure
 from solvable.problems import Problem
 from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
@@ -43,7 +43,7 @@ def from_weights(
     times : array
         (time,) in the unit of `clock`.
     readout : array, optional
-        (time, p) second layer, if it was trained.
+        (time, p) second layer, if it was trained; (time, heads, p) where tasks have heads of their own.
     clock : str
         Unit of `times`, as in `Clock`.
     plain : bool
@@ -52,7 +52,8 @@ def from_weights(
     basis : array, optional
         (dim, dim) eigenvectors of the input covariance as columns, as in `measure`.
     directions : array, optional
-        (directions, dim) directions of a mixture, as in `measure`.
+        (directions, dim) directions of a mixture, as in `measure`: sqrt(dim) times means of inputs, also if `plain`. They
+        must overlap as `mixture.gram` says, and teachers as `teacher.overlap` does.
 
     Returns
     -------
@@ -72,7 +73,7 @@ def from_weights(
     W, time = W[None] if W.ndim == 3 else W, np.atleast_1d(np.asarray(times, dtype=float))
     _check(problem, W, time, has_readout=readout is not None)
     values = problem.readout_values
-    a = np.broadcast_to(values if readout is None else as_array(readout), (*W.shape[:2], *values.shape))
+    a = _readouts(readout, values, W.shape[:2])
     B = np.broadcast_to(B, (*W.shape[:2], *B.shape[-2:]))
     states = [
         [
@@ -81,6 +82,8 @@ def from_weights(
         ]
         for run, bs, ks in zip(W, B, a, strict=True)
     ]
+    for run in states:
+        _check_fixed(problem, run[0])
     built = _built(problem, states, Clock(problem, clock).to_alpha(time), np.array(a), {"plain": plain})
     return replace(built, unit=clock)
 
@@ -114,7 +117,7 @@ def _check(problem: Problem, W: np.ndarray, time: np.ndarray, has_readout: bool)
     if W.shape[2:] != (problem.student.width, problem.inputs.dim):
         raise ValueError(f"weights: {W.shape[2:]} at each time, must be {(problem.student.width, problem.inputs.dim)}")
     if problem.training.train_readout and not has_readout:
-        raise ValueError("readout: is missing; the problem trains it, so give its log (time, p)")
+        raise ValueError("readout: is missing; the problem trains it, so give its log (time, p), or (time, heads, p)")
     if not np.isfinite(time).all() or time[0] < 0 or (np.diff(time) <= 0).any():
         raise ValueError(
             f"times: must be finite, not negative and increasing, got {np.array2string(time, threshold=6)}"
@@ -147,6 +150,7 @@ def _built(
         readout,
         risk_error=error,
         blocks=blocks,
+        task_risk=_task_risk(problem, states, alpha) if problem.tasks else None,
         moving_teacher_overlap=None if rest[0] is None else rest[0].sum(axis=2),
         extra_overlap=None if rest[1] is None else rest[1].sum(axis=2),
     )
@@ -166,3 +170,41 @@ def _rest(problem: Problem, states: list[list[Overlaps]]) -> tuple[np.ndarray | 
     teacher = np.array([[one.block_teacher_overlap for one in run] for run in states])
     extra = np.array([[one.block_extra_overlap for one in run] for run in states])
     return teacher if problem.teacher.is_moving else None, extra if problem.extras else None
+
+
+def _readouts(given: Any, values: np.ndarray, outputs: tuple[int, ...]) -> np.ndarray:
+    """(run, time, ...) readouts in the shape of `values`, for so many runs and times."""
+    array, shape = values if given is None else as_array(given), (*outputs, *values.shape)
+    if array.ndim < values.ndim or array.shape not in (shape[1:], shape, (1, *shape[1:]), values.shape):
+        raise ValueError(f"readout: shape {array.shape} given, must be {shape[1:]}, or {shape} with a log of each run")
+    return np.broadcast_to(array, shape)
+
+
+def _check_fixed(problem: Problem, state: Overlaps) -> None:
+    """Raise unless directions and teachers overlap as the problem says, up to what single precision leaves."""
+    p, q, mixture, inputs = problem.student.width, problem.teacher.width, problem.mixture, problem.inputs
+    if mixture is not None:
+        found = state.block_extra_overlap[:, :, p + q :][:, : mixture.directions, : mixture.directions]
+        _compare(found, mixture.block_gram(inputs.fractions), "directions: they overlap otherwise than mixture.gram says",
+                 "they are sqrt(dim) times means of inputs")  # fmt: skip
+    if problem.teacher.overlap != "sampled" and not problem.teacher.is_moving:
+        expected = fixed_overlaps(problem, None)
+        last = p + expected.shape[1]
+        _compare(state.stacked[:, p:last, p:last], expected, "teacher_weights: they overlap otherwise than teacher.overlap says",
+                 'say overlap="sampled" for teachers whose overlaps come with their weights')  # fmt: skip
+
+
+def _compare(found: np.ndarray, expected: np.ndarray, what: str, hint: str) -> None:
+    difference = np.abs(found - expected).max(initial=0.0)
+    if difference > 1e-6 * np.abs(expected).max(initial=0.0):
+        raise InvalidStart(f"{what}, by {difference:.3g}; {hint}")
+
+
+def _task_risk(problem: Problem, states: list[list[Overlaps]], alpha: np.ndarray) -> np.ndarray:
+    """(run, time, task)."""
+    from solvable.dynamics.gaussian_moments import NODES
+    from solvable.dynamics.kernel_choice import task_risks
+    from solvable.dynamics.kernel_data import sizes, state_of
+
+    packed = [np.array([state_of(one, sizes(problem)[0]) for one in run]) for run in states]
+    return np.array([task_risks(problem, run[0], rows, alpha, NODES) for run, rows in zip(states, packed, strict=True)])

@@ -199,15 +199,22 @@ class Phase(NamedTuple):
 
 
 def phases(
-    times: np.ndarray, risk: np.ndarray, found: list[FlatSpan], end: float, is_norms: Callable[[float, float], bool]
+    times: np.ndarray,
+    risk: np.ndarray,
+    found: list[FlatSpan],
+    end: float,
+    is_norms: Callable[[float, float], bool],
+    begin: float = 0.0,
 ) -> list[Phase]:
-    """Divide a learning curve into phases: approach, plateau, escape, descent.
+    """Divide a learning curve, from `begin` to `end`, into phases: approach, plateau, escape, descent.
 
     An escape lasts until the risk is half the plateau's height, a descent until the next plateau or the end. What leads
     to a plateau is "norm learning" where `is_norms(start, end)` says so, else "approach". Without a plateau there are
     no phases.
     """
-    spans = [Phase("norm learning" if is_norms(0.0, one.start) else "approach", 0.0, one.start) for one in found[:1]]
+    spans = [
+        Phase("norm learning" if is_norms(begin, one.start) else "approach", begin, one.start) for one in found[:1]
+    ]
     for i, one in enumerate(found):
         last = found[i + 1].start if i + 1 < len(found) else end
         if last < end and is_norms(one.end, last):
@@ -298,19 +305,8 @@ def overlap_with(role: str, trajectory: Trajectory) -> np.ndarray | None:
     return found
 
 
-def classification_error(trajectory: Trajectory) -> np.ndarray:
-    """(run, time) see `Trajectory.classification_error`."""
-    from solvable.dynamics.classification import classification_error as error_of
-
-    t = trajectory
-    errors = np.full(t.risk.shape, np.nan)
-    for run, i in np.argwhere(np.isfinite(t.risk)):
-        errors[run, i] = error_of(t.problem, t.at(float(t.time[i]), int(run)), float(t.alpha[i]))
-    return errors
-
-
 def oracle_error(trajectory: Trajectory) -> float:
-    from solvable.dynamics.classification import oracle_error as error_of
+    from solvable.dynamics.oracle import oracle_error as error_of
 
     return error_of(trajectory.problem)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvable.results import forgetting, observables
+from solvable.results import classifying, forgetting, observables, switching
 from solvable.results.ending import Ending
 from solvable.results.selecting import check_alike, run_number
 from solvable.results.threshold import Threshold
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 AVERAGED = (
     "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap", "task_risk",
 )  # fmt: skip
+COMPUTED = (*forgetting.NAMES, classifying.NAME)  # when they are asked for
 
 
 def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
@@ -30,7 +31,7 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     ----------
     name : str
         "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap",
-        "task_risk", "forgetting" or "transfer".
+        "task_risk", "forgetting", "head_start" or "classification_error".
 
     Returns
     -------
@@ -48,9 +49,10 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     >>> sgd.mean().mean.shape, sgd.mean().runs
     ((201,), 8)
     """
-    if name not in (*AVERAGED, *forgetting.NAMES) or getattr(self, name) is None:
+    if name not in (*AVERAGED, *COMPUTED) or getattr(self, name) is None:
         have = [one for one in AVERAGED if getattr(self, one) is not None]
         have += forgetting.NAMES if self.problem.tasks else ()
+        have += [classifying.NAME] if classifying.is_asked_for(self.problem) else []
         raise ValueError(f"mean: {name!r} given, must be one of {', '.join(have)}")
     check_alike(self, "mean")
     return observables.mean(getattr(self, name), self.risk, self.endings)
@@ -60,7 +62,7 @@ def exit_time(self: Trajectory, below: float | None = None, *, relative: bool = 
     """First time at which the risk has fallen to a threshold.
 
     Exact for runs that stopped at this very threshold; otherwise interpolated between outputs, linearly in log
-    risk.
+    risk, and on either side of a switch of tasks by itself.
 
     Parameters
     ----------
@@ -84,8 +86,7 @@ def exit_time(self: Trajectory, below: float | None = None, *, relative: bool = 
     below = 0.5 if below is None else below
     exact = self.stop is not None and self.stop == Threshold("risk", below, True, relative)
     levels = below * self.start_risk if relative else np.full(len(self.risk), below)
-    pairs = zip(self.risk, levels, strict=True)
-    read = np.array([observables.crossing_time(self.time, risk, level) for risk, level in pairs])
+    read = switching.crossing_times(self, levels)
     return np.where((self.endings == Ending.STOPPED) & exact, self.end_time, read)
 
 
@@ -138,7 +139,7 @@ def plateaus(self: Trajectory, run: int | None = None, *, flatness: float = 0.2)
     """
     run = run_number(self, "plateaus", run)
     floor = max(1e-9, float(self.settings["rtol"])) if self.level == "macro" else 1e-9
-    return observables.plateaus(self.time, self.risk[run], flatness=flatness, floor=floor)
+    return switching.plateaus(self, run, flatness, floor)
 
 
 def phases(self: Trajectory, run: int | None = None, *, flatness: float = 0.2) -> list[observables.Phase]:
@@ -172,8 +173,7 @@ def phases(self: Trajectory, run: int | None = None, *, flatness: float = 0.2) -
         ends = np.searchsorted(self.time, [start, end])
         return bool(abs(np.diff(outside[ends])[0]) > abs(np.diff(within[ends])[0]))
 
-    found, end = self.plateaus(run, flatness=flatness), float(self.end_time[run])
-    return observables.phases(self.time, self.risk[run], found, end, is_norms)
+    return switching.phases(self, run, self.plateaus(run, flatness=flatness), is_norms)
 
 
 def local_exponent(self: Trajectory) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from solvable.results import forgetting, netcdf
+from solvable.results import classifying, forgetting, netcdf
 from solvable.results.files import write_whole
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "moving_teacher_overlap": ("run", "time", *_TEACHER),
     "task_risk": ("run", "time", "task"),
     "forgetting": ("run", "time", "task"),
-    "transfer": ("run", "time", "task"),
+    "head_start": ("run", "time", "task"),
+    classifying.NAME: ("run", "time"),
     "direction_overlap": ("run", "time", "student", "direction"),
     "end_block_teacher_overlap": ("run", "block", *_TEACHER),
     "end_block_extra_overlap": ("run", "block", *_EXTRA),
@@ -75,7 +76,8 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
 }
 OPTIONAL = {
     "block_student_overlap", "block_cross_overlap", "population_loss", "direction_overlap", "end_block_teacher_overlap",
-    "end_block_extra_overlap", "moving_block_teacher_overlap", "block_extra_overlap", *forgetting.NAMES, *SOME_ARRAYS,
+    "end_block_extra_overlap", "moving_block_teacher_overlap", "block_extra_overlap", *forgetting.NAMES, classifying.NAME,
+    *SOME_ARRAYS,
 }  # fmt: skip
 LONG_NAMES = {
     "risk": "risk",
@@ -93,7 +95,8 @@ LONG_NAMES = {
     "moving_teacher_overlap": "teacher overlap",
     "task_risk": "risk of a task",
     "forgetting": "forgetting of a task",
-    "transfer": "transfer to a task",
+    "head_start": "head start of a task",
+    classifying.NAME: "classification error",
 }
 
 
@@ -124,6 +127,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     own_form |= {"end_block_teacher_overlap": ends.teacher, "end_block_extra_overlap": ends.extra}
     told = forgetting.known(t)
     own_form |= {name: told.get(name) for name in forgetting.NAMES}
+    own_form[classifying.NAME] = vars(t).get(classifying.NAME)  # where it has been computed
     names = [name for name in DIMENSIONS if name != "alpha"]  # which is a coordinate
     arrays = {name: own_form[name] if name in own_form else getattr(t, name) for name in names}
     heads = t.problem.heads

@@ -9,8 +9,8 @@ from pydantic import Field, create_model
 from solvable.levels import Level, when
 from solvable.overlaps import Overlaps, start
 from solvable.problems import Data, InvalidProblem, Problem
+from solvable.problems.file_tables import RUN_TABLES, SWEEP_TABLES, read_tables
 from solvable.problems.model import Array, Matrix, Model, Plain, Unbounded
-from solvable.problems.problem import RUN_TABLES, read_tables
 from solvable.results import Threshold
 from solvable.runfiles.level_tables import LEVELS, LevelTable, check_name, level_table
 
@@ -112,6 +112,10 @@ def read_content(tables: dict[str, Any], overrides: dict[str, dict[str, Any]]) -
     except InvalidProblem as error:
         known = ", ".join([*Problem.model_fields, *RUN_TABLES])
         lines = [line.removeprefix("problem.").replace("level, problem, run, start", known) for line in error.problems]
+        sweeping = [name for name in SWEEP_TABLES if name in tables]
+        if sweeping:
+            lines.append(f"{sweeping[0]}: is a table of a sweep; `solvable sweep` runs the file")
+            lines = [line for line in lines if not any(line.startswith(f"{name}: is not") for name in sweeping)]
         raise InvalidProblem(lines) from None
 
 

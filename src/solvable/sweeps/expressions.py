@@ -1,4 +1,5 @@
-"""Arithmetic in sweep files, such as "0.05 * student.width": numbers, names and a few functions, nothing that runs."""
+"""Arithmetic in sweep files, such as "0.05 * student.width" or "[[1, overlap], [overlap, 1]]": numbers, names, lists and a few
+functions, nothing that runs."""
 
 import ast
 import math
@@ -51,6 +52,8 @@ class Expression:
             return []
         if isinstance(node, ast.Name | ast.Attribute):
             return [self._name(node)]
+        if isinstance(node, ast.List):
+            return [name for part in node.elts for name in self._check(part)]
         if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
             return self._check(node.left) + self._check(node.right)
         if isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY:
@@ -64,7 +67,7 @@ class Expression:
         if isinstance(node, ast.Call) and called in FUNCTIONS and not node.keywords:
             return [name for part in node.args for name in self._check(part)]
         raise ValueError(
-            f"{self.text!r}: only numbers, names, + - * / // % **, comparisons, and, or, not, and the functions "
+            f"{self.text!r}: only numbers, names, lists of these, + - * / // % **, comparisons, and, or, not, and the functions "
             f"{', '.join(FUNCTIONS)} are understood"
         )
 
@@ -86,6 +89,8 @@ class Expression:
             return node.value
         if isinstance(node, ast.Name | ast.Attribute):
             return look(self._name(node))
+        if isinstance(node, ast.List):
+            return [self._value(part, look) for part in node.elts]
         if isinstance(node, ast.BinOp):
             left, right = self._value(node.left, look), self._value(node.right, look)
             if not (isinstance(left, int | float) and isinstance(right, int | float)):
@@ -103,6 +108,13 @@ class Expression:
             values = [self._value(part, look) for part in (node.left, *node.comparators)]
             return all(_COMPARE[type(op)](*pair) for op, pair in zip(node.ops, pairwise(values), strict=True))
         return FUNCTIONS[node.func.id](*(self._value(part, look) for part in node.args))
+
+
+def as_text(rule: Any) -> Any:
+    """An expression from what files have: numbers, text, and lists of them, as [[1, "overlap"], ["overlap", 1]]."""
+    if isinstance(rule, list):
+        return f"[{', '.join(str(as_text(part)) for part in rule)}]"
+    return repr(rule) if isinstance(rule, bool | int | float) else rule
 
 
 def _is_text(node: ast.AST) -> bool:

@@ -9,13 +9,15 @@ import numpy as np
 from pydantic import Field
 
 from solvable.problems import InvalidProblem, Problem
+from solvable.problems.file_tables import RUN_TABLES, SWEEP_TABLES, read_tables
 from solvable.problems.model import Model, Plain
-from solvable.problems.problem import RUN_TABLES, SWEEP_TABLES, read_tables
 from solvable.runfiles import read_content
-from solvable.sweeps.expressions import Expression
+from solvable.sweeps.expressions import Expression, as_text
 from solvable.sweeps.grid import WHOLE, axis_values
 from solvable.sweeps.measures import FewestSamples, Measure, Run
 from solvable.sweeps.planning import Sweep, plan
+
+OF_SEQUENCES = ("tasks.replay", "tasks.switches")
 
 
 class SweepTable(Model):
@@ -116,9 +118,13 @@ def _base(
     values: dict[str, Any] = {name: axis[0] for name, axis in vary.items()}
     for name, rule in derive.items():
         with suppress(ValueError):  # the grid tells, unless the file lacks this very field
-            values[name] = Expression(str(rule))(lambda wanted: _get(values if wanted in values else tables, wanted))
+            values[name] = Expression(str(as_text(rule)))(
+                lambda wanted: _get(values if wanted in values else tables, wanted)
+            )
     for name, value in values.items():
         part = name.partition(".")[0]
+        if name in OF_SEQUENCES and isinstance(tables.get("tasks"), list):
+            continue  # the problem has them without
         whole = name in WHOLE and name != "level"
         if whole or (name != "level" and "." in name and part in (*Problem.model_fields, "start", "level", "run")):
             _set(filled, name, value)
@@ -128,6 +134,9 @@ def _base(
                 raise InvalidProblem([f"{name}: given together with recovery, which has none"])
         table = _inside("recovery", RecoveryTable, recovery)
         return Problem.from_mapping(filled), FewestSamples(table.instances, table.seed, table.by)
+    begin = filled.setdefault("start", {})
+    if isinstance(begin, dict) and "student_overlap" not in begin:
+        begin.setdefault("seed", 0)
     file = read_content(filled, {})
     try:
         return file.problem, Run(file.level.level(), file.start, file.run, settings.keep, settings.starts)

@@ -23,6 +23,7 @@ from solvable.sweeps.status import failure_key
 
 ENDINGS = (".nc", ".parquet", ".csv")
 SLAB = 1 << 18  # numbers that are in memory at once where files are written
+COLUMNS = 100  # entries of an array that a table has columns for
 INNER = ("run", "instance", "time")  # dimensions of tables, beside the axes
 
 
@@ -238,8 +239,9 @@ def sweeps_in(store: Records) -> list[Record]:
 
 
 def export(data: xarray.Dataset, path: str | Path) -> Path:
-    """Write a dataset as .nc (all of it), or as .csv or .parquet: a table with a row for each point, run and time, without
-    matrices; the columns of the axes are called as the fields. A part is in memory at a time."""
+    """Write a dataset as .nc (all of it), or as .csv or .parquet: a table with a row for each point, run and time. The columns of
+    the axes are called as the fields; an array with further axes has a column for each entry, as forgetting.0, unless those are
+    too many (`left_out`). A part is in memory at a time."""
     path = Path(path)
     writers: dict[str, Callable[[str], None]] = {
         ".nc": lambda temporary: _write_netcdf(data, temporary),
@@ -286,11 +288,36 @@ def _blocks(shape: tuple[int, ...], each: int = 1) -> Iterator[Any]:
         yield tuple(slice(begin, begin + step) for begin, step in zip(begins, sizes, strict=True))
 
 
+def _further(data: xarray.Dataset, name: str) -> list[str]:
+    """Axes of an array that rows of a table do not have."""
+    return [str(dim) for dim in data[name].dims if dim not in (*data["done"].dims, *INNER)]
+
+
+def left_out(data: xarray.Dataset, path: str | Path) -> list[str]:
+    """Names of the arrays that a file of this kind does not hold, because they have too many entries for columns."""
+    if Path(path).suffix == ".nc":
+        return []
+    counts = {name: math.prod([data.sizes[dim] for dim in _further(data, name)]) for name in map(str, data.data_vars)}
+    return [name for name, count in counts.items() if count > COLUMNS]
+
+
+def _in_columns(data: xarray.Dataset) -> xarray.Dataset:
+    """With a variable for each entry in the place of arrays with further axes."""
+    found = {}
+    large = left_out(data, "table.csv")
+    for name in map(str, data.data_vars):
+        further = _further(data, name)
+        for place in np.ndindex(*(data.sizes[dim] for dim in further)) if name not in large else ():
+            found[".".join([name, *map(str, place)])] = data[name].isel(dict(zip(further, place, strict=True)))
+    return xarray.Dataset(found, {name: data.coords[name] for name in data.coords}, data.attrs)
+
+
 def _tables(data: xarray.Dataset) -> Iterator[Any]:
     """Data frames, one after the other: a row for each point, run or instance, and time; one for a point that failed."""
+    data = _in_columns(data)
     inner = [dim for dim in INNER if dim in data.dims]
     outer = [str(dim) for dim in data["done"].dims]
-    table = data.drop_dims([dim for dim in data.dims if dim not in (*outer, *inner)])
+    table = data
     each = int(np.prod([table.sizes[dim] for dim in inner], dtype=np.int64))
     fields = {name: table[name].attrs.get("field", name) for name in table.coords}
     order = [*(name for name in table.coords if name not in inner), *inner, *table.data_vars]

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from solvable.problems import InvalidProblem, Problem
-from solvable.sweeps.expressions import FUNCTIONS, Expression
+from solvable.sweeps.expressions import FUNCTIONS, Expression, as_text
+from solvable.sweeps.labels import label_of, labels_of
 from solvable.sweeps.measures import Measure, field_of
 from solvable.sweeps.records import MANIFEST, Labelled, Record, key_of
 
@@ -30,8 +31,13 @@ class Axis:
         return len(self.values[0])
 
     def labels(self, i: int) -> list[Any]:
-        """What the values of a name are called: numbers and text as they are, all else by what they show."""
-        return [_label(value) for value in self.values[i]]
+        """What the values of a name are called."""
+        return labels_of(self.names[i], self.values[i])
+
+    def label(self, name: str, value: Any) -> Any:
+        """What one of them is called."""
+        i = self.names.index(name)
+        return self.labels(i)[next(j for j, one in enumerate(self.values[i]) if one is value)]
 
 
 @dataclass(frozen=True)
@@ -146,9 +152,13 @@ class Grid:
         try:
             return self._point(number, values)
         except ValueError as error:
-            place = ", ".join(f"{name} = {_label(value)}" for name, value in values.items())
+            place = ", ".join(f"{name} = {self._label(name, value)}" for name, value in values.items())
             lines = error.problems if isinstance(error, InvalidProblem) else [str(error)]
             raise InvalidProblem([f"{line} (at {place})" for line in lines]) from None
+
+    def _label(self, name: str, value: Any) -> Any:
+        axis = next((one for one in self.axes if name in one.names), None)
+        return label_of(value) if axis is None else axis.label(name, value)
 
     def _point(self, number: int, values: dict[str, Any]) -> Point | None:
         at = _Values(self, values)
@@ -229,7 +239,7 @@ RESERVED = {
     "at_time", "done", "failure", "risk", "risk_error", "time", "run", "instance", "student", "student_", "teacher", "readout",
     "mean", "start_risk", "end_risk", "exit_time", "end_time", "ending", "nfev", "fewest", "standard_error", "student_overlap",
     "cross_overlap", "overlap_error", "training_loss", "population_loss", "direction_overlap", "direction", "task_risk", "task",
-    "head", "forgetting", "transfer",
+    "head", "forgetting", "head_start", "classification_error",
 }  # fmt: skip
 
 
@@ -239,7 +249,7 @@ def axis_values(name: str, given: Any) -> tuple[Any, ...]:
     values = tuple(_plain(value) for value in given)
     if not values:
         raise ValueError(f"{name}: no values given")
-    labels = [json.dumps(_label(value)) for value in values]
+    labels = [json.dumps(label_of(value)) for value in values]
     if len(set(labels)) < len(labels):
         raise ValueError(f"{name}: a value is given twice")
     return values
@@ -249,14 +259,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _label(value: Any) -> Any:
-    if isinstance(value, int) and abs(value) >= 2**63:  # beyond what coordinates can hold
-        return str(value)
-    if isinstance(value, dict):
-        return " ".join([str(value.get("name", "")), *(f"{k}={v}" for k, v in value.items() if k != "name")]).strip()
-    return value if isinstance(value, bool | int | float | str) else str(value)
 
 
 def _axes(values: dict[str, tuple[Any, ...]], together: Sequence[Sequence[str]]) -> tuple[Axis, ...]:
@@ -280,8 +282,7 @@ def _axes(values: dict[str, tuple[Any, ...]], together: Sequence[Sequence[str]])
 def _rule(name: str, rule: Any) -> Any:
     if callable(rule):
         return rule
-    if isinstance(rule, bool | int | float):
-        rule = repr(rule)
+    rule = as_text(rule)
     if not isinstance(rule, str):
         raise ValueError(f"{name}: {rule!r} given, must be an expression")
     try:

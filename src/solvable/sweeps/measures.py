@@ -12,16 +12,18 @@ import numpy as np
 
 from solvable.dynamics import VERSION
 from solvable.levels import Level, run_batch
+from solvable.levels.running import output_times
 from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model
-from solvable.results import Ending, Trajectory
-from solvable.results.forgetting import NAMES as OF_TASKS
-from solvable.results.readings import AVERAGED
+from solvable.results import Clock, Ending, Trajectory
+from solvable.results.classifying import NAME as OF_SIGNS
+from solvable.results.forgetting import check_outputs
+from solvable.results.readings import AVERAGED, COMPUTED
 from solvable.runfiles import RunTable, StartTable, read_level
 from solvable.sweeps.records import Labelled
 
-KEPT = (*AVERAGED, *OF_TASKS, "risk_error", "overlap_error")
+KEPT = (*AVERAGED, *COMPUTED, "risk_error", "overlap_error")
 
 
 class Measure(Protocol):
@@ -111,7 +113,7 @@ class Run:
                 f"starts: {self.starts} given, but the start is prescribed, so all would be one; must be 1"
             )
         if isinstance(self.start, StartTable) and self.start.seed is None and self.start.student_overlap is None:
-            raise ValueError("start.seed: is missing; give seeds, or a start with one")
+            raise ValueError("start.seed: is missing; give one in [start], or vary start.seed")
 
     def look(self, name: str) -> Any:
         """The value of a dotted name, such as "start.seed", for derived names and conditions."""
@@ -131,7 +133,11 @@ class Run:
         return replace(self, **parts)
 
     def settle(self, problem: Problem) -> Self:
-        """The same measure with starts drawn, where a function of your own draws them."""
+        """The same measure with starts drawn, where a function of your own draws them. Raises where outputs do not tell what is
+        kept."""
+        if "forgetting" in self.keep and self.run.times is not None and problem.tasks:
+            clock = Clock(problem, self.run.clock or self.level.clock)
+            check_outputs(problem, output_times(clock, self.run.until, self.run.times))
         if not isinstance(self.start, Drawn):
             return self
         drawn = tuple(self.start.function(problem, self.start.seed + i) for i in range(self.starts))
@@ -170,6 +176,7 @@ class Run:
         found = run_batch(
             problem, self._starts(problem), self.level, self.run.until,
             times=self.run.times, clock=self.run.clock, stop=stop, progress=False,
+            keep_blocks=OF_SIGNS in self.keep and problem.inputs.blocks > 1,
         )  # fmt: skip
         if Ending.INTERRUPTED in found.ending:
             raise KeyboardInterrupt
@@ -195,7 +202,7 @@ def _arrays(found: Trajectory, keep: tuple[str, ...]) -> dict[str, Labelled]:
             "cross_overlap": ("student", "teacher"),
             "readout": ("student",) if found.problem.heads == 1 else ("head", "student"),
             "direction_overlap": ("student", "direction"),
-            **dict.fromkeys(("task_risk", "forgetting", "transfer"), ("task",)),
+            **dict.fromkeys(("task_risk", "forgetting", "head_start"), ("task",)),
         }
         arrays[name] = Labelled(("run", "time", *inner.get(name, ())), values)
     if keep:

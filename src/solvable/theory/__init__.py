@@ -4,6 +4,7 @@ from solvable.theory.approach import erf_late_risk, first_order_risk
 from solvable.theory.available import Available, available
 from solvable.theory.committee import SymmetricPlateau, erf_plateau, plateau_drop
 from solvable.theory.counting import degrees_of_freedom, solution_dimension
+from solvable.theory.drifting import drift_risk
 from solvable.theory.escape import escape_risk, escape_time, stair_lengths
 from solvable.theory.features import feature_risk, hidden_feature_mean, hidden_feature_rests, hidden_feature_risk
 from solvable.theory.floors import noise_floor
@@ -62,6 +63,7 @@ __all__ = [
     "available",
     "counted_threshold",
     "degrees_of_freedom",
+    "drift_risk",
     "erf_late_risk",
     "erf_plateau",
     "escape_risk",

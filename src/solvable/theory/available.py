@@ -12,6 +12,7 @@ from solvable.problems import Problem
 from solvable.theory import (
     committee,
     counting,
+    drifting,
     floors,
     flow,
     linear,
@@ -134,6 +135,7 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "zero_escape_time": ("zero_escape_time(problem)", sphere_noise.zero_escape_time),
     "fewest_steps": ("fewest_steps(problem)", sphere_escape.fewest_steps),
     "noise_floor": ("noise_floor(problem)", floors.noise_floor),
+    "drift_risk": ("drift_risk(problem)", drifting.drift_risk),
     "optimal_late_rate": ("optimal_late_rate(problem)", solutions.optimal_late_rate),
     "late_rate": ("late_rate(problem)", solutions.late_rate),
     "flow_tail": ("flow_tail(problem)", flow.flow_tail),

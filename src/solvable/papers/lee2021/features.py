@@ -16,6 +16,7 @@ from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.lee2021.settings import (
     DIM,
     KEY,
+    MARKS,
     RATE,
     SCALE,
     SEEDS,
@@ -107,7 +108,7 @@ def draw(data: "xarray.Dataset") -> "Figure":
         scale = float(data.attrs["scale" if name == "forgetting" else "large_scale"])
         ax.set_title(f"mean of {data.sizes['start']} starts of scale {scale:g}", fontsize=8, loc="right")
         ax.set_ylim(-0.01, 0.36)
-    small.legend(loc="upper right", fontsize=7)
+    large.legend(loc="upper right", fontsize=7, title=MARKS, title_fontsize=7)
     for ax, name in zip((first, second, small, large), "abcd", strict=True):
         letter(ax, name)
     return picture

@@ -76,6 +76,9 @@ def peak_with_error(x: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     return peak(x, values.mean(axis=1)), float((count - 1) * standard_error(left))
 
 
+MARKS = "lines: equations, marks: SGD"  # what `points` draws
+
+
 def points(ax: "Axes", data: "xarray.Dataset", name: str, where: dict[str, Any], x: str, i: int, label: str) -> None:
     """The mean over starts by the equations as a line, by SGD as points; bars are standard errors of their difference."""
     lines, noisy = (data[f"{name}_{kind}"].sel(where).transpose(x, "start").values for kind in ("equations", "sgd"))

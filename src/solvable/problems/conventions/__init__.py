@@ -27,6 +27,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         bocchi2026.CONVENTION, arnaboldi2023.CONVENTION, saraomannelli2020.CONVENTION, worschech2024.CONVENTION,
     )
 }  # fmt: skip
+UNREAD = ("lee2021", "refinetti2021")  # papers whose text and symbols we do not know
 
 
 def convention(key: str) -> Convention:
@@ -48,5 +49,6 @@ def convention(key: str) -> Convention:
     2
     """
     if key not in CONVENTIONS:
-        raise ValueError(f"convention: {key!r} given, must be one of {', '.join(CONVENTIONS)}")
+        hint = "; of this paper there are figures alone, in our own symbols" if key in UNREAD else ""
+        raise ValueError(f"convention: {key!r} given, must be one of {', '.join(CONVENTIONS)}{hint}")
     return CONVENTIONS[key]

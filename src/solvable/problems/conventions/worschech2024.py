@@ -42,7 +42,7 @@ def _read(problem: Problem) -> dict[str, Any]:
 
 
 def _misfits(problem: Problem) -> list[str]:
-    root, spectrum = math.sqrt(problem.teacher.width), problem.inputs.spectrum
+    root, spectrum = math.sqrt(max(problem.teacher.width, 1)), problem.inputs.spectrum
     misfits = Domain(
         units=("linear", "erf", "relu"), teachers="any", isotropic=False, schedules=True,
         student_readout=root / problem.student.width, teacher_readout=1 / root,

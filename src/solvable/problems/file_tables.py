@@ -1,0 +1,36 @@
+"""Files of problems, runs and sweeps as plain tables."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from solvable.problems.foreign import parse_json, parse_toml, read_text
+from solvable.problems.model import InvalidProblem
+
+RUN_TABLES = ("start", "level", "run")
+SWEEP_TABLES = ("vary", "derive", "sweep", "recovery")
+
+
+def read_tables(path: Path) -> dict[str, Any]:
+    """The content of a .toml or .json file as plain tables."""
+    check_suffix(path)
+    parse = parse_json if path.suffix == ".json" else parse_toml
+    return as_table(understood(lambda file: parse(read_text(file)), path, f"{path}: "), f"{path}: ")
+
+
+def understood(read: Callable[[Any], Any], source: Any, name: str = "") -> Any:
+    try:
+        return read(source)
+    except ValueError as error:
+        raise InvalidProblem([f"{name}{error}"]) from None
+
+
+def check_suffix(path: Path) -> None:
+    if path.suffix not in (".toml", ".json"):
+        raise InvalidProblem([f"{path}: must end in .toml or .json"])
+
+
+def as_table(content: Any, name: str = "") -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise InvalidProblem([f"{name}must be a table of fields, got {type(content).__name__}"])
+    return content
