@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         checks,
         dynamics,
         empirical,
+        fits,
         gaussian,
         landscape,
         levels,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         theory,
     )
     from solvable.empirical import Empirical
+    from solvable.fits import fit
     from solvable.gaussian import Activation
     from solvable.levels import run, when
     from solvable.macro import Macro
@@ -66,20 +68,21 @@ _HOMES = {
     "macro": ("Macro",),
     "meso": ("Meso",),
     "micro": ("Micro",),
+    "fits": ("fit",),
     "sweeps": ("sweep",),
 }  # fmt: skip
 _LEVELS = ("Empirical", "Macro", "Meso", "Micro")  # files and the command line know them all
 _ROOMS = (
-    "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
-    "theory",
+    "checks", "dynamics", "empirical", "fits", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results",
+    "sweeps", "theory",
 )  # fmt: skip
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Overlaps", "PowerLaw",
     "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "checks", "dynamics", "empirical",
-    "gaussian", "landscape", "levels", "measure", "overlaps", "plot", "problems", "results", "run", "start", "sweep", "sweeps",
-    "theory", "when",
+    "fit", "fits", "gaussian", "landscape", "levels", "measure", "overlaps", "plot", "problems", "results", "run", "start", "sweep",
+    "sweeps", "theory", "when",
 ]  # fmt: skip
 
 

@@ -14,18 +14,18 @@ import solvable as sv
 ROOT = Path(sv.__file__).parent
 ORDER = [
     "numerics", "gaussian", "problems", "overlaps", "dynamics", "plot", "results", "levels", "micro", "meso", "macro", "empirical",
-    "landscape", "theory", "checks", "runfiles", "sweeps", "papers", "cli", "web",
+    "landscape", "theory", "fits", "checks", "runfiles", "sweeps", "papers", "cli", "web",
 ]  # fmt: skip
 SIBLINGS = {"micro", "meso", "macro", "empirical", "landscape", "theory"}
 PUBLIC = {
     "Activation", "Data", "Empirical", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture", "Overlaps", "PowerLaw",
-    "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "measure", "run", "start", "sweep",
-    "when",
+    "Problem", "Schedule", "Spectrum", "Student", "Task", "Teacher", "Training", "Trajectory", "fit", "measure", "run", "start",
+    "sweep", "when",
 }  # fmt: skip
 MOST = 25  # names at top level, beside the rooms
 OPEN = {
-    "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
-    "theory",
+    "checks", "dynamics", "empirical", "fits", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results",
+    "sweeps", "theory",
 }  # fmt: skip
 
 

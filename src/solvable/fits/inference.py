@@ -1,188 +1,256 @@
-"""The function `fit` and its result."""
+"""The function `fit`: least squares against the exact equations, with the noise that training itself makes."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvable.fits.curve import Curve, read_curve
-from solvable.fits.fitting import FLAT, Model, Noise, rough, simulated
-from solvable.fits.parameters import WHOLE, Made, Parameter, parameters
-from solvable.fits.profile import interval
-from solvable.overlaps import Overlaps
+from solvable.fits import noise as noises
+from solvable.fits.curve import MOST, Curve, read_curve
+from solvable.fits.flatness import Spread, spread
+from solvable.fits.model import Model
+from solvable.fits.noise import Noise
+from solvable.fits.parameters import Family, Parameter, Start, parameters
+from solvable.fits.profile import Profile, ending_rise
+from solvable.fits.result import Fit
 from solvable.problems import Problem
+from solvable.results import Trajectory
 
-ROUNDS = 3  # of estimate and simulated noise
+ROUNDS = 3  # of estimate and noise
 GUESSES = 3
+STILL = 1e-3  # of what the search sees: estimates that move less have arrived
+MOST_WHOLE = 20  # whole numbers that are tried
 
 
-@dataclass(frozen=True)
-class Fit:
-    """Parameters inferred from a learning curve.
+class Found(NamedTuple):
+    """The best parameters of a model, and the sum of squared residuals in units of the noise."""
 
-    Parameters
-    ----------
-    estimates : dict
-        The best value of each.
-    intervals : dict
-        95 % intervals, (lower, upper), by profile likelihood; an end that the curve does not tell is the bound that was given.
-    open : dict
-        For each, whether its lower and its upper end are bounds rather than what the curve tells.
-    problem : Problem
-        The problem with the estimates.
-    start : Overlaps
-        Its start.
-    curve : Curve
-        What was fitted: the data at the times that were used.
-    prediction, band : ndarray
-        (times,) the fitted curve, and the standard deviation of the logarithm of data about it.
-    chi_squared : float
-        Sum of squared residuals in units of the noise.
-    degrees : int
-        Times less parameters.
-    correlation : ndarray
-        (parameters, parameters) of the estimates, as the slopes at the optimum promise.
-    flat : tuple of str
-        Combinations of parameters that the curve does not tell.
-    message : str
-        All of this in words.
-    """
+    model: Model
+    x: np.ndarray
+    least: float
 
-    estimates: dict[str, float]
-    intervals: dict[str, tuple[float, float]]
-    open: dict[str, tuple[bool, bool]]
-    problem: Problem
-    start: Overlaps
-    curve: Curve
-    prediction: np.ndarray
-    band: np.ndarray
-    chi_squared: float
-    degrees: int
-    correlation: np.ndarray
-    flat: tuple[str, ...]
-    message: str
 
-    @property
-    def p_value(self) -> float:
-        """Chance of a larger chi squared if the problem is right; small values say that it is not."""
-        from scipy.stats import chi2
+class Interval(NamedTuple):
+    """Both ends, and whether each is a bound of the search."""
 
-        return float(chi2.sf(self.chi_squared, max(self.degrees, 1)))
+    ends: tuple[float, float]
+    is_open: tuple[bool, bool]
 
-    def __str__(self) -> str:
-        lines = [self.message]
-        for name, value in self.estimates.items():
-            low, high = self.intervals[name]
-            lines.append(f"  {name:28} {value:.4g}  [{low:.4g}, {high:.4g}]")
-        return "\n".join(lines)
+
+Intervals = dict[str, Interval]
 
 
 def fit(
     curve: Any,
     problem: Problem,
     *,
-    free: Mapping[str, Any],
-    start: Overlaps | Mapping[str, Any],
-    clock: str = "alpha",
+    free: Any,
+    start: Start | None = None,
+    clock: str | None = None,
+    quantity: str | None = None,
+    overlaps: bool = False,
+    noise: str | None = None,
     seed: int = 0,
 ) -> Fit:
-    """Infer numbers of a problem from a learning curve."""
-    made = Made(problem, start)
-    data = read_curve(curve, problem, clock).thinned()
-    chosen = parameters(made, free)
-    whole = [one for one in chosen if one.name in WHOLE]
-    rest = tuple(one for one in chosen if one.name not in WHOLE)
-    if not whole:
-        return _fit(made, data, rest, {}, seed)
-    (axis,) = whole
-    found = {}
-    for width in range(int(np.ceil(axis.lower)), int(np.floor(axis.upper)) + 1):
-        found[width] = _fit(made, data, rest, {axis.name: float(width)}, seed)
-    return _best_width(found, axis)
+    """Infer numbers of a problem from a learning curve, with intervals and a word about what the curve does not tell.
+
+    Parameters
+    ----------
+    curve : Trajectory, tuple or path
+        What was measured: (times, values) or (times, values, errors), with values (times,) or (runs, times); a Trajectory, as
+        from `Trajectory.from_weights`; or a CSV file with the columns `time` (or `alpha`, `steps`), `risk` (or `mse`, `loss`;
+        several of them are runs) and `error`. Times without a value (NaN) are left out. All runs have one start.
+    problem : Problem
+        What may have made it; its own numbers are the first guess.
+    free : list or dict
+        Names of the numbers to infer, as "training.learning_rate", "training.label_noise", "inputs.spectrum.beta",
+        "teacher.width" (a whole number: all between the bounds are tried); "student.readout" and "teacher.readout" are factors
+        on the readouts. In a dict each has None, a guess, or (lower, upper). Of the start: "start.scale" and "start.cross",
+        arguments of `sv.start` or, where overlaps are given, factors on the students' length and on their cosines with the
+        teachers.
+    start : Overlaps, dict or callable, optional
+        The state at time zero; a dict has arguments of `sv.start`; a function gets the problem, and by name what is free as
+        "start.name". Left out, the first state of a Trajectory that begins at time zero.
+    clock : str, optional
+        Unit of the times, as in `Clock`; left out, "alpha" (steps/dim), or what the column of a file says.
+    quantity : str, optional
+        What the values are: "risk", the default; "mse", the risk over `training.loss_factor`; "loss", the risk with noisy
+        labels.
+    overlaps : bool
+        Whether student and cross overlaps of a Trajectory are data beside its risk.
+    noise : str, optional
+        Where the noise comes from: "replicas", the scatter of at least 8 runs in the curve; "simulated", replicas of `Micro` or
+        `Meso` at the estimate, with the errors given; "errors", those given alone; "scatter", what the fit leaves. Left out:
+        the first that there is.
+    seed : int
+        Of the simulated replicas.
+
+    Returns
+    -------
+    Fit
+        Estimates, intervals, goodness of fit, and what cannot be told apart.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1)
+    >>> start = sv.start(problem, student_overlap=np.eye(2), cross_overlap=[[0.3], [0.1]])
+    >>> curve = sv.run(problem, start, sv.Macro(), times=np.linspace(2, 40, 20))
+    >>> guess = problem.replace(training__learning_rate=0.03)
+    >>> found = sv.fit((curve.alpha, curve.risk, 0.02 * curve.risk[0]), guess, free=["training.learning_rate"], start=start)
+    >>> round(found.estimates["training.learning_rate"], 4)
+    0.1
+
+    Notes
+    -----
+    Logarithms of the curve, less a shift that finite size makes, are compared with `Macro` at the same times. Their
+    covariance comes from replicas at the estimate; fit and replicas are repeated until the estimate rests. With nu + 1 replicas
+    and d degrees of freedom the least sum of squares T, in units of this covariance, has the law
+
+        T (nu - d + 1) / (nu d) ~ F(d, nu - d + 1)
+
+    if the problem is right (Hotelling), which gives the p-value; `chi_squared` is T (nu - d - 1)/nu, with mean d. Intervals end
+    where T has risen by F (nu + T)/(nu - d), with the 95 % point of F(1, nu - d).
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"fit: the second argument must be a Problem, not {type(problem).__name__}")
+    family = Family(problem, _start(curve, start))
+    data = read_curve(curve, problem, clock, quantity, overlaps)
+    chosen = parameters(family, free)
+    source = noises.choose(data, problem, noise)
+    data = data.thinned(min(MOST, data.runs // 2) if source == "replicas" else MOST)
+    if data.rows.shape[1] <= len(chosen):
+        raise ValueError(f"free: {len(chosen)} numbers to infer from {data.rows.shape[1]}, must be fewer")
+    models = _models(family, data, chosen)
+    best, law = _settled(models, data, source, seed)
+    best, intervals, flatness = _profiled(best, law)
+    return _told(best, law, intervals | _not_excluded(models, best, law), flatness)
 
 
-def _fit(made: Made, data: Curve, chosen: tuple[Parameter, ...], fixed: dict[str, float], seed: int) -> Fit:
-    model = Model(made, chosen, data, fixed)
-    if data.alpha.size <= len(chosen):
-        raise ValueError(f"free: {len(chosen)} numbers given for {data.alpha.size} times, must be fewer")
-    first = np.array([one.inner(one.guess) for one in chosen])
-    noise = rough(data)
-    x, _ = min((model.search(noise, guess) for guess in _guesses(model, first)), key=lambda one: one[1])
-    least = np.inf
+def _start(curve: Any, given: Any) -> Start:
+    from solvable.overlaps import Overlaps
+
+    if given is None and isinstance(curve, Trajectory) and curve.alpha[0] == 0 and len(set(curve.start_hash)) == 1:
+        return curve.at(0.0, 0)
+    if not isinstance(given, Overlaps | dict) and not callable(given):
+        raise ValueError("start: must be Overlaps, a dict with arguments of sv.start, or a function of the problem")
+    return given
+
+
+def _models(family: Family, data: Curve, chosen: tuple[Parameter, ...]) -> list[Model]:
+    """One for each value of a whole number that is free."""
+    whole = [one for one in chosen if one.is_whole]
+    rest = tuple(one for one in chosen if not one.is_whole)
+    if len(whole) > 1:
+        raise ValueError(f"free: {whole[0].name} and {whole[1].name} are whole numbers, only one of which can be free")
+    values = range(int(np.ceil(whole[0].lower)), int(whole[0].upper) + 1) if whole else (None,)
+    if len(values) > MOST_WHOLE:
+        raise ValueError(f"free: {whole[0].name}: {len(values)} whole numbers to try, must be at most {MOST_WHOLE}")
+    models = [Model(family, data, rest, {} if value is None else {whole[0].name: value}) for value in values]
+    for model in models:
+        family.member(model.values(model.first))  # mistakes show here
+    return models
+
+
+def _settled(models: list[Model], data: Curve, source: str, seed: int) -> tuple[Found, Noise]:
+    """The best of all models, with the noise that belongs to it."""
+    law = noises.rough(data)
+    each = [_least(_search(model, law, guess) for guess in _guesses(model)) for model in models]
+    best = _least(each)
     for number in range(ROUNDS):
-        noise = simulated(model, x, seed + number)
-        before = x
-        x, least = model.search(noise, x)
-        if np.abs(x - before).max(initial=0.0) < 1e-3:
+        law, before = _noise(best, source, seed + number), best
+        each = [_search(one.model, law, one.x) for one in each]
+        best = _least(each)
+        if source == "errors" or (best.model is before.model and np.abs(best.x - before.x).max(initial=0) < STILL):
             break
-    return _told(model, noise, x, least)
+    return best, law
 
 
-def _guesses(model: Model, first: np.ndarray) -> list[np.ndarray]:
-    random = np.random.default_rng(0)
-    span = np.minimum(model.upper - model.lower, 2.0)
-    tries = [np.clip(first + 0.5 * span * random.uniform(-1, 1, first.size), model.lower, model.upper) for _ in range(GUESSES - 1)]
-    return [first, *tries]
+def _search(model: Model, law: Noise, first: np.ndarray) -> Found:
+    return Found(model, *model.search(law, first))
 
 
-def _told(model: Model, noise: Noise, x: np.ndarray, least: float) -> Fit:
-    from scipy.linalg import solve_triangular
-
-    slopes = solve_triangular(noise.root, model.slopes(x), lower=True) if x.size else np.zeros((model.curve.alpha.size, 0))
-    _, sizes, directions = np.linalg.svd(slopes, full_matrices=False) if x.size else (0, np.zeros(0), np.zeros((0, 0)))
-    spread = 1.0 / np.maximum(sizes, 1e-12)
-    covariance = (directions.T * spread**2) @ directions
-    widths = np.sqrt(np.diag(covariance))
-    estimates, intervals, unknown = {}, {}, {}
-    for i, one in enumerate(model.chosen):
-        low, high = interval(model, noise, x, least, i, min(widths[i], 1.0))
-        estimates[one.name] = one.outer(x[i])
-        unknown[one.name] = not np.isfinite(low), not np.isfinite(high)
-        intervals[one.name] = (
-            one.outer(low) if np.isfinite(low) else one.lower, one.outer(high) if np.isfinite(high) else one.upper
-        )  # fmt: skip
-    flat = tuple(
-        _combination(model.chosen, direction) for direction, size in zip(directions, spread, strict=True) if size > FLAT
-    )
-    problem, start = model.made.with_values(model.values(x))
-    degrees = model.curve.alpha.size - x.size
-    found = Fit(
-        estimates | model.fixed, intervals, unknown, problem, start, model.curve, np.exp(model.predict(x) + noise.shift),
-        np.sqrt(np.diag(noise.covariance)), least, degrees, covariance / np.outer(widths, widths), flat, "",
-    )  # fmt: skip
-    object.__setattr__(found, "message", _words(found, noise))
-    return found
+def _least(found: Iterable[Found]) -> Found:
+    return min(found, key=lambda one: one.least)
 
 
-def _combination(chosen: tuple[Parameter, ...], direction: np.ndarray) -> str:
-    parts = [
-        f"{one.name}^{weight:.2f}" if one.logarithmic else f"{weight:.2f} {one.name}"
-        for one, weight in zip(chosen, direction, strict=True)
-        if abs(weight) > 0.2
+def _guesses(model: Model) -> list[np.ndarray]:
+    random, span = np.random.default_rng(0), np.minimum(model.upper - model.lower, 2.0)
+    moves = 0.5 * span * random.uniform(-1, 1, (GUESSES - 1, span.size))
+    return [model.first, *np.clip(model.first + moves, model.lower, model.upper)] if span.size else [model.first]
+
+
+def _noise(best: Found, source: str, seed: int) -> Noise:
+    model, curve = best.model, best.model.curve
+    if source == "errors":
+        return noises.given(curve)
+    expected = model.predict(best.x)
+    if source == "scatter":
+        return noises.scattered(curve.rows.mean(axis=0) - expected, best.x.size)
+    problem, start = model.family.member(model.values(best.x))
+    make = noises.simulated if source == "simulated" else noises.from_runs
+    return make(curve, problem, start, expected, seed)
+
+
+def _profiled(best: Found, law: Noise) -> tuple[Found, Intervals, Spread]:
+    """Intervals; where the way to their ends leads to better parameters, once more from there."""
+    for _ in range(ROUNDS):
+        flatness = spread(best.model, law, best.x)
+        profile = Profile(best.model, law, best.x, best.least)
+        found = [profile.interval(i, width) for i, width in enumerate(flatness.widths)]
+        if profile.better is None:
+            break
+        best = _search(best.model, law, profile.better)
+    return best, {one.name: _outside(one, *pair) for one, pair in zip(best.model.chosen, found, strict=True)}, flatness
+
+
+def _outside(one: Parameter, low: float, high: float) -> Interval:
+    return Interval((one.outer(low), one.outer(high)), (bool(np.isinf(low)), bool(np.isinf(high))))
+
+
+def _not_excluded(models: list[Model], best: Found, law: Noise) -> Intervals:
+    """The least and the greatest of the whole numbers that the curve does not exclude, if one is free."""
+    if not best.model.fixed:
+        return {}
+    ((name, own),) = best.model.fixed.items()
+    rise = ending_rise(law, best.least, best.model.curve.rows.shape[1] - best.x.size - 1)
+    others = [
+        _least(_search(one, law, first) for first in (best.x, one.first)) for one in models if one is not best.model
     ]
-    return " x ".join(parts)
+    kept = [own, *(one.model.fixed[name] for one in others if one.least < best.least + rise)]
+    tried = [one.fixed[name] for one in models]
+    is_open = min(kept) == tried[0] > 1, max(kept) == tried[-1]
+    return {name: Interval((min(kept), max(kept)), is_open)}
 
 
-def _words(found: Fit, noise: Noise) -> str:
-    verdict = "fits" if found.p_value > 0.01 else "does not fit: the problem cannot make this curve"
-    text = f"chi squared {found.chi_squared:.1f} for {found.degrees} degrees of freedom (noise: {noise.told}): {verdict}"
-    if found.flat:
-        text += f"; cannot be told: {', '.join(found.flat)}"
-    return text
+def _told(best: Found, law: Noise, intervals: Intervals, flatness: Spread) -> Fit:
+    model, x = best.model, best.x
+    problem, start = model.family.member(model.values(x))
+    times, degrees = model.curve.time.size, model.curve.rows.shape[1] - len(intervals)
+    chi_squared, p_value = _goodness(best.least, degrees, law)
+    return Fit(
+        estimates=model.values(x),
+        intervals={name: one.ends for name, one in intervals.items()},
+        open={name: one.is_open for name, one in intervals.items()},
+        problem=problem,
+        start=start,
+        curve=model.curve,
+        prediction=np.exp((model.predict(x) + law.shift)[:times]),
+        band=np.sqrt(np.diag(law.covariance))[:times],
+        chi_squared=chi_squared,
+        degrees=degrees,
+        p_value=p_value,
+        correlation=flatness.correlation,
+        flat=flatness.flat,
+        noise=law.told,
+    )
 
 
-def _best_width(found: dict[int, Fit], axis: Parameter) -> Fit:
-    """The best whole number, with those that are not excluded as its interval."""
-    from dataclasses import replace
+def _goodness(least: float, degrees: int, law: Noise) -> tuple[float, float]:
+    """Chi squared, with the mean `degrees` if the problem is right, and the chance of a larger one."""
+    from scipy.stats import chi2, f
 
-    from solvable.fits.fitting import LEVEL
-
-    best = min(found, key=lambda width: found[width].chi_squared)
-    allowed = [width for width, one in found.items() if one.chi_squared <= found[best].chi_squared + LEVEL]
-    one = found[best]
-    widths = min(found), max(found)
-    return replace(
-        one, intervals=one.intervals | {axis.name: (float(min(allowed)), float(max(allowed)))},
-        open=one.open | {axis.name: (min(allowed) == widths[0], max(allowed) == widths[1])},
-    )  # fmt: skip
+    nu = law.freedom
+    if nu is None:
+        return least, np.nan if law.source == "scatter" else float(chi2.sf(least, degrees))
+    free = nu - degrees + 1
+    return least * (free - 2) / nu, float(f.sf(least * free / (nu * degrees), degrees, free))

@@ -1,56 +1,70 @@
-"""Intervals by profile likelihood: how far a number can be moved, with all others following, until chi squared rises too much."""
+"""Intervals by profile likelihood: how far a number can be moved, with all others following, until the fit is too bad."""
 
 import numpy as np
 
-from solvable.fits.fitting import LEVEL, Model, Noise
+from solvable.fits.model import Model
+from solvable.fits.noise import Noise
 
 ROUNDS = 24  # of the search for the end of an interval
-CLOSE = 0.05  # of chi squared
+CLOSE = 0.01  # of the rise that ends an interval
+CONFIDENCE = 0.95
 
 
-def interval(model: Model, noise: Noise, best: np.ndarray, least: float, number: int, width: float) -> tuple[float, float]:
-    """Where chi squared is LEVEL above its least value on both sides; infinite where a bound comes first. `width` is the standard
-    deviation that the slopes promise."""
-    ends = []
-    for side in (-1.0, 1.0):
-        edge = model.lower[number] if side < 0 else model.upper[number]
-        ends.append(_end(model, noise, best, least, number, side, edge, max(width, 1e-6)))
-    return ends[0], ends[1]
+def ending_rise(noise: Noise, least: float, degrees: int) -> float:
+    """By how much the sum of squared residuals exceeds its least value at the end of a 95 % interval.
+
+    With a covariance from nu + 1 replicas, rise (nu - degrees) / (nu + least) has the law F(1, nu - degrees): given the other
+    residuals, that of the number in question is normal with a variance 1 + least/nu times that of a single one. With a known
+    covariance the rise is chi squared with one degree of freedom, with independent errors of unknown size F(1, degrees)."""
+    from scipy.stats import chi2, f
+
+    nu = noise.freedom
+    if nu is not None:
+        return float(f.ppf(CONFIDENCE, 1, nu - degrees) * (nu + least) / (nu - degrees))
+    if noise.source == "scatter":
+        return float(f.ppf(CONFIDENCE, 1, max(degrees, 1)))
+    return float(chi2.ppf(CONFIDENCE, 1))
 
 
-def _end(
-    model: Model, noise: Noise, best: np.ndarray, least: float, number: int, side: float, edge: float, width: float
-) -> float:
-    others = best.copy()
-    inner, outer, above = best[number], best[number] + 2.0 * side * width, 0.0
-    low, low_rise, high, high_rise = inner, 0.0, None, np.inf
-    for _ in range(ROUNDS):
-        outer = min(outer, edge) if side > 0 else max(outer, edge)
-        others, found = held(model, noise, others, number, outer)
-        above = found - least
-        if abs(above - LEVEL) < CLOSE:
-            return float(outer)
-        if above < LEVEL:
-            if outer == edge:
-                return side * np.inf
-            low, low_rise = outer, max(above, 0.0)
+class Profile:
+    """Intervals about the best parameters. Where it meets better ones on its way, `better` has them."""
+
+    def __init__(self, model: Model, noise: Noise, best: np.ndarray, least: float) -> None:
+        self.model, self.noise, self.best, self.least = model, noise, best, least
+        self.rise = ending_rise(noise, least, model.curve.rows.shape[1] - best.size)
+        self.better: np.ndarray | None = None
+
+    def interval(self, number: int, width: float) -> tuple[float, float]:
+        """Both ends, infinite where a bound comes first; `width` is the standard deviation that the slopes promise."""
+        step = 2.0 * min(max(width, 1e-6), 1.0)
+        return self._end(number, -step), self._end(number, step)
+
+    def _end(self, number: int, step: float) -> float:
+        edge = self.model.lower[number] if step < 0 else self.model.upper[number]
+        begin, others = float(self.best[number]), np.delete(self.best, number)
+        low, low_rise, high, high_rise = begin, 0.0, None, np.inf
+        at = begin + step
+        for _ in range(ROUNDS):
+            at = max(at, edge) if step < 0 else min(at, edge)
+            others, above = self._above(number, at, others)
+            if abs(above - self.rise) < CLOSE * self.rise:
+                return float(at)
+            if above > self.rise:
+                high, high_rise = at, above
+            elif at == edge:
+                return float(np.copysign(np.inf, step))
+            else:
+                low, low_rise = at, max(above, 0.0)
             if high is None:
-                outer = best[number] + (outer - best[number]) * min(2.5, np.sqrt(LEVEL / max(above, 0.3)))
-                continue
-        else:
-            high, high_rise = outer, above
-        step = (np.sqrt(LEVEL) - np.sqrt(low_rise)) / (np.sqrt(high_rise) - np.sqrt(low_rise))  # parabolas have straight roots
-        outer = low + (high - low) * min(max(step, 0.05), 0.95)
-    return float(outer)
+                at = begin + (at - begin) * min(2.5, max(np.sqrt(self.rise / max(above, 0.1)), 1.1))
+            else:  # parabolas have straight roots
+                roots = np.sqrt([low_rise, self.rise, high_rise])
+                at = low + (high - low) * float(np.clip((roots[1] - roots[0]) / (roots[2] - roots[0]), 0.05, 0.95))
+        return float(at)
 
-
-def held(model: Model, noise: Noise, first: np.ndarray, number: int, value: float) -> tuple[np.ndarray, float]:
-    """The best of all other parameters where one is held at a value."""
-    chosen = model.chosen
-    rest = Model(
-        model.made, (*chosen[:number], *chosen[number + 1 :]), model.curve,
-        model.fixed | {chosen[number].name: chosen[number].outer(value)},
-    )  # fmt: skip
-    x, found = rest.search(noise, np.delete(first, number))
-    model.runs += rest.runs
-    return np.insert(x, number, value), found
+    def _above(self, number: int, value: float, others: np.ndarray) -> tuple[np.ndarray, float]:
+        """The best of all others where one is held at a value, and how much worse that is than the best of all."""
+        others, found = self.model.held(number, value).search(self.noise, others)
+        if found < self.least - CLOSE * self.rise:
+            self.better = np.insert(others, number, value)
+        return others, found - self.least
