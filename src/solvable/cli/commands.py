@@ -267,6 +267,14 @@ def spectrum(options: Namespace) -> int:
     return 0
 
 
+def fit(options: Namespace) -> int:
+    from solvable.cli import fitting
+
+    if options.output is not None:
+        _check_output(Path(options.output), PICTURES)
+    return fitting.fit(options)
+
+
 def _draw_atlas(problem: Any, output: Path) -> None:
     from solvable.landscape import atlas
     from solvable.plot import atlas as draw
@@ -358,6 +366,7 @@ COMMANDS = {
     "landscape": landscape,
     "theory": theory,
     "spectrum": spectrum,
+    "fit": fit,
     "sweep": sweep,
     "store": store,
     "explore": explore,

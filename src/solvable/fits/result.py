@@ -100,7 +100,8 @@ class Fit:
     def _verdict(self) -> str:
         text = f"chi squared {self.chi_squared:.1f} for {self.degrees} degrees of freedom (noise: {self.noise})"
         if np.isnan(self.p_value):
-            return f"{text}: the noise is taken from the residuals, so nothing tells whether the problem fits"
+            doubt = "so nothing tells whether the problem fits, and intervals are too short where errors last"
+            return f"{text}: the noise is taken from the residuals, {doubt}"
         verdict = (
             "the problem fits"
             if self.success
