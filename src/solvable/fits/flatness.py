@@ -13,11 +13,16 @@ SHARE = 0.15  # of a direction, below which a parameter does not take part
 
 
 class Spread(NamedTuple):
-    """Of the estimates, as the slopes at the optimum promise: standard deviations, correlations, and flat directions."""
+    """Of the estimates, as the slopes at the optimum promise: their covariance, and flat directions in words."""
 
-    widths: np.ndarray
-    correlation: np.ndarray
+    covariance: np.ndarray
     flat: tuple[str, ...]
+
+    @property
+    def correlation(self) -> np.ndarray:
+        """(parameters, parameters)."""
+        widths = np.sqrt(np.diag(self.covariance))
+        return self.covariance / np.outer(widths, widths)
 
 
 def spread(model: Model, noise: Noise, x: np.ndarray) -> Spread:
@@ -25,16 +30,15 @@ def spread(model: Model, noise: Noise, x: np.ndarray) -> Spread:
     from scipy.linalg import solve_triangular
 
     if not x.size:
-        return Spread(np.zeros(0), np.zeros((0, 0)), ())
+        return Spread(np.zeros((0, 0)), ())
     slopes = solve_triangular(noise.root, model.slopes(x), lower=True)
     _, sizes, directions = np.linalg.svd(slopes, full_matrices=False)
     deviations = 1.0 / np.maximum(sizes, 1e-9)
     covariance = (directions.T * deviations**2) @ directions
-    widths = np.sqrt(np.diag(covariance))
     flat = tuple(
         in_words(model.chosen, direction) for direction, size in zip(directions, deviations, strict=True) if size > FLAT
     )
-    return Spread(widths, covariance / np.outer(widths, widths), flat)
+    return Spread(covariance, flat)
 
 
 def in_words(chosen: tuple[Parameter, ...], direction: np.ndarray) -> str:

@@ -195,8 +195,8 @@ def _profiled(best: Found, law: Noise) -> tuple[Found, Intervals, Spread]:
     """Intervals; where the way to their ends leads to better parameters, once more from there."""
     for _ in range(ROUNDS):
         flatness = spread(best.model, law, best.x)
-        profile = Profile(best.model, law, best.x, best.least)
-        found = [profile.interval(i, width) for i, width in enumerate(flatness.widths)]
+        profile = Profile(best.model, law, best.x, best.least, flatness.covariance)
+        found = [profile.interval(i) for i in range(best.x.size)]
         if profile.better is None:
             break
         best = _search(best.model, law, profile.better)

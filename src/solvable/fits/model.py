@@ -54,6 +54,13 @@ class Model:
             columns[:, i] = (self.predict(above) - self.predict(below)) / (above[i] - below[i])
         return columns
 
+    def misfit(self, noise: Noise, x: np.ndarray) -> float:
+        """Sum of squared residuals in units of the noise."""
+        from scipy.linalg import solve_triangular
+
+        residual = self.curve.rows.mean(axis=0) - noise.shift - self.predict(x)
+        return float((solve_triangular(noise.root, residual, lower=True) ** 2).sum())
+
     def search(self, noise: Noise, first: np.ndarray) -> tuple[np.ndarray, float]:
         """The best parameters near a guess, and the sum of their squared residuals in units of the noise."""
         from scipy.linalg import solve_triangular
@@ -66,7 +73,7 @@ class Model:
             return whitened
 
         if not first.size:
-            return first, float((whiten(data - self.predict(first)) ** 2).sum())
+            return first, self.misfit(noise, first)
 
         def residuals(x: np.ndarray) -> np.ndarray:
             return whiten(self.predict(x) - data)

@@ -29,19 +29,19 @@ def ending_rise(noise: Noise, least: float, degrees: int) -> float:
 class Profile:
     """Intervals about the best parameters. Where it meets better ones on its way, `better` has them."""
 
-    def __init__(self, model: Model, noise: Noise, best: np.ndarray, least: float) -> None:
-        self.model, self.noise, self.best, self.least = model, noise, best, least
+    def __init__(self, model: Model, noise: Noise, best: np.ndarray, least: float, covariance: np.ndarray) -> None:
+        self.model, self.noise, self.best, self.least, self.covariance = model, noise, best, least, covariance
         self.rise = ending_rise(noise, least, model.curve.rows.shape[1] - best.size)
         self.better: np.ndarray | None = None
 
-    def interval(self, number: int, width: float) -> tuple[float, float]:
-        """Both ends, infinite where a bound comes first; `width` is the standard deviation that the slopes promise."""
-        step = 2.0 * min(max(width, 1e-6), 1.0)
+    def interval(self, number: int) -> tuple[float, float]:
+        """Both ends, infinite where a bound comes first."""
+        step = 2.0 * min(max(float(np.sqrt(self.covariance[number, number])), 1e-6), 1.0)
         return self._end(number, -step), self._end(number, step)
 
     def _end(self, number: int, step: float) -> float:
         edge = self.model.lower[number] if step < 0 else self.model.upper[number]
-        begin, others = float(self.best[number]), np.delete(self.best, number)
+        begin, others = float(self.best[number]), self.best
         low, low_rise, high, high_rise = begin, 0.0, None, np.inf
         at = begin + step
         for _ in range(ROUNDS):
@@ -64,7 +64,16 @@ class Profile:
 
     def _above(self, number: int, value: float, others: np.ndarray) -> tuple[np.ndarray, float]:
         """The best of all others where one is held at a value, and how much worse that is than the best of all."""
-        others, found = self.model.held(number, value).search(self.noise, others)
+        model = self.model.held(number, value)
+        guesses = [np.delete(one, number) for one in (others, self._followed(number, value))]
+        first = min(guesses, key=lambda one: model.misfit(self.noise, one))
+        x, found = model.search(self.noise, first)
+        others = np.insert(x, number, value)
         if found < self.least - CLOSE * self.rise:
-            self.better = np.insert(others, number, value)
+            self.better = others
         return others, found - self.least
+
+    def _followed(self, number: int, value: float) -> np.ndarray:
+        """Where all others go if one does, as the slopes at the best promise."""
+        along = self.covariance[number] / self.covariance[number, number]
+        return np.clip(self.best + along * (value - self.best[number]), self.model.lower, self.model.upper)
