@@ -18,7 +18,7 @@ from solvable.results import Trajectory
 
 ROUNDS = 3  # of estimate and noise
 GUESSES = 3
-STILL = 1e-3  # of what the search sees: estimates that move less have arrived
+STILL = 0.1  # of chi squared: estimates that were as good as that have arrived
 MOST_WHOLE = 20  # whole numbers that are tried
 
 
@@ -160,7 +160,7 @@ def _settled(models: list[Model], data: Curve, source: str, seed: int) -> tuple[
         law, before = _noise(best, source, seed + number), best
         each = [_search(one.model, law, one.x) for one in each]
         best = _least(each)
-        if source == "errors" or (best.model is before.model and np.abs(best.x - before.x).max(initial=0) < STILL):
+        if source == "errors" or before.model.misfit(law, before.x) < best.least + STILL:
             break
     return best, law
 
