@@ -338,6 +338,19 @@ def test_bad_input_is_told_in_one_line(curve, options, text) -> None:
     assert "\n" not in str(error.value)
 
 
+def test_overlaps_must_be_those_of_the_problem() -> None:
+    run = sv.run(problem(inputs__dim=100), begin(problem()), sv.Micro(), times=np.arange(5.0), progress=False)
+    three = lambda one: sv.start(one, student_overlap=np.eye(3))
+    with pytest.raises(
+        ValueError, match=r"overlaps: of \(2, 1\) students and teachers given, but the problem has \(3, 1\)"
+    ):
+        sv.fit(run, problem(inputs__dim=100, student__width=3), free=[RATE], overlaps=True, start=three)
+    with pytest.raises(ValueError, match=r"overlaps: their number changes with teacher\.width"):
+        sv.fit(run, problem(inputs__dim=100), free=["teacher.width"], overlaps=True)
+    with pytest.raises(ValueError, match="noise: 'replicas' needs at least 36 runs in the curve, there are 1"):
+        sv.fit(run, problem(inputs__dim=100), free=[RATE], overlaps=True, noise="replicas")
+
+
 def test_more_numbers_than_data_are_refused() -> None:
     with pytest.raises(ValueError, match="free: 3 numbers to infer from 3, must be fewer"):
         sv.fit((np.arange(1, 4), np.ones(3)), problem(), free=[RATE, NOISE, "student.readout"], start=begin)

@@ -12,7 +12,8 @@ from solvable.results import Trajectory
 
 MOST = 32  # numbers that are compared: more say little, because what disturbs a curve lasts
 QUANTITIES = ("risk", "mse", "loss")
-OVERLAPS = ("student_overlap", "cross_overlap")
+FEWEST = 3  # times
+LARGEST = 20  # numbers at each time
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,18 @@ class Curve:
         return stacked(self.values, self.overlaps)
 
     @property
+    def entries(self) -> int:
+        """How many numbers there are at each time."""
+        return 1 if self.overlaps is None else 1 + self.overlaps.shape[2]
+
+    @property
     def measured(self) -> np.ndarray:
         """(numbers,) variances of errors of measurement of one run."""
         return np.pad(self.error**2, (0, self.rows.shape[1] - self.error.size))
 
     def thinned(self, most: int = MOST) -> "Curve":
         """At most so many numbers: half of the times evenly among those that are there, half evenly by their logarithm."""
-        most = max(most // (self.rows.shape[1] // self.time.size), 3)
+        most = max(most // self.entries, FEWEST)
         if self.time.size <= most:
             return self
         last = self.time.size - 1
@@ -117,7 +123,7 @@ def read_curve(data: Any, problem: Problem, clock: str | None, quantity: str | N
         if clock != "alpha" or quantity != "risk":
             raise ValueError("curve: is a Trajectory, which has clock and quantity of its own; leave them out")
         times, values, errors = data.alpha, data.risk, None
-        overlaps = overlaps_of(data) if with_overlaps else None
+        overlaps = _checked_overlaps(data, problem) if with_overlaps else None
     elif with_overlaps:
         raise ValueError(
             "overlaps: asked for, but the curve has none; give a Trajectory, as from Trajectory.from_weights"
@@ -125,6 +131,16 @@ def read_curve(data: Any, problem: Problem, clock: str | None, quantity: str | N
     else:
         times, values, errors = _arrays(data)
     return _sound(times, np.atleast_2d(values), errors, Curve(times, values, times, clock, quantity, overlaps))
+
+
+def _checked_overlaps(data: Trajectory, problem: Problem) -> np.ndarray:
+    given, wanted = data.cross_overlap.shape[2:], (problem.student.width, problem.teacher.width)
+    if given != wanted:
+        raise ValueError(f"overlaps: of {given} students and teachers given, but the problem has {wanted}")
+    found = overlaps_of(data)
+    if found.shape[2] >= LARGEST:
+        raise ValueError(f"overlaps: {found.shape[2]} at each time, must be fewer than {LARGEST}; leave them out")
+    return found
 
 
 def _sound(times: np.ndarray, values: np.ndarray, errors: np.ndarray | None, curve: Curve) -> Curve:
@@ -136,8 +152,8 @@ def _sound(times: np.ndarray, values: np.ndarray, errors: np.ndarray | None, cur
     good = known & (times > 0) & np.isfinite(relative)
     if (values[:, good] <= 0).any():
         raise ValueError("curve: must be positive: a risk or a loss, not its logarithm")
-    if good.sum() < 3:
-        raise ValueError(f"curve: {good.sum()} times with values after the start, must be at least 3")
+    if good.sum() < FEWEST:
+        raise ValueError(f"curve: {good.sum()} times with values after the start, must be at least {FEWEST}")
     if (np.diff(times[good]) <= 0).any():
         raise ValueError("curve: times must increase")
     overlaps = None if curve.overlaps is None else curve.overlaps[:, good]

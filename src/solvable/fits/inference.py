@@ -1,6 +1,6 @@
 """The function `fit`: least squares against the exact equations, with the noise that training itself makes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +13,14 @@ from solvable.fits.noise import Noise
 from solvable.fits.parameters import Family, Parameter, Start, parameters
 from solvable.fits.profile import Profile, ending_rise
 from solvable.fits.result import Fit
+from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 from solvable.results import Trajectory
 
 ROUNDS = 3  # of estimate and noise
 GUESSES = 3
 STILL = 0.1  # of chi squared: estimates that were as good as that have arrived
+WIDTHS = ("student.width", "teacher.width")
 MOST_WHOLE = 20  # whole numbers that are tried
 
 
@@ -127,11 +129,9 @@ def fit(
 
 
 def _start(curve: Any, given: Any) -> Start:
-    from solvable.overlaps import Overlaps
-
     if given is None and isinstance(curve, Trajectory) and curve.alpha[0] == 0 and len(set(curve.start_hash)) == 1:
         return curve.at(0.0, 0)
-    if not isinstance(given, Overlaps | dict) and not callable(given):
+    if not isinstance(given, Overlaps | Mapping) and not callable(given):
         raise ValueError("start: must be Overlaps, a dict with arguments of sv.start, or a function of the problem")
     return given
 
@@ -145,6 +145,8 @@ def _models(family: Family, data: Curve, chosen: tuple[Parameter, ...]) -> list[
     values = range(int(np.ceil(whole[0].lower)), int(whole[0].upper) + 1) if whole else (None,)
     if len(values) > MOST_WHOLE:
         raise ValueError(f"free: {whole[0].name}: {len(values)} whole numbers to try, must be at most {MOST_WHOLE}")
+    if whole and whole[0].name in WIDTHS and data.overlaps is not None:
+        raise ValueError(f"overlaps: their number changes with {whole[0].name}, which is free; leave one of them out")
     models = [Model(family, data, rest, {} if value is None else {whole[0].name: value}) for value in values]
     for model in models:
         family.member(model.values(model.first))  # mistakes show here

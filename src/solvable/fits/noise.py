@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvable.fits.curve import Curve, observed, overlaps_of, stacked
+from solvable.fits.curve import FEWEST, Curve, observed, overlaps_of, stacked
 from solvable.levels import run
 from solvable.meso import Meso
 from solvable.micro import Micro
@@ -47,14 +47,15 @@ class Noise(NamedTuple):
 
 def choose(curve: Curve, problem: Problem, asked: str | None) -> str:
     """Where the noise comes from: what is asked for, or the first of `KINDS` that there is."""
+    enough = max(ENOUGH, 2 * FEWEST * curve.entries)
     there = {
-        "replicas": curve.runs >= ENOUGH,
+        "replicas": curve.runs >= enough,
         "simulated": problem.inputs.dim is not None,
         "errors": bool((curve.error > 0).all()),
         "scatter": curve.overlaps is None,
     }
     needs = {
-        "replicas": f"at least {ENOUGH} runs in the curve, there are {curve.runs}",
+        "replicas": f"at least {enough} runs in the curve, there are {curve.runs}",
         "simulated": "a finite inputs.dim",
         "errors": "errors of all values in the curve",
         "scatter": "a curve without overlaps",
