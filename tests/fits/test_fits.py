@@ -239,6 +239,21 @@ def test_a_training_of_full_weights_is_recovered() -> None:
 
 
 @pytest.mark.statistical
+def test_many_dimensions_have_replicas_of_meso_and_a_drawn_start_its_size() -> None:
+    one = problem(inputs__dim=20_000)
+    drawn = {"seed": 1, "students": "orthogonal", "cross": 0.2}
+    level = sv.Meso(seed=seed(8))
+    risk = sv.run(one, sv.start(one, **drawn), level, times=np.linspace(2, 40, 20), progress=False).risk[0]
+    guess, start = one.replace(training__learning_rate=0.3), drawn | {"cross": 0.1}
+    found = sv.fit((np.linspace(2, 40, 20), risk), guess, free=[RATE, NOISE, "start.cross"], start=start)
+    assert found.noise == "256 replicas of Meso"
+    assert found.p_value > 1e-6
+    for name, truth in ((RATE, 0.5), (NOISE, 0.05), ("start.cross", 0.2)):
+        low, high = np.log(found.intervals[name])
+        assert abs(np.log(found.estimates[name] / truth)) < 5 * (high - low) / (2 * 1.96), name
+
+
+@pytest.mark.statistical
 def test_a_wrong_unit_does_not_fit() -> None:
     one = problem(inputs__dim=300)
     curve = micro(one, 1, 6, np.linspace(0, 40, 21))
