@@ -17,6 +17,7 @@ DESCRIBED = (
     "micro",
     "meso",
     "empirical",
+    "fits",
     "sweeps",
     "theory",
     "landscape",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         control,
         dynamics,
         empirical,
+        fits,
         gaussian,
         landscape,
         levels,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from solvable.control import Control, gradient, optimal
     from solvable.empirical import Empirical
     from solvable.empirical_macro import EmpiricalMacro
+    from solvable.fits import fit
     from solvable.gaussian import Activation
     from solvable.levels import run, when
     from solvable.macro import Macro
@@ -73,12 +75,13 @@ _HOMES = {
     "macro": ("Macro",),
     "meso": ("Meso",),
     "micro": ("Micro",),
+    "fits": ("fit",),
     "sweeps": ("sweep",),
     "control": ("Control", "gradient", "optimal"),
 }  # fmt: skip
 _LEVELS = ("Empirical", "EmpiricalMacro", "Macro", "Meso", "Micro")  # files and the command line know them all
 _ROOMS = (
-    "checks", "control", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results",
+    "checks", "control", "dynamics", "empirical", "fits", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results",
     "sweeps", "theory",
 )  # fmt: skip
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
@@ -86,9 +89,9 @@ _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Activation", "Control", "Data", "Empirical", "EmpiricalMacro", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro",
     "Mixture", "Momentum", "Overlaps", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum", "Student", "Task",
-    "Teacher", "Training", "Trajectory", "checks", "control", "dynamics", "empirical", "gaussian", "gradient", "landscape",
-    "levels", "measure", "optimal", "overlaps", "plot", "problems", "results", "run", "start", "sweep", "sweeps", "theory",
-    "when",
+    "Teacher", "Training", "Trajectory", "checks", "control", "dynamics", "empirical", "fit", "fits", "gaussian",
+    "gradient", "landscape", "levels", "measure", "optimal", "overlaps", "plot", "problems", "results", "run", "start",
+    "sweep", "sweeps", "theory", "when",
 ]  # fmt: skip
 
 

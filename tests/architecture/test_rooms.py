@@ -14,17 +14,17 @@ import solvable as sv
 ROOT = Path(sv.__file__).parent
 ORDER = [
     "numerics", "gaussian", "problems", "overlaps", "dynamics", "plot", "results", "levels", "micro", "meso", "macro", "empirical",
-    "empirical_macro", "landscape", "theory", "control", "checks", "runfiles", "sweeps", "papers", "cli", "web",
+    "empirical_macro", "landscape", "theory", "control", "fits", "checks", "runfiles", "sweeps", "papers", "cli", "web",
 ]  # fmt: skip
 SIBLINGS = {"micro", "meso", "macro", "empirical", "empirical_macro", "landscape", "theory"}
 PUBLIC = {
     "Activation", "Control", "Data", "Empirical", "EmpiricalMacro", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro",
     "Mixture", "Momentum", "Overlaps", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum", "Student", "Task",
-    "Teacher", "Training", "Trajectory", "gradient", "measure", "optimal", "run", "start", "sweep", "when",
+    "Teacher", "Training", "Trajectory", "fit", "gradient", "measure", "optimal", "run", "start", "sweep", "when",
 }  # fmt: skip
-MOST = 34  # names at top level, beside the rooms: most scripts need few of them, and the issues of a field are many
+MOST = 34  # names at top level, beside the rooms: each level and each thing that one asks of a problem has one
 OPEN = {
-    "checks", "control", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results",
+    "checks", "control", "dynamics", "empirical", "fits", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results",
     "sweeps", "theory",
 }  # fmt: skip
 

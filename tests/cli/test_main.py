@@ -197,7 +197,7 @@ def test_examples_run(name, capsys) -> None:
         (
             "[start]->[begin]",
             [],
-            "begin: is not a field here, must be one of teacher, student, inputs, training, mixture, tasks, start, level, run",
+            "begin: is not a field here, must be one of teacher, student, inputs, training, mixture, tasks, start, level, run, fit",
         ),
         ("seed = 0->sed = 0", [], "start.sed: is not a field here"),
         ("until = 100->", [], "run.until: is missing; give it by --until or in the table [run]"),

@@ -2024,6 +2024,41 @@ CONTROL = (
         "            reached.take_passed()\n",
         "",
         ("control/test_face.py::test_an_interrupted_search_returns_what_it_has",),
+FITS = (
+    Mutation(
+        "replicas-as-a-known-covariance",
+        "fits/profile.py",
+        "* (nu + least) / (nu - degrees)",
+        "",
+        ("fits/test_fits.py::test_the_law_with_a_covariance_from_replicas",),
+    ),
+    Mutation(
+        "hotelling-without-its-degrees",
+        "fits/inference.py",
+        "free = nu - degrees + 1",
+        "free = nu + 1",
+        ("fits/test_fits.py::test_the_law_with_a_covariance_from_replicas",),
+    ),
+    Mutation(
+        "profiles-that-hold-the-others",
+        "fits/profile.py",
+        "x, found = model.search(self.noise, first)",
+        "x, found = first, model.misfit(self.noise, np.delete(self.best, number))",
+        ("fits/test_fits.py::test_an_interval_is_where_the_profile_has_risen_by_that_of_95_percent",),
+    ),
+    Mutation(
+        "a-loss-without-its-noise",
+        "fits/curve.py",
+        'training.loss_factor * float(noise) if quantity == "loss" else 0.0',
+        '0.0 * float(noise) if quantity == "loss" else 0.0',
+        ("fits/test_fits.py::test_any_clock_quantity_and_file_tell_the_same",),
+    ),
+    Mutation(
+        "noise-of-a-mean-as-of-a-run",
+        "fits/noise.py",
+        "share = 1 / curve.runs + 1 / len(rows)",
+        "share = 1 + 1 / len(rows)",
+        ("fits/test_fits.py::test_the_runs_of_a_curve_give_its_noise",),
     ),
 )
 
@@ -2040,6 +2075,7 @@ MUTATIONS = (
     *REUSE,
     *LIMIT_OF_DATA,
     *THEORY,
+    *FITS,
     *STORES,
     *FRONTS,
     *CONTROL,

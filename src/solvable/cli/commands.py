@@ -274,6 +274,14 @@ def spectrum(options: Namespace) -> int:
     return 0
 
 
+def fit(options: Namespace) -> int:
+    from solvable.cli import fitting
+
+    if options.output is not None:
+        _check_output(Path(options.output), PICTURES)
+    return fitting.fit(options)
+
+
 def _draw_atlas(problem: Any, output: Path) -> None:
     from solvable.landscape import atlas
     from solvable.plot import atlas as draw
@@ -375,6 +383,7 @@ COMMANDS = {
     "theory": theory,
     "spectrum": spectrum,
     "optimal": optimal,
+    "fit": fit,
     "sweep": sweep,
     "store": store,
     "explore": explore,

@@ -123,6 +123,29 @@ def optimal(command: Command) -> None:
     sub.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
+def fit(command: Command) -> None:
+    sub = command(
+        "fit",
+        "infer numbers of a problem from a learning curve",
+        "The curve has the columns time (or alpha, steps), risk (or mse, loss; several are runs) and, optionally, error.\n"
+        "The problem has the tables of a run; [start] says how the training began, [fit] may hold what is asked here.\n"
+        "Example: solvable fit curve.csv problem.toml --free training.learning_rate,teacher.width=1:4",
+    )
+    sub.add_argument("curve", help="curve.csv")
+    sub.add_argument("file", help="problem.toml or problem.json")
+    sub.add_argument("--free", metavar="NAMES", help="what to infer: name,name=guess,name=lower:upper")
+    sub.add_argument("--clock", metavar="UNIT", help="alpha (steps/dim, the default), steps, rate, or a paper's key")
+    sub.add_argument(
+        "--quantity", choices=["risk", "mse", "loss"], help="what the curve is (default: as its column says)"
+    )
+    sub.add_argument(
+        "--noise", choices=["replicas", "simulated", "errors", "scatter"],
+        help="where the noise comes from (default: the first of these that there is)",
+    )  # fmt: skip
+    sub.add_argument("--output", metavar="FILE.png", help="draw data, fit and band (.png, .pdf or .svg)")
+    sub.add_argument("--json", action="store_true", help="print it as JSON")
+
+
 def sweep(command: Command) -> None:
     sub = command(
         "sweep",
@@ -217,6 +240,7 @@ COMMANDS = (
     theory,
     spectrum,
     optimal,
+    fit,
     sweep,
     store,
     explore,

@@ -4,6 +4,7 @@ and leave matplotlib's settings alone; `with style():` gives the look of the lib
 from solvable.plot.atlas import atlas, landscape, spectra
 from solvable.plot.cases import classification_error, direction_overlaps, task_risks
 from solvable.plot.curves import compare, cross_overlaps, readouts, risk, student_overlaps
+from solvable.plot.fits import fit
 from solvable.plot.schedules import schedule
 from solvable.plot.spectrum import forecast
 from solvable.plot.style import figure, style
@@ -19,6 +20,7 @@ __all__ = [
     "direction_overlaps",
     "family",
     "figure",
+    "fit",
     "forecast",
     "heat_map",
     "landscape",

@@ -7,7 +7,7 @@ from typing import Any
 from solvable.problems.foreign import parse_json, parse_toml, read_text
 from solvable.problems.model import InvalidProblem
 
-RUN_TABLES = ("start", "level", "run")
+RUN_TABLES = ("start", "level", "run", "fit")
 CONTROL_TABLE = "control"
 SWEEP_TABLES = ("vary", "derive", "sweep", "recovery")
 OTHER_TABLES = (*RUN_TABLES, *SWEEP_TABLES, CONTROL_TABLE)  # beside those of a problem

@@ -1,4 +1,4 @@
-"""A run as a file: the tables of a problem, and optionally [start], [level] and [run]."""
+"""A run as a file: the tables of a problem, and optionally [start], [level], [run] and [fit]."""
 
 from functools import cache
 from pathlib import Path
@@ -35,8 +35,12 @@ class StartTable(Model):
 
     def draw(self, problem: Problem, seed: int | None = None) -> Overlaps:
         """The start that the table describes, from another seed if one is given."""
-        fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return start(problem, **(fields if seed is None else fields | {"seed": seed}))
+        return start(problem, **(self.arguments if seed is None else self.arguments | {"seed": seed}))
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Those of `start`."""
+        return {name: getattr(self, name) for name in type(self).model_fields}
 
 
 OPTIONS = {"runs": "runs", "seed": "level-seed"}  # on the command line
@@ -65,13 +69,24 @@ class RunTable(Model):
     stop: StopTable | None = None
 
 
+class FitTable(Model):
+    """The table [fit] of a file: arguments of `fit`."""
+
+    free: Any = None
+    clock: str | None = None
+    quantity: str | None = None
+    noise: str | None = None
+    seed: Annotated[int, Plain, Field(ge=0)] = 0
+
+
 class RunFile(Model):
-    """A run as a file: a problem with its start, level and [run] table."""
+    """A run as a file: a problem with its start, level and [run] table; [fit] says what a curve is to tell of it."""
 
     problem: Problem
     start: StartTable = Field(default_factory=StartTable)
     level: LevelTable
     run: RunTable = Field(default_factory=RunTable)
+    fit: FitTable = Field(default_factory=FitTable)
 
 
 @cache
@@ -113,7 +128,9 @@ def read_content(tables: dict[str, Any], overrides: dict[str, dict[str, Any]]) -
         return _file_of(name).from_mapping(content)
     except InvalidProblem as error:
         known = ", ".join([*Problem.model_fields, *RUN_TABLES])
-        lines = [line.removeprefix("problem.").replace("level, problem, run, start", known) for line in error.problems]
+        lines = [
+            line.removeprefix("problem.").replace("fit, level, problem, run, start", known) for line in error.problems
+        ]
         sweeping = [name for name in SWEEP_TABLES if name in tables]
         if sweeping:
             lines.append(f"{sweeping[0]}: is a table of a sweep; `solvable sweep` runs the file")
