@@ -81,8 +81,8 @@ _HOMES = {
 }  # fmt: skip
 _LEVELS = ("Empirical", "EmpiricalMacro", "Macro", "Meso", "Micro")  # files and the command line know them all
 _ROOMS = (
-    "checks", "control", "dynamics", "empirical", "fits", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results",
-    "sweeps", "theory",
+    "checks", "control", "dynamics", "empirical", "fits", "gaussian", "landscape", "levels", "overlaps", "plot", "problems",
+    "results", "sweeps", "theory",
 )  # fmt: skip
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 

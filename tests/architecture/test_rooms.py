@@ -24,8 +24,8 @@ PUBLIC = {
 }  # fmt: skip
 MOST = 34  # names at top level, beside the rooms: each level and each thing that one asks of a problem has one
 OPEN = {
-    "checks", "control", "dynamics", "empirical", "fits", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results",
-    "sweeps", "theory",
+    "checks", "control", "dynamics", "empirical", "fits", "gaussian", "landscape", "levels", "overlaps", "plot", "problems",
+    "results", "sweeps", "theory",
 }  # fmt: skip
 
 

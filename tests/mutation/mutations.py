@@ -2024,6 +2024,9 @@ CONTROL = (
         "            reached.take_passed()\n",
         "",
         ("control/test_face.py::test_an_interrupted_search_returns_what_it_has",),
+    ),
+)
+
 FITS = (
     Mutation(
         "replicas-as-a-known-covariance",
