@@ -7,7 +7,7 @@ from scipy.special import ndtr
 
 from solvable.empirical_macro.setting import Function
 from solvable.gaussian import Activation
-from solvable.gaussian.losses import LOSSES, pushes
+from solvable.gaussian.losses import Loss, pushes
 
 Losses = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Pushes = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -58,15 +58,14 @@ def _density(x: np.ndarray) -> np.ndarray:
     return found
 
 
-def loss_functions(name: str, factor: float) -> tuple[Losses, Pushes]:
+def loss_functions(loss: Loss, factor: float) -> tuple[Losses, Pushes]:
     """Of labels and outputs: the loss, and the push with its slope in the output."""
-    loss = LOSSES[name]
 
     def values(label: np.ndarray, output: np.ndarray) -> np.ndarray:
         return factor * loss.function(label - output if loss.of == "residual" else label * output)
 
     def push(label: np.ndarray, output: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        pushed = factor * pushes(name, label, output)
+        pushed = factor * pushes(loss, label, output)
         if loss.of == "residual":
             return pushed, -factor * loss.push_slope(label - output)
         return pushed, factor * label**2 * loss.push_slope(label * output)

@@ -6,7 +6,6 @@ import numpy as np
 
 from solvable.empirical_macro.functions import loss_functions, unit_functions
 from solvable.empirical_macro.setting import Setting
-from solvable.gaussian.losses import LOSSES
 from solvable.levels import Lane
 from solvable.problems import Problem, Schedule
 from solvable.problems.reuse import Ratio, epochs_per_step, per_dimension
@@ -33,7 +32,7 @@ def check(problem: Problem, smoothing: float | None) -> None:
         )
     if not kinks and smoothing is not None:
         raise ValueError(f"smoothing: {smoothing:g} given, but {unit!r} students have no kinks; leave it out")
-    if not LOSSES[training.loss].smooth:
+    if not training.loss_function.smooth:
         raise ValueError(f"training.loss: the push of {training.loss!r} jumps, so it has no slope; use Empirical")
 
 
@@ -69,7 +68,7 @@ def setting(lane: Lane, steps: int, width: float | None) -> Setting:
     times, fresh = np.arange(steps), is_fresh(problem)
     size = training.batch if fresh else training.samples
     assert isinstance(size, int | Ratio)
-    loss, push = loss_functions(training.loss, training.loss_factor)
+    loss, push = loss_functions(training.loss_function, training.loss_factor)
     selection = (training.selection or "subsets") if is_random(problem) else "all"
     return Setting(
         ratio=per_dimension(size, inputs.dim),
