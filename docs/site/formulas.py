@@ -20,6 +20,7 @@ DESCRIBED = (
     "sweeps",
     "theory",
     "landscape",
+    "control",
     "plot",
     "checks",
 )

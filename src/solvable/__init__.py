@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from solvable import (
         checks,
+        control,
         dynamics,
         empirical,
         gaussian,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         sweeps,
         theory,
     )
+    from solvable.control import Control, gradient, optimal
     from solvable.empirical import Empirical
     from solvable.empirical_macro import EmpiricalMacro
     from solvable.gaussian import Activation
@@ -72,19 +74,21 @@ _HOMES = {
     "meso": ("Meso",),
     "micro": ("Micro",),
     "sweeps": ("sweep",),
+    "control": ("Control", "gradient", "optimal"),
 }  # fmt: skip
 _LEVELS = ("Empirical", "EmpiricalMacro", "Macro", "Meso", "Micro")  # files and the command line know them all
 _ROOMS = (
-    "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
-    "theory",
+    "checks", "control", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results",
+    "sweeps", "theory",
 )  # fmt: skip
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Activation", "Data", "Empirical", "EmpiricalMacro", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture",
-    "Momentum", "Overlaps", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher",
-    "Training", "Trajectory", "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "measure", "overlaps", "plot",
-    "problems", "results", "run", "start", "sweep", "sweeps", "theory", "when",
+    "Activation", "Control", "Data", "Empirical", "EmpiricalMacro", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro",
+    "Mixture", "Momentum", "Overlaps", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum", "Student", "Task",
+    "Teacher", "Training", "Trajectory", "checks", "control", "dynamics", "empirical", "gaussian", "gradient", "landscape",
+    "levels", "measure", "optimal", "overlaps", "plot", "problems", "results", "run", "start", "sweep", "sweeps", "theory",
+    "when",
 ]  # fmt: skip
 
 

@@ -14,18 +14,18 @@ import solvable as sv
 ROOT = Path(sv.__file__).parent
 ORDER = [
     "numerics", "gaussian", "problems", "overlaps", "dynamics", "plot", "results", "levels", "micro", "meso", "macro", "empirical",
-    "empirical_macro", "landscape", "theory", "checks", "runfiles", "sweeps", "papers", "cli", "web",
+    "empirical_macro", "landscape", "theory", "control", "checks", "runfiles", "sweeps", "papers", "cli", "web",
 ]  # fmt: skip
 SIBLINGS = {"micro", "meso", "macro", "empirical", "empirical_macro", "landscape", "theory"}
 PUBLIC = {
-    "Activation", "Data", "Empirical", "EmpiricalMacro", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro", "Mixture",
-    "Momentum", "Overlaps", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum", "Student", "Task", "Teacher",
-    "Training", "Trajectory", "measure", "run", "start", "sweep", "when",
+    "Activation", "Control", "Data", "Empirical", "EmpiricalMacro", "Inputs", "InvalidProblem", "Macro", "Meso", "Micro",
+    "Mixture", "Momentum", "Overlaps", "PowerLaw", "Problem", "Ratio", "Rule", "Schedule", "Spectrum", "Student", "Task",
+    "Teacher", "Training", "Trajectory", "gradient", "measure", "optimal", "run", "start", "sweep", "when",
 }  # fmt: skip
-MOST = 28  # names at top level: momentum, rules of learning, data sets and their limit brought one each
+MOST = 34  # names at top level, beside the rooms: most scripts need few of them, and the issues of a field are many
 OPEN = {
-    "checks", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results", "sweeps",
-    "theory",
+    "checks", "control", "dynamics", "empirical", "gaussian", "landscape", "levels", "overlaps", "plot", "problems", "results",
+    "sweeps", "theory",
 }  # fmt: skip
 
 

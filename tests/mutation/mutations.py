@@ -1926,6 +1926,107 @@ MEMORY = (
         ("overlaps/test_extras.py::test_scalars_are_part_of_a_state",),
     ),
 )
+CONTROL = (
+    Mutation(
+        "reverse-of-products",
+        "gaussian/reverses.py",
+        "C_bar[i, j] += 4.0 * bar * C[i, j]",
+        "C_bar[i, j] += 2.0 * bar * C[i, j]",
+        ("dynamics/test_reverse.py::test_state_and_all_numbers[quadratic-2-1-1-free-False]",),
+    ),
+    Mutation(
+        "reverse-of-the-tilt",
+        "gaussian/reverses.py",
+        "C_bar[k, i] -= 2.0 * (at_k[i] * kk + at_m[i] * km)",
+        "C_bar[k, i] -= at_k[i] * kk + at_m[i] * km",
+        ("dynamics/test_reverse.py::test_state_and_all_numbers[erf-2-1-1-free-True]",),
+    ),
+    Mutation(
+        "reverse-with-means-of-slopes",
+        "gaussian/mean_reverses.py",
+        "h_bar[k] -= C[k, j] * part * m_bar",
+        "h_bar[k] += C[k, j] * part * m_bar",
+        ("gaussian/test_reverses.py::test_means_covariance_weights_offset_and_noise[erf]",),
+    ),
+    Mutation(
+        "reverse-of-the-sphere",
+        "dynamics/reverse.py",
+        "bar[at] -= pulls_bar[k] * pulls[k] / norm",
+        "bar[at] -= 0.5 * pulls_bar[k] * pulls[k] / norm",
+        ("dynamics/test_reverse.py::test_state_and_all_numbers[quadratic-3-2-2-sphere-True]",),
+    ),
+    Mutation(
+        "reverse-of-zero-readouts",
+        "dynamics/reverse.py",
+        "a_bar[m] += bar * a[k] * bare[k, m]",
+        "a_bar[m] += bar * a[m] * bare[k, m]",
+        ("dynamics/test_reverse.py::test_state_and_all_numbers[erf-2-1-1-free-True]",),
+    ),
+    Mutation(
+        "derivative-by-the-rate",
+        "dynamics/reverse.py",
+        "decay * decayed + 2.0 * eta * spread * spreads",
+        "decay * decayed + eta * spread * spreads",
+        ("dynamics/test_reverse.py::test_state_and_all_numbers[linear-2-1-1-free-False]",),
+    ),
+    Mutation(
+        "adjoint-of-later-stages",
+        "numerics/adjoint.py",
+        "for r in range(s + 1, STAGE_COUNT):",
+        "for r in range(s + 2, STAGE_COUNT):",
+        ("control/test_gradient.py::test_every_control_at_once[linear-2-1-free-1-False]",),
+    ),
+    Mutation(
+        "derivative-by-slopes",
+        "control/knobs.py",
+        "values[1:] += turn",
+        "values[1:] -= turn",
+        ("control/test_gradient.py::test_every_control_at_once[linear-2-1-free-1-False]",),
+    ),
+    Mutation(
+        "time-of-a-threshold-in-reverse",
+        "control/course.py",
+        "scale = -1.0 / speed if",
+        "scale = 1.0 / speed if",
+        ("control/test_gradient.py::test_the_time_to_a_threshold",),
+    ),
+    Mutation(
+        "reverse-of-series",
+        "gaussian/series_reverses.py",
+        "fourth += power * root * math.sqrt(k + 3.0)",
+        "fourth += power * root * math.sqrt(k + 2.0)",
+        ("dynamics/test_reverse.py::test_state_and_all_numbers[tanh-2-1-1-free-True]",),
+    ),
+    Mutation(
+        "reverse-of-the-root",
+        "dynamics/average_reverse.py",
+        "vectors[i, k] * 0.5 * (of_root[k, m] + of_root[m, k])",
+        "vectors[i, k] * (of_root[k, m] + of_root[m, k])",
+        ("dynamics/test_reverse.py::test_state_and_all_numbers[tanh-2-1-1-free-True]",),
+    ),
+    Mutation(
+        "batches-are-not-rounded",
+        "control/searching.py",
+        "reached.values = [knob.possible(one) for",
+        "reached.values = [one for",
+        ("control/test_face.py::test_batches_are_whole_numbers",),
+    ),
+    Mutation(
+        "gap-without-the-parabola",
+        "control/certificate.py",
+        "(best < c), np.minimum(found, inside), found)",
+        "(best < c), found, found)",
+        ("control/test_optimal.py::test_refinement_closes_the_gap",),
+    ),
+    Mutation(
+        "what-was-reached-is-lost",
+        "control/searching.py",
+        "            reached.take_passed()\n",
+        "",
+        ("control/test_face.py::test_an_interrupted_search_returns_what_it_has",),
+    ),
+)
+
 MUTATIONS = (
     *GAUSSIAN,
     *DYNAMICS,
@@ -1941,4 +2042,5 @@ MUTATIONS = (
     *THEORY,
     *STORES,
     *FRONTS,
+    *CONTROL,
 )

@@ -63,6 +63,31 @@ def test_a_curve_is_the_librarys(preset: dict[str, Any], client: TestClient) -> 
         assert abs(height - facts["phases"][1]["height"]) < 0.01 * height
 
 
+CONTROLS: list[Any] = [None, {"training": {"learning_rate": 5}}]
+BAD_CONTROLS: list[Any] = [
+    {}, 3, "x", {"x": 3}, {"training": {"learning_rate": 0}}, {"training": {"learning_rate": 5000}}, {"guesses": 2},
+    {"training": {"learning_rate": {"lower": 2.0, "upper": 1.0}}}, {"inputs": {"spectrum": {"eigenvalues": {"9": 4}}}},
+]  # fmt: skip
+
+
+def test_the_best_schedule_is_the_librarys(client: TestClient) -> None:
+    answer = client.post("/api/optimal", json={"state": STATE, "control": {"training": {"learning_rate": 6}}})
+    assert answer.status_code == 200, answer.text
+    found, view = answer.json(), work.view(STATE)
+    rate = found["schedule"]["training.learning_rate"]
+    problem = view.problem.replace(training__learning_rate=sv.Schedule(times=rate["times"], rates=rate["rates"]))
+    assert sv.run(problem, view.start, sv.Macro(), view.until).risk[0, -1] == pytest.approx(found["risk"], rel=1e-4)
+    assert found["gain"] > 0
+    assert found["curves"]["best"]["risk"][-1] < found["curves"]["constant"]["risk"][-1]
+
+
+@pytest.mark.parametrize("control", BAD_CONTROLS)
+def test_a_schedule_that_cannot_be_found_is_refused(control: Any, client: TestClient) -> None:
+    answer = client.post("/api/optimal", json={"state": STATE, "control": control})
+    assert answer.status_code == 422
+    assert all("\n" not in line for line in answer.json()["problems"])
+
+
 def test_curvature_is_the_librarys(client: TestClient) -> None:
     answer = client.post("/api/curvature", json={"state": STATE, "at": 100}).json()
     view = work.view(STATE)
@@ -453,13 +478,17 @@ def fuzz(client: TestClient, count: int) -> None:
             else:
                 part[data.draw(st.sampled_from(NAMES))] = copy.deepcopy(data.draw(VALUES))
         where = data.draw(
-            st.sampled_from(["curve", "curve", "curvature", "simulate", "export/toml", "export/csv", "export/python"])
+            st.sampled_from(
+                ["curve", "curve", "curvature", "optimal", "simulate", "export/toml", "export/csv", "export/python"]
+            )
         )
         body: Any = {"state": state}
         if where == "curve":
             body = state
         elif where == "curvature":
             body["at"] = data.draw(VALUES)
+        elif where == "optimal":
+            body["control"] = data.draw(st.sampled_from([*CONTROLS, *BAD_CONTROLS]))
         elif where == "simulate":
             state["inputs"] = {"dim": 64} | (state["inputs"] if isinstance(state.get("inputs"), dict) else {})
             body |= {name: data.draw(VALUES) for name in data.draw(st.sets(st.sampled_from(["runs", "seed"])))}

@@ -8,11 +8,14 @@ from solvable.checks.moments import moments_against_sampling
 from solvable.checks.report import Report
 from solvable.checks.reuse import law_of_dense, transcript_is_one_matrix
 from solvable.checks.routes import routes_agree
+from solvable.checks.schedules import gain_is_real, gradient
 
 __all__ = [
     "Report",
     "entropy_balance",
     "exit_times_agree",
+    "gain_is_real",
+    "gradient",
     "law_of_dense",
     "layer_balance",
     "limits_agree",

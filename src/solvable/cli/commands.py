@@ -285,6 +285,15 @@ def _draw_atlas(problem: Any, output: Path) -> None:
         write_whole(output, lambda path: picture.savefig(path, format=output.suffix[1:]))
 
 
+def optimal(options: Namespace) -> int:
+    from solvable.cli import schedules
+
+    for option, path, endings in [("--output", options.output, (".toml",)), ("--plot", options.plot, PICTURES)]:
+        if path is not None:
+            _check_output(Path(path), endings, option)
+    return schedules.optimal(options, _number("--until", options.until), _whole("--seed", options.seed))
+
+
 def sweep(options: Namespace) -> int:
     from solvable.cli import sweeping
 
@@ -344,16 +353,16 @@ def _whole(name: str, text: str | None) -> int | None:
         raise ValueError(f"{name}: {text!r} given, must be a whole number") from None
 
 
-def _check_output(path: Path, endings: tuple[str, ...] = (".nc",)) -> None:
+def _check_output(path: Path, endings: tuple[str, ...] = (".nc",), option: str = "--output") -> None:
     """Before anything is computed."""
     if path.suffix not in endings:
         raise ValueError(
-            f"--output: {path} given, must end in {' or '.join(endings)}{' (NetCDF)' if endings == ('.nc',) else ''}"
+            f"{option}: {path} given, must end in {' or '.join(endings)}{' (NetCDF)' if endings == ('.nc',) else ''}"
         )
     if not path.parent.is_dir():
-        raise ValueError(f"--output: the directory {path.parent} does not exist")
+        raise ValueError(f"{option}: the directory {path.parent} does not exist")
     if path.is_dir():
-        raise ValueError(f"--output: {path} is a directory, must be a file")
+        raise ValueError(f"{option}: {path} is a directory, must be a file")
 
 
 COMMANDS = {
@@ -365,6 +374,7 @@ COMMANDS = {
     "landscape": landscape,
     "theory": theory,
     "spectrum": spectrum,
+    "optimal": optimal,
     "sweep": sweep,
     "store": store,
     "explore": explore,

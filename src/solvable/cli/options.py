@@ -108,6 +108,21 @@ def spectrum(command: Command) -> None:
     sub.add_argument("--json", action="store_true", help="print it as JSON")
 
 
+def optimal(command: Command) -> None:
+    sub = command(
+        "optimal",
+        "find the best schedule of learning rates and other numbers",
+        "The file has the tables of a run, and [control] with what is free: training.learning_rate = 50 for fifty values in\n"
+        'time, or { segments = 50, shape = "linear", upper = 2.0 }; objective, integral, guesses and refine as well.',
+    )
+    sub.add_argument("file", help="problem.toml or problem.json")
+    sub.add_argument("--until", metavar="TIME", help="how long, in steps/dim")
+    sub.add_argument("--seed", help="draw the start from this seed")
+    sub.add_argument("--output", metavar="FILE.toml", help="write the problem with its schedule, for `solvable run`")
+    sub.add_argument("--plot", metavar="FILE.png", help="draw the schedule and the risk (.png, .pdf or .svg)")
+    sub.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
 def sweep(command: Command) -> None:
     sub = command(
         "sweep",
@@ -201,6 +216,7 @@ COMMANDS = (
     landscape,
     theory,
     spectrum,
+    optimal,
     sweep,
     store,
     explore,

@@ -33,7 +33,9 @@ def check(problem: Problem, smoothing: float | None) -> None:
     if not kinks and smoothing is not None:
         raise ValueError(f"smoothing: {smoothing:g} given, but {unit!r} students have no kinks; leave it out")
     if not training.loss_function.smooth:
-        raise ValueError(f"training.loss: the push of {training.loss!r} jumps, so it has no slope; use Empirical")
+        raise ValueError(
+            f"training.loss: the push of {training.loss_function.name!r} jumps, so it has no slope; use Empirical"
+        )
 
 
 def _check_size(problem: Problem) -> None:

@@ -61,6 +61,11 @@ REFERENCES = {
         "Dynamics of stochastic momentum methods on large-scale, quadratic models",
         "arXiv:2106.03696 (2021)",
     ),
+    "rattray1997": Reference(
+        "M. Rattray, D. Saad",
+        "Globally optimal on-line learning rules for multi-layer neural networks",
+        "Journal of Physics A 30, L771 (1997)",
+    ),
     "refinetti2021": Reference(
         "M. Refinetti, S. Goldt, F. Krzakala, L. Zdeborová",
         "Classifying high-dimensional Gaussian mixtures: where kernel methods fail and neural networks succeed",

@@ -4,6 +4,7 @@ and leave matplotlib's settings alone; `with style():` gives the look of the lib
 from solvable.plot.atlas import atlas, landscape, spectra
 from solvable.plot.cases import classification_error, direction_overlaps, task_risks
 from solvable.plot.curves import compare, cross_overlaps, readouts, risk, student_overlaps
+from solvable.plot.schedules import schedule
 from solvable.plot.spectrum import forecast
 from solvable.plot.style import figure, style
 from solvable.plot.sweeps import family, heat_map, lines, phases, sweep
@@ -25,6 +26,7 @@ __all__ = [
     "phases",
     "readouts",
     "risk",
+    "schedule",
     "spectra",
     "student_overlaps",
     "style",

@@ -8,7 +8,9 @@ from solvable.problems.foreign import parse_json, parse_toml, read_text
 from solvable.problems.model import InvalidProblem
 
 RUN_TABLES = ("start", "level", "run")
+CONTROL_TABLE = "control"
 SWEEP_TABLES = ("vary", "derive", "sweep", "recovery")
+OTHER_TABLES = (*RUN_TABLES, *SWEEP_TABLES, CONTROL_TABLE)  # beside those of a problem
 
 
 def read_tables(path: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from solvable.gaussian.losses import BUILT_IN_LOSSES, LOSSES
 from solvable.gaussian.units import BUILT_IN, UNITS, OwnFunction
-from solvable.problems.file_tables import RUN_TABLES, SWEEP_TABLES, as_table, check_suffix, read_tables, understood
+from solvable.problems.file_tables import OTHER_TABLES, as_table, check_suffix, read_tables, understood
 from solvable.problems.fitting import check_parts
 from solvable.problems.foreign import parse_json, parse_toml
 from solvable.problems.inputs import Inputs
@@ -368,7 +368,7 @@ class Problem(Model):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a problem from a .toml or .json file; tables of runs and sweeps in it are passed over.
+        """Read a problem from a .toml or .json file; tables of runs, sweeps and searches in it are passed over.
 
         Parameters
         ----------
@@ -386,6 +386,4 @@ class Problem(Model):
         True
         """
         tables = read_tables(Path(path))
-        return cls.from_mapping(
-            {name: table for name, table in tables.items() if name not in (*RUN_TABLES, *SWEEP_TABLES)}
-        )
+        return cls.from_mapping({name: table for name, table in tables.items() if name not in OTHER_TABLES})

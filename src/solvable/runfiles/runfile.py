@@ -9,7 +9,7 @@ from pydantic import Field, create_model
 from solvable.levels import Level, when
 from solvable.overlaps import Overlaps, start
 from solvable.problems import Data, InvalidProblem, Problem
-from solvable.problems.file_tables import RUN_TABLES, SWEEP_TABLES, read_tables
+from solvable.problems.file_tables import CONTROL_TABLE, RUN_TABLES, SWEEP_TABLES, read_tables
 from solvable.problems.model import Array, Matrix, Model, Plain, Unbounded
 from solvable.results import Threshold
 from solvable.runfiles.level_tables import LEVELS, LevelTable, check_name, level_table
@@ -81,8 +81,10 @@ def _file_of(name: str) -> type[RunFile]:
 
 
 def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
-    """Read a .toml or .json file; `overrides` are tables of options given on the command line (None: not given)."""
-    return read_content(read_tables(Path(path)), overrides)
+    """Read a .toml or .json file; `overrides` are tables of options given on the command line (None: not given). What a search for
+    the best schedule is told is passed over."""
+    tables = read_tables(Path(path))
+    return read_content({name: table for name, table in tables.items() if name != CONTROL_TABLE}, overrides)
 
 
 def read_content(tables: dict[str, Any], overrides: dict[str, dict[str, Any]]) -> RunFile:

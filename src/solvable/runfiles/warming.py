@@ -12,7 +12,7 @@ from solvable.numerics.threads import cores
 
 
 def follow(level: str, settings: dict[str, Any], changes: dict[str, Any]) -> None:
-    """A tiny run at a level."""
+    """A tiny run at a level, or a search for its best schedule."""
     import solvable as sv
 
     problem = sv.Problem(
@@ -22,10 +22,14 @@ def follow(level: str, settings: dict[str, Any], changes: dict[str, Any]) -> Non
         training=sv.Training(learning_rate=0.01),
     ).replace(**changes)
     first = sv.start(problem.replace(training__samples=None), seed=0)
+    if level == OPTIMAL:
+        sv.optimal(problem, first, until=1, **settings, progress=False)
+        return
     stop = None if level == "Empirical" else sv.when("risk", below=1e-9)
     sv.run(problem, first, getattr(sv, level)(**settings), until=1, stop=stop, progress=False)
 
 
+OPTIMAL = "optimal"
 TWO = {"inputs": {"dim": 40, "spectrum": {"eigenvalues": (1.0, 0.1)}}}
 FEW = {"inputs__dim": 3, "training__samples": 5}
 CLASSES = {"mixture": {"probabilities": (0.5, 0.5), "means": ((1.0,), (-1.0,)), "labels": (1.0, -1.0)}}
@@ -44,6 +48,7 @@ SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
         ("Macro", {"method": "implicit"}, TWO),
         ("Macro", {"method": "weights", "small_rate": True}, TWO),
     ],
+    "best schedules": [(OPTIMAL, {"control": {"training.learning_rate": 2}, "guesses": 1, "refine": False}, {})],
     "full weights": [("Micro", {"form": "full"}, {})],
     "classes": [("Macro", {}, CLASSES), ("Micro", {}, CLASSES), ("Micro", {"form": "full"}, CLASSES)],
     "diffusion of classes": [("Meso", {}, CLASSES)],

@@ -251,6 +251,10 @@ def make_app(hosts: list[str]) -> ASGIApp:
         content = _parts(await asked(request), "state", "at")
         return JSONResponse(await curves.do(request, _curvature, content))
 
+    async def optimal(request: Request) -> Response:
+        content = _parts(await asked(request), "state", "control")
+        return JSONResponse(await curves.do(request, _optimal, content))
+
     async def export(request: Request) -> Response:
         from solvable.web import exports
 
@@ -267,6 +271,7 @@ def make_app(hosts: list[str]) -> ASGIApp:
         Route("/api/presets", answer(presets)),
         Route("/api/curve", answer(curve), methods=["POST"]),
         Route("/api/curvature", answer(curvature), methods=["POST"]),
+        Route("/api/optimal", answer(optimal), methods=["POST"]),
         Route("/api/simulate", answer(simulate), methods=["POST"]),
         Route("/api/export/{kind}", answer(export), methods=["POST"]),
     ]
@@ -295,6 +300,17 @@ def _curvature(content: dict[str, Any]) -> dict[str, Any]:
 
     PREPARATION.begin()
     return work.curvature(work.view(content.get("state")), content.get("at"))
+
+
+def _optimal(content: dict[str, Any]) -> dict[str, Any]:
+    from solvable.web import schedules, work
+    from solvable.web.preparing import PREPARATION, SCHEDULE
+
+    PREPARATION.begin()
+    view, control = work.view(content.get("state")), schedules.check(content.get("control"))
+    if SCHEDULE in PREPARATION.missing:
+        return {"compiling": PREPARATION.seconds}
+    return schedules.best(view, control)
 
 
 class Slots:

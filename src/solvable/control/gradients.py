@@ -1,0 +1,121 @@
+"""`gradient`: derivatives of what a run ends with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from solvable.control.course import Asked, Course
+from solvable.control.knobs import own_knobs
+from solvable.control.objectives import objective as checked_objective
+from solvable.dynamics.reverse_choice import check_reversible
+from solvable.overlaps import Overlaps, check_start, fitted
+from solvable.problems import Problem
+from solvable.results.threshold import Threshold
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """What a run ends with, and its derivatives.
+
+    Parameters
+    ----------
+    value : float
+        The logarithm of the last risk, or of its mean over time; or the time at which a threshold is reached.
+    by : dict
+        (values,) derivatives by each number that was asked for: one for a constant, one for each value of a schedule.
+    student_overlap, cross_overlap : ndarray
+        (blocks, p, p) and (blocks, p, q) derivatives by the overlaps of the start; those by the entries (k, l) and (l, k) are
+        halves of the derivative by their common value.
+    readout : ndarray
+        (p,) derivatives by the readouts of the start.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.1)
+    >>> found = sv.gradient(problem, start, until=20, of="training.learning_rate")
+    >>> found.by["training.learning_rate"].round(4)
+    array([-23.7782])
+    """
+
+    value: float
+    by: dict[str, np.ndarray]
+    student_overlap: np.ndarray
+    cross_overlap: np.ndarray
+    readout: np.ndarray
+
+
+def gradient(
+    problem: Problem,
+    start: Overlaps,
+    *,
+    until: float,
+    of: str | Sequence[str] = (),
+    objective: str | Threshold = "risk",
+    rtol: float = 1e-8,
+) -> Gradient:
+    """Derivatives of what a run of `Macro` ends with, by numbers of the problem and by the start.
+
+    They are exact for the computed solution, up to rounding, at the cost of some eight runs however many numbers there are.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is learned.
+    start : Overlaps
+        The state at time zero.
+    until : float
+        End of the run, in steps/dim.
+    of : str or list of str
+        Names of numbers, as "training.learning_rate"; each may be a constant or a `Schedule`.
+    objective : str or Threshold
+        "risk" (the logarithm of the last one), "mean risk" (the logarithm of its mean over time), or a threshold of the risk from
+        `when` (the time).
+    rtol : float
+        Relative error of the steps.
+
+    Returns
+    -------
+    Gradient
+        Value and derivatives.
+
+    Examples
+    --------
+    >>> problem = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1, N=1000)
+    >>> start = sv.start(problem, seed=0, students="orthogonal", cross=0.1)
+    >>> sv.gradient(problem, start, until=20).readout.shape
+    (2,)
+    """
+    asked = ask(problem, until, objective, rtol)
+    names = [of] if isinstance(of, str) else list(of)
+    knobs, values = own_knobs(problem, asked.until, names)
+    course = Course(asked, checked_start(problem, start), knobs)
+    course.place(values)
+    if not course.record():
+        raise ValueError("gradient: the run does not come to its end: it diverges, or does not reach the threshold")
+    found = course.evaluate()
+    p, q = problem.student.width, problem.teacher.width
+    rows = found.start[:-p].reshape(-1, p, p + q)
+    symmetric = 0.5 * (rows[..., :p] + np.swapaxes(rows[..., :p], 1, 2))
+    by = dict(zip(names, found.gradient, strict=True))
+    return Gradient(found.value, by, symmetric, rows[..., p:].copy(), found.start[-p:])
+
+
+def ask(problem: Problem, until: Any, objective: Any, rtol: float) -> Asked:
+    """What a user asks for, checked."""
+    if not isinstance(until, int | float | np.number) or isinstance(until, bool) or not 0 < until < np.inf:
+        raise ValueError(f"until: {until!r} given, must be a positive finite time")
+    found = checked_objective(objective)
+    check_reversible(problem)
+    return Asked(problem, float(until), found, rtol)
+
+
+def checked_start(problem: Problem, start: Any) -> Overlaps:
+    """A start that fits the problem."""
+    if not isinstance(start, Overlaps):
+        raise TypeError(f"start: {type(start).__name__} given, must be Overlaps, as start(...) returns them")
+    fit = fitted(problem, start)
+    check_start(problem, fit)
+    return fit

@@ -1,0 +1,143 @@
+"""Controls of one problem: values in time, and their place in compiled code.
+
+A control is a `Schedule` of as many values as it has segments. Compiled code knows every scheduled number by its value at the begin
+of each segment and its slope there (`dynamics/kernel_data.py`), on a table that is at least as fine; derivatives by those become
+derivatives by the values of the schedule by the chain rule.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from solvable.control.controls import Control
+from solvable.control.numbers import BATCH, LEAST, columns_of, own_schedule, place
+from solvable.dynamics.kernel_data import Packed
+from solvable.problems import Problem, Schedule
+
+FREELY = 5.0  # times the problem's own value: what a control may rise to, if nothing is said
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A control of one problem: its name, its times and bounds, and its columns in compiled code."""
+
+    name: str
+    columns: tuple[int, ...]
+    begins: np.ndarray
+    until: float
+    shape: Literal["steps", "linear"]
+    lower: float
+    upper: float
+
+    @property
+    def size(self) -> int:
+        return int(self.begins.size)
+
+    @property
+    def width(self) -> float:
+        return self.upper - self.lower
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(values,) of time that each value counts for: the integral of the control is their product."""
+        if self.shape == "steps":
+            return np.diff(np.append(self.begins, self.until))
+        half = 0.5 * np.diff(self.begins)
+        return np.append(half, self.until - self.begins[-1]) + np.insert(half, 0, 0.0)
+
+    def constant(self) -> "Knob":
+        """The same with one value."""
+        return replace(self, begins=np.zeros(1), shape="steps")
+
+    def schedule(self, values: np.ndarray) -> Schedule:
+        return Schedule(times=tuple(map(float, self.begins)), rates=tuple(map(float, values)), shape=self.shape)
+
+    def possible(self, values: np.ndarray) -> np.ndarray:
+        """The nearest values that a problem can have: batches are whole numbers."""
+        return np.clip(np.round(values), np.ceil(self.lower), np.floor(self.upper)) if self.name == BATCH else values
+
+    def owners(self, times: np.ndarray) -> np.ndarray:
+        """Numbers of the segments that hold at these times."""
+        return np.searchsorted(self.begins, times, side="right") - 1
+
+    def slopes(self, values: np.ndarray) -> np.ndarray:
+        """(values,) slope within each segment."""
+        slopes = np.zeros(self.size)
+        if self.shape == "linear":
+            slopes[:-1] = np.diff(values) / np.diff(self.begins)
+        return slopes
+
+    def at(self, times: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """The control at these times."""
+        own = self.owners(times)
+        found: np.ndarray = values[own] + self.slopes(values)[own] * (times - self.begins[own])
+        return found
+
+    def place(self, values: np.ndarray, packed: Packed) -> None:
+        """Write values into the records."""
+        begins = packed.problems["begin"]
+        for column in self.columns:
+            place(packed, column, self.at(begins, values), self.slopes(values)[self.owners(begins)])
+
+    def gather(self, found: np.ndarray, begins: np.ndarray) -> np.ndarray:
+        """Derivatives by the values from those by values and slopes of all segments of the records, (segments, 2, columns)."""
+        own = self.owners(begins)
+        by_value, by_slope = found[:, :, self.columns].sum(axis=2).T
+        values = np.bincount(own, by_value, self.size).astype(float)
+        if self.shape == "linear":
+            slopes = np.bincount(own, by_slope + by_value * (begins - self.begins[own]), self.size)
+            turn = slopes[:-1] / np.diff(self.begins)
+            values[:-1] -= turn
+            values[1:] += turn
+        return values
+
+    def finer(self, values: np.ndarray, halved: np.ndarray) -> tuple["Knob", np.ndarray]:
+        """With these segments halved, and the values that make the same schedule."""
+        ends = np.append(self.begins[1:], self.until)
+        halved = halved[self.begins[halved] < ends[halved]]  # the last value of a line has no segment behind it
+        begins = np.sort(np.concatenate([self.begins, 0.5 * (self.begins + ends)[halved]]))
+        return replace(self, begins=begins), self.at(begins, values)
+
+
+def knobs(problem: Problem, until: float, control: Mapping[str, int | Control]) -> tuple[Knob, ...]:
+    """The controls of a problem, checked."""
+    if not isinstance(control, Mapping) or not control:
+        raise ValueError("control: must name at least one number of the problem, as {'training.learning_rate': 50}")
+    return tuple(_knob(problem, until, name, given) for name, given in control.items())
+
+
+def own_knobs(problem: Problem, until: float, names: Sequence[str]) -> tuple[list[Knob], list[np.ndarray]]:
+    """Numbers of a problem as controls, and the values that they have."""
+    schedules = [own_schedule(problem, name) for name in names]
+    for name, one in zip(names, schedules, strict=True):
+        _check_shape(name, one.shape)
+    made = [
+        Knob(name, columns_of(problem, name), np.array(one.times), until, one.shape, 0.0, max(*one.rates, 1.0))
+        for name, one in zip(names, schedules, strict=True)
+    ]
+    return made, [knob.possible(np.array(one.rates)) for knob, one in zip(made, schedules, strict=True)]
+
+
+def _check_shape(name: str, shape: str) -> None:
+    if name == BATCH and shape == "linear":
+        raise ValueError(f"control: {name}: is a line, but batches are whole numbers; must go in steps")
+
+
+def _knob(problem: Problem, until: float, name: str, given: int | Control) -> Knob:
+    if not isinstance(given, Control):
+        if isinstance(given, bool) or not isinstance(given, int | np.integer):
+            raise ValueError(f"control: {name}: {given!r} given, must be a number of segments or a Control")
+        given = Control(segments=int(given))
+    _check_shape(name, given.shape)
+    columns, own, least = columns_of(problem, name), max(own_schedule(problem, name).rates), LEAST.get(name, 0.0)
+    lower = least if given.lower is None else float(given.lower)
+    upper = FREELY * own if given.upper is None else float(given.upper)
+    if not np.isfinite(upper) or not lower < upper:
+        raise ValueError(
+            f"control: {name}: upper is {upper:g} and lower {lower:g}; give both, because the problem's own value is {own:g}"
+        )
+    if lower < least:
+        raise ValueError(f"control: {name}: lower is {lower:g}, must be at least {least:g}")
+    return Knob(name, columns, given.begins(until), until, given.shape, lower, upper)

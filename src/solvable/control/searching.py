@@ -1,0 +1,200 @@
+"""The search for the best schedule: the best constants, then descent from several guesses, then finer segments until the gap of
+`certificate.py` is small. Whatever is reached is kept, so that Ctrl-C loses nothing."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from solvable.control.certificate import Certificate, Gaps, gaps
+from solvable.control.course import Asked
+from solvable.control.descent import Search, constants, descend, holds, prices
+from solvable.control.ensemble import Ensemble
+from solvable.control.knobs import Knob
+from solvable.control.numbers import with_schedules
+from solvable.control.optimum import Optimum
+from solvable.levels import run
+from solvable.levels.progress import Report, meter
+from solvable.macro import Macro
+from solvable.overlaps import Overlaps
+
+GAP = 1e-3  # below which segments are fine enough
+MOST = 1000  # segments of one control
+ROUNDS = 8  # of finer segments
+USUAL = 60  # gradients of a descent, for the bar
+
+
+@dataclass
+class Reached:
+    """The best schedule that a descent ended with, what each first guess led to, how many gradients were computed; and what was
+    passed by on the way of a descent, whose value is that of its frozen steps."""
+
+    report: Report
+    about: float  # gradients that are expected
+    knobs: tuple[Knob, ...] = ()
+    values: list[np.ndarray] = field(default_factory=list)
+    value: float = np.inf
+    calls: int = 0
+    constant: tuple[np.ndarray, float] | None = None
+    guesses: list[float] = field(default_factory=list)
+    passed: tuple[tuple[Knob, ...], list[np.ndarray], float] | None = None
+
+    def take(self, knobs: Sequence[Knob], values: list[np.ndarray], value: float) -> None:
+        self.knobs, self.values, self.value, self.passed = tuple(knobs), values, value, None
+
+    def take_passed(self) -> None:
+        if self.passed is not None and self.passed[2] < self.value:
+            self.take(*self.passed)
+
+    def count(self) -> None:
+        self.calls += 1
+        self.report(self.calls, max(self.about, 1.1 * self.calls))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a search goes: first guesses, whether segments are halved, whether a bar is shown, after how long it is cut off."""
+
+    guesses: int
+    refine: bool
+    progress: bool | None
+    seconds: float = np.inf
+
+
+class TimeUp(Exception):
+    """A search has taken as long as it may."""
+
+
+def search_best(
+    asked: Asked, starts: tuple[Overlaps, ...], knobs: tuple[Knob, ...], integral: Mapping[str, float], plan: Plan
+) -> Optimum:
+    """See `optimal`."""
+    why, end = "", time.monotonic() + plan.seconds
+    with meter(plan.progress, "gradients") as report:
+        reached = Reached(report, USUAL * (plan.guesses + 2))
+
+        def watch(ensemble: Ensemble, x: np.ndarray, value: float) -> None:
+            reached.count()
+            if time.monotonic() > end:
+                raise TimeUp(f"cut off after {plan.seconds:g} s")
+            best = reached.value if reached.passed is None else reached.passed[2]
+            if reached.constant is not None and value < best and holds(search, ensemble, x):
+                reached.passed = tuple(ensemble.knobs), ensemble.values(x), value
+
+        search = Search(asked, starts, integral, watch)
+        try:
+            _explore(search, knobs, plan, reached)
+        except (KeyboardInterrupt, TimeUp) as error:
+            if reached.constant is None:
+                raise
+            why = str(error) or "interrupted"
+            reached.take_passed()
+    return _told(search, reached, why)
+
+
+def _explore(search: Search, knobs: tuple[Knob, ...], plan: Plan, reached: Reached) -> None:
+    """Constants, all guesses, then finer segments."""
+    constant, value = constants(search, knobs)
+    reached.constant = constant, value
+    reached.take(knobs, [np.full(knob.size, one) for knob, one in zip(knobs, constant, strict=True)], value)
+    ensemble = search.ensemble(knobs)
+    for guess in first_guesses(knobs, constant, plan.guesses):
+        x, value = descend(search, ensemble, ensemble.vector(guess))
+        reached.guesses += [value] if ensemble.reaches else []
+        if value < reached.value:
+            reached.take(knobs, ensemble.values(x), value)
+    for _ in range(ROUNDS if plan.refine else 0):
+        ensemble, x = _again(search, reached)
+        found = gaps(ensemble, x, prices(search, ensemble, x))
+        if found.total <= GAP or max(knob.size for knob in reached.knobs) >= MOST:
+            return
+        finer, values = halve(reached.knobs, reached.values, found)
+        ensemble = search.ensemble(finer)
+        x, value = descend(search, ensemble, ensemble.vector(values))
+        reached.take(finer, ensemble.values(x), value)
+
+
+def _again(search: Search, reached: Reached) -> tuple[Ensemble, np.ndarray]:
+    """The best so far, on steps of its own."""
+    ensemble = search.ensemble(reached.knobs)
+    x = ensemble.vector(reached.values)
+    ensemble.record(x)
+    return ensemble, x
+
+
+def halve(knobs: Sequence[Knob], values: list[np.ndarray], found: Gaps) -> tuple[tuple[Knob, ...], list[np.ndarray]]:
+    """Halve the segments that hold nine tenths of the gap, of all controls that have a share in it."""
+    made = []
+    for knob, one, share in zip(knobs, values, found.shares, strict=True):
+        order = np.argsort(share)[::-1]
+        enough = int(np.searchsorted(np.cumsum(share[order]), 0.9 * share.sum())) + 1
+        counts = share.sum() > 0.05 * found.total
+        made.append(knob.finer(one, np.sort(order[:enough])) if counts else (knob, one))
+    return tuple(knob for knob, _ in made), [one for _, one in made]
+
+
+def first_guesses(knobs: Sequence[Knob], constant: np.ndarray, count: int) -> Iterator[list[np.ndarray]]:
+    """The constants, the same falling towards the end, the same rising, then smooth random ones."""
+    rng = np.random.default_rng(0)
+    for number in range(count):
+        values = []
+        for knob, level in zip(knobs, constant, strict=True):
+            u = knob.begins / knob.until
+            a, b = rng.uniform(-0.6, 0.6, 2)
+            waves = (np.ones_like(u), 1.5 - u, 0.5 + u, np.exp(a * np.cos(np.pi * u) + b * np.cos(2 * np.pi * u)))
+            off = knob.lower + 0.1 * knob.width if number > 0 else level  # away from a bound, where slopes may be stuck
+            values.append(
+                np.clip((level if level > knob.lower else off) * waves[min(number, 3)], knob.lower, knob.upper)
+            )
+        yield values
+
+
+def _told(search: Search, reached: Reached, cut_off: str) -> Optimum:
+    """The result, with its value on steps of its own; `cut_off` says why the search did not come to its end."""
+    asked, objective = search.asked, search.asked.objective
+    reached.values = [knob.possible(one) for knob, one in zip(reached.knobs, reached.values, strict=True)]
+    ensemble, x = _again(search, reached)
+    found = gaps(ensemble, x, prices(search, ensemble, x))
+    value, gradient = ensemble(x)
+    assert reached.constant is not None
+    constant, before = reached.constant
+    free = ((x > ensemble.lower) | (gradient < 0)) & ((x < ensemble.upper) | (gradient > 0))
+    certificate = Certificate(
+        found.total,
+        found.legendre,
+        (float(found.hamiltonian.mean()), float(np.std(found.hamiltonian))),
+        float(np.abs(gradient[free]).max(initial=0.0)),
+        tuple(objective.told(one) for one in reached.guesses) or (objective.told(value),),
+    )
+    schedule = {knob.name: knob.schedule(one) for knob, one in zip(reached.knobs, reached.values, strict=True)}
+    numbers = {knob.name: float(one) for knob, one in zip(reached.knobs, constant, strict=True)}
+    problems = [with_schedules(asked.problem, one) for one in (schedule, numbers)]
+    runs = [run(one, search.starts[0], Macro(), asked.until, progress=False) for one in problems]
+    return Optimum(
+        problem=problems[0],
+        starts=search.starts,
+        until=asked.until,
+        objective=objective.threshold or objective.kind,
+        schedule=schedule,
+        value=objective.told(value),
+        constant=(numbers, objective.told(before)),
+        gain=objective.gain(before, value),
+        trajectory=runs[0],
+        constant_trajectory=runs[1],
+        certificate=certificate,
+        success=certificate.gap <= GAP and not cut_off,
+        message=_words(certificate, objective.unit, cut_off),
+        calls=reached.calls,
+    )
+
+
+def _words(certificate: Certificate, unit: str, cut_off: str) -> str:
+    if cut_off:
+        return f"{cut_off}: the best schedule so far; more could gain about {certificate.gap:.2g} {unit}"
+    sure = "optimal up to" if certificate.gap <= GAP else "finer segments could gain about"
+    text = f"{sure} {certificate.gap:.2g} {unit}"
+    if not certificate.unique:
+        values = ", ".join(f"{one:.4g}" for one in sorted(certificate.guesses))
+        text += f"; several optima exist: first guesses led to {values}"
+    return text

@@ -1,0 +1,66 @@
+"""The equations of motion of a problem with their reverse: which compiled functions, with which data."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from solvable.dynamics import average_reverse, averages, equations, reverse
+from solvable.dynamics.exactness import is_closed, rule_for
+from solvable.dynamics.functions import has_numbers, is_polynomial, with_functions
+from solvable.dynamics.gaussian_moments import NODES
+from solvable.dynamics.kernel_data import Packed, pack, workspace
+from solvable.overlaps import Overlaps
+from solvable.problems import NotApplicable, Problem
+from solvable.problems.domain import ONE_PASS
+
+REVERSIBLE = replace(ONE_PASS, target="additive", loss="squared")
+WHO = "the gradient"  # for messages
+
+
+class Reversible(NamedTuple):
+    """The equations of motion of a problem and their reverse, ready to call: `data` holds what they share."""
+
+    rhs: Callable[..., None]
+    observe: Callable[..., None]
+    back: Callable[..., None]
+    back_risk: Callable[..., None]
+    packed: Packed
+    more: int  # numbers of scratch behind the planes of the equations
+    columns: int  # numbers whose derivatives there are
+
+    def data(self) -> tuple[np.ndarray, ...]:
+        """For one thread."""
+        return self.packed.data(workspace(int(self.packed.problems["rows"][0]), self.more))
+
+
+def check_reversible(problem: Problem) -> None:
+    """Refuse what has no reverse: what the domain leaves out, and units that are neither closed nor smooth tables."""
+    REVERSIBLE.require(problem, WHO)
+    if is_closed(problem):
+        return
+    for name, network in [("student", problem.student), ("teacher", problem.teacher)]:
+        if network.unit.kinks or not has_numbers(problem) or is_polynomial(problem):
+            raise NotApplicable(
+                f"{name}.activation: is {network.activation!r:.60}; {WHO} is for linear, quadratic, erf and other smooth units"
+            )
+
+
+def reversible(problem: Problem, start: Overlaps) -> Reversible:
+    """Refuses what has no reverse."""
+    check_reversible(problem)
+    packed = pack(problem, start)
+    rows, columns = int(packed.problems["rows"][0]), reverse.EIGENVALUES + packed.blocks.shape[1]
+    if is_closed(problem):
+        functions = equations.rhs, equations.observe, reverse.back, reverse.back_risk
+        return Reversible(*functions, packed, reverse.scratch_of_reverse(rows), columns)
+    found = with_functions(packed, problem, rule_for(problem, NODES, 0))  # the nodes that Macro has
+    assert found is not None
+    functions = (
+        averages.rhs_of_pairs,
+        averages.observe_pairs,
+        average_reverse.back_of_pairs,
+        average_reverse.back_pairs_risk,
+    )
+    return Reversible(*functions, found, average_reverse.scratch_of_average_reverse(rows), columns)

@@ -1,0 +1,1 @@
+"""Globally optimal on-line learning rules for multi-layer neural networks."""
