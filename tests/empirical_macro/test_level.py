@@ -10,6 +10,7 @@ from solvable.empirical_macro.marching import March
 from solvable.empirical_macro.replicas import TO_ZERO, WIDTHS, disagreement, doubt, widened
 from solvable.empirical_macro.selections import Epochs, Persistent, Subsets
 from solvable.empirical_macro.translation import particles, setting
+from solvable.gaussian.losses import LOSSES
 from solvable.levels import Lane
 from solvable.levels.jobs import Control
 
@@ -185,9 +186,9 @@ def test_slopes_of_units(unit: str) -> None:
         assert function(np.array([0.03]))[0] == pytest.approx(np.maximum(0.03 + 0.1 * normal, 0).mean(), abs=5e-4)
 
 
-@pytest.mark.parametrize("loss", ["squared", "log-cosh"])
+@pytest.mark.parametrize("loss", [name for name, loss in LOSSES.items() if loss.smooth])
 def test_pushes_are_slopes_of_losses(loss: str) -> None:
-    value, push = loss_functions(loss, 0.7)
+    value, push = loss_functions(LOSSES[loss], 0.7)
     y, o, h = np.linspace(-2, 2, 41), np.linspace(1, -1.5, 41), 1e-5
     pushed, slope = push(y, o)
     assert np.allclose(-(value(y, o + h) - value(y, o - h)) / (2 * h), pushed, atol=1e-8)

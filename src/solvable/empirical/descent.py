@@ -25,7 +25,9 @@ from solvable.results import Trajectory
 if TYPE_CHECKING:
     from solvable.empirical.level import Empirical
 
-DESCENT = replace(EVERYTHING, knows=(*EVERYTHING.knows, "mixture", "training.label_flips", "training.momentum"))
+DESCENT = replace(
+    EVERYTHING, knows=(*EVERYTHING.knows, "mixture", "training.label_flips", "training.momentum", "training.repeats")
+)
 TESTS = 4096  # rows beyond the samples on which the risk is measured, at most
 KIND = 5  # of random streams
 RANDOM = ("subsets", "drawn", "shuffled", "persistent")

@@ -77,7 +77,7 @@ class EmpiricalMacro:
 
     name = "empirical_macro"
     clock = counts = "steps"
-    domain = EVERYTHING
+    domain = replace(EVERYTHING, knows=(*EVERYTHING.knows, "training.repeats"))
 
     def __post_init__(self) -> None:
         check_whole(self, replicas=2, threads=1, seed=0)
