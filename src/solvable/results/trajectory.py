@@ -260,10 +260,9 @@ class Trajectory:
     @cached_property
     def classification_error(self) -> np.ndarray:
         """(run, time) how often output and label have different signs, over the mix of tasks and classes at each time, without
-        noise on labels. With several blocks of inputs it needs keep_blocks=True. Linear and quadratic units and one or two
-        erf, tanh or ReLU units have no error to speak of; more units are averaged over nodes, with errors of about 7e-5 (eight
-        ReLU units that have learned), 3e-4 (eight erf, tanh or other ReLU units), 1e-3 (sixteen of them) or 2e-3 (any other
-        unit). Where it takes long it does so on all cores; once it has been asked for, `data` and files have it too."""
+        noise on labels. With several blocks of inputs it needs keep_blocks=True. Exact for linear and quadratic units and for one
+        or two erf, tanh or ReLU units; errors of averages over nodes are about 7e-5 (eight ReLU units that have learned), 3e-4
+        (eight others), 1e-3 (sixteen) or 2e-3 (any other unit). Once it was asked for, `data` and files have it too."""
         self.__dict__.pop("data", None)  # which had been made without it
         return classifying.classification_error(self)
 
@@ -276,8 +275,7 @@ class Trajectory:
 
     @property
     def oracle_error(self) -> float:
-        """The least classification error, that of who knows the classes: for two of them and for +-m_1 against +-m_2, all of one
-        covariance; a shift of all means does not matter."""
+        """The least classification error, that of who knows the classes (`dynamics.oracle_error` tells for which)."""
         return observables.oracle_error(self)
 
     @property
