@@ -27,6 +27,11 @@ PROBLEMS = [
     ),
     PAPER["worschech2024"](K=1, M=1, eta=0.1, activation="linear").replace(training__momentum=sv.Momentum(kappa=2.0)),
 ]
+CLASSES = sv.Problem(  # about which no prediction says anything
+    student=sv.Student(width=1, activation="linear"),
+    training=sv.Training(learning_rate=0.1),
+    mixture=sv.Mixture.opposite(1.0),
+)
 
 
 def start_of(problem: sv.Problem) -> sv.Overlaps:
@@ -66,7 +71,7 @@ def arguments_of(function, problem: sv.Problem) -> dict:
 def worked(function) -> list[tuple[sv.Problem, dict]]:
     """Problems on which a function works, with arguments."""
     found = []
-    for problem in PROBLEMS:
+    for problem in (*PROBLEMS, CLASSES):
         try:
             arguments = arguments_of(function, problem)
             function(**arguments)

@@ -7,6 +7,7 @@ classes share, a common shift, does not matter.
 
 import numpy as np
 
+from solvable.dynamics.classification import ANYTHING
 from solvable.gaussian.chances import error_of_crossed_classes, error_of_two_classes
 from solvable.problems import Mixture, Problem
 
@@ -36,6 +37,7 @@ def oracle_error(problem: Problem) -> float:
     >>> round(sv.dynamics.oracle_error(problem), 4)
     0.1587
     """
+    ANYTHING.require(problem, "`oracle_error`")
     mixture = problem.mixture
     if mixture is None or mixture.labels is None or problem.teacher.width:
         raise ValueError("oracle_error: needs classes that give the labels, without a teacher")
