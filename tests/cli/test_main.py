@@ -213,7 +213,7 @@ def test_examples_run(name, capsys) -> None:
         (
             "[run]->[level]\nname = 'nano'\n[run]",
             [],
-            "level.name: 'nano' given, must be one of empirical, macro, meso, micro",
+            "level.name: 'nano' given, must be one of empirical, empirical_macro, macro, meso, micro",
         ),
         ("[run]->[level]\nrtol = 1.0\n[run]", [], "level.rtol: 1.0 given, must be between 1e-14 and 0.01"),
         ("[run]->[level]\nname = 'micro'\norder = 'drawn'\n[run]", [], "level.order: given without data"),
@@ -365,7 +365,7 @@ def test_a_sweep_with_failed_points_is_exit_code_1(tmp_path, capsys) -> None:
     ("arguments", "message"),
     [
         (["figure", "bocchi2026/99"], "figure: 'bocchi2026/99' given, must be one of"),
-        (["claims", "newton1687"], "paper: 'newton1687' given, must be one of arnaboldi2023, bocchi2026"),
+        (["claims", "newton1687"], "paper: 'newton1687' given, must be one of arnaboldi2023, arnaboldi2024"),
         (["reproduce", "newton1687"], "paper: 'newton1687' given"),
     ],
 )

@@ -134,7 +134,9 @@ def test_what_cannot_be_is_refused_in_one_line():
         sv.Training(learning_rate=1.0, rate_rule=rule, train_readout=True)
     with pytest.raises(sv.InvalidProblem, match=r"the function 'bad' cannot be compiled: Untyped global name 'open'"):
         RateFunction("bad", lambda alpha, risk, square, accumulated: open("file"))  # noqa: SIM115
-    with pytest.raises(sv.InvalidProblem, match=r"must be of the kind 'adagrad', 'line-search', 'polyak', 'clip'"):
+    with pytest.raises(
+        sv.InvalidProblem, match=r"must be a table with the kind 'adagrad' or 'line-search' or 'polyak' or 'clip'"
+    ):
         sv.Training(learning_rate=1.0, rate_rule={"kind": "adam"})
 
 

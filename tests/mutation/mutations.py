@@ -993,7 +993,7 @@ REUSE = (
         "results/memory.py",
         "trajectory.risk + training.loss_factor * training.label_noise",
         "trajectory.risk + 0 * training.label_noise",
-        ("results/test_memory.py::test_the_gap_is_test_less_training",),
+        ("results/test_training_memory.py::test_the_gap_is_test_less_training",),
     ),
     Mutation(
         "epochs-of-the-batch-alone",

@@ -818,7 +818,7 @@ def test_the_digest_is_of_what_computes() -> None:
     assert time.process_time() - began < 0.5  # some milliseconds
     assert all((PACKAGE / name).is_file() for name in (*FURTHER, *SILENT))
     rooms = {path.parent.name for path in PACKAGE.glob("*/*.py") if b"compiled(" in path.read_bytes()}
-    assert rooms <= set(ROOMS)
+    assert rooms - {"control"} <= set(ROOMS)  # no sweep looks for schedules
 
 
 def test_the_first_results_come_before_the_last_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

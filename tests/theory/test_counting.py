@@ -83,6 +83,9 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
             "hidden_feature_rests",
             "hidden_feature_mean",
             "drift_risk",
+            "adagrad_rate",
+            "momentum_late_rate",
+            "linear_data_losses",
         ),  # nor linear, nor erf
         *("power_law_risk", "power_law_window", "power_law_ends", "power_law_gap", "power_law_feature_risk"),
         *("erf_plateau", "uniform_plateau", "rowwise_plateau", "plateau_drop", "first_order_risk", "erf_late_risk"),

@@ -90,9 +90,10 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
     if C.shape != (p + q, p + q) or a.shape != (p,):
         raise ValueError(f"covariance: must be {(p + q, p + q)} with readout {(p,)}, got {C.shape} and {a.shape}")
     float(problem.training.label_noise)  # which refuses a schedule
+    again = problem.training.uses_again
     plain = problem.replace(  # one block of overlaps C and unit rates: then the equations are the moments
         inputs=Inputs(), student__norm="free", training__learning_rate=1.0, training__readout_rate=None, training__batch=1,
-        training__samples=None, training__selection=None, training__repeats=1,
+        training__samples=None, training__selection=None, training__repeats=problem.training.repeats if again else 1,
         training__train_readout=True,
     )  # fmt: skip
     Q, R, T = C[None, :p, :p], C[None, :p, p:], C[None, p:, p:]

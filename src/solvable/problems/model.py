@@ -50,15 +50,14 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
                 where = f"{where}.{field[1]}" if where else field[1]
             text = message[field.end() :] if field else message
         else:
-            if kind == "union_tag_invalid":
-                message = f"of the kind {item['ctx']['expected_tags']}"
             if kind == "union_tag_not_found":
                 message = "a table with its `kind`"
             if kind == "model_type":
                 message = f"a {item['ctx']['class_name']}".replace("Table", " table")
                 message += _EXAMPLES.get(item["ctx"]["class_name"], "")
             if kind == "union_tag_invalid":
-                message = f"a table with the name {item['ctx']['expected_tags'].replace(', ', ' or ')}"
+                tag = item["ctx"]["discriminator"].strip("'")
+                message = f"a table with the {tag} {item['ctx']['expected_tags'].replace(', ', ' or ')}"
             message = _WORDS.get(kind, message.removeprefix("Input should be ").removeprefix("a valid "))
             text = f"{short(given)} given, must be {message}"
         if where in lines and text not in lines[where]:
