@@ -21,6 +21,7 @@ from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread
 from solvable.overlaps import Weights, embed
 from solvable.problems import Data, Domain, Problem
+from solvable.problems.nearest import not_one_of
 from solvable.results import Blocks, Clock, Ending, Trajectory
 from solvable.results.building import Curves, Ends, build
 
@@ -96,7 +97,7 @@ class Empirical:
     def __post_init__(self) -> None:
         check_whole(self, runs=1, max_steps=1, threads=1, seed=0)
         if self.method not in METHODS:
-            raise ValueError(f"method: {self.method!r} given, must be one of {', '.join(METHODS)}")
+            raise ValueError(f"method: {not_one_of(self.method, METHODS)}")
         if not isinstance(self.rtol, int | float) or not 1e-12 <= self.rtol <= 1e-2:
             raise ValueError(f"rtol: {self.rtol!r} given, must be between 1e-12 and 0.01")
         if self.data is not None and not isinstance(self.data, Data):

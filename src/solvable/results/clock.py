@@ -7,6 +7,7 @@ import numpy as np
 
 from solvable.problems import Problem, convention
 from solvable.problems.conventions import CONVENTIONS
+from solvable.problems.nearest import not_one_of
 
 LABELS = {"alpha": "α = steps / dim", "steps": "steps", "rate": "∫ rate dα"}
 UNITS = (*LABELS, *CONVENTIONS)
@@ -37,7 +38,7 @@ class Clock:
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
-            raise ValueError(f"clock: {self.unit!r} given, must be one of {', '.join(UNITS)}")
+            raise ValueError(f"clock: {not_one_of(self.unit, UNITS)}")
         if self.unit == "steps" and self.problem.inputs.dim is None:
             raise ValueError("clock: 'steps' needs a finite inputs.dim")
         if self.unit in CONVENTIONS:
