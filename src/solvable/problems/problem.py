@@ -12,7 +12,15 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from solvable.gaussian.losses import BUILT_IN_LOSSES, LOSSES
 from solvable.gaussian.units import BUILT_IN, UNITS, OwnFunction
-from solvable.problems.file_tables import RUN_TABLES, SWEEP_TABLES, as_table, check_suffix, read_tables, understood
+from solvable.problems.file_tables import (
+    RUN_TABLES,
+    SWEEP_TABLES,
+    as_table,
+    check_suffix,
+    naming,
+    read_tables,
+    understood,
+)
 from solvable.problems.fitting import check_parts
 from solvable.problems.foreign import parse_json, parse_toml
 from solvable.problems.inputs import Inputs
@@ -374,7 +382,8 @@ class Problem(Model):
         >>> sv.Problem.load("problem.toml") == problem
         True
         """
-        tables = read_tables(Path(path))
-        return cls.from_mapping(
-            {name: table for name, table in tables.items() if name not in (*RUN_TABLES, *SWEEP_TABLES)}
-        )
+        with naming(path):
+            tables = read_tables(Path(path))
+            return cls.from_mapping(
+                {name: table for name, table in tables.items() if name not in (*RUN_TABLES, *SWEEP_TABLES)}
+            )

@@ -1,6 +1,6 @@
 """Runs as files: the tables beside those of a problem, for the command line, sweeps and the explorer alike."""
 
 from solvable.runfiles.level_tables import LEVELS
-from solvable.runfiles.runfile import RunFile, RunTable, StartTable, read, read_content, read_level
+from solvable.runfiles.runfile import RunFile, RunTable, StartTable, given, read, read_content, read_level
 
-__all__ = ["LEVELS", "RunFile", "RunTable", "StartTable", "read", "read_content", "read_level"]
+__all__ = ["LEVELS", "RunFile", "RunTable", "StartTable", "given", "read", "read_content", "read_level"]
