@@ -10,11 +10,12 @@ def install_command(extra: str) -> str:
     """The whole command that installs the packages of an extra into this environment, by their own names: it works wherever
     the library came from."""
     try:
-        listed = requires("solvable") or []
+        listed = [line.partition(";") for line in requires("solvable") or []]
     except PackageNotFoundError:  # sources that nobody installed
-        return f"pip install of what pyproject.toml lists under {extra!r}"
-    parts = [line.partition(";") for line in listed]
-    wanted = [need.strip() for need, _, marker in parts if re.search(rf"""extra == ['"]{extra}['"]""", marker)]
+        listed = []
+    wanted = [need.strip() for need, _, marker in listed if re.search(rf"""extra == ['"]{extra}['"]""", marker)]
+    if not wanted:
+        return f"pip install, of what pyproject.toml lists under {extra!r}"
     return shlex.join([sys.executable, "-m", "pip", "install", *wanted])
 
 
