@@ -106,3 +106,22 @@ def test_no_file_names_a_registry_or_a_machine() -> None:
     for path in [ROOT / "requirements.txt", ROOT / "pyproject.toml", ROOT / "Makefile"]:
         assert "://" not in path.read_text(encoding="utf-8")
     assert "--index" not in (ROOT / "requirements.txt").read_text(encoding="utf-8")
+
+
+def test_the_answers_of_the_readme_are_those_that_are_computed(tmp_path, monkeypatch) -> None:
+    """And its picture is drawn by the same file."""
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    from questions import draw  # type: ignore[import-not-found]
+
+    told = "\n".join(draw(tmp_path / "questions.png"))
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    half = dict(re.findall(r"^(rate [\d.]+|\d+ students): half the first risk at alpha (\d+)", told, re.M))
+    last = dict(re.findall(r"^(.+?): .*?last risk (\S+)$", told, re.M))
+    for rate in ("0.05", "0.1", "0.7"):
+        assert f"α = {half[f'rate {rate}']} at rate {rate}" in text
+    assert f"6 students have lost half of the risk after α = {half['6 students']}, " in text
+    assert f"12 students after α = {half['12 students']}." in text
+    assert f"at rate 1.0 the risk stays at {last['rate 1.0']}." in text
+    assert f"their risk stays at {last['2 students']}." in text
+    assert f"the risk is {last['isotropic']} at α = 10⁴" in text
+    assert f"the risk is {last['power law, beta = 1']} at the same time" in text

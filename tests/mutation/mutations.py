@@ -1476,6 +1476,51 @@ STORES = (
     ),
 )
 
+FIRST_MINUTE = (
+    Mutation(
+        "far-words-are-meant-too",
+        "problems/nearest.py",
+        "NEAR = 0.72",
+        "NEAR = 0.3",
+        ("cli/test_first_minute.py::test_only_near_words_are_meant",),
+    ),
+    Mutation(
+        "another-seed-by-default",
+        "runfiles/runfile.py",
+        '{} if self.seed is not None else {"seed": 0}',
+        '{} if self.seed is not None else {"seed": 1}',
+        ("cli/test_first_minute.py::test_a_problem_alone_runs",),
+    ),
+    Mutation(
+        "mistakes-without-their-file",
+        "problems/file_tables.py",
+        "line if line.startswith(own) else",
+        "line if line else",
+        ("cli/test_first_minute.py::test_mistakes_name_the_file_that_they_are_in",),
+    ),
+    Mutation(
+        "unfinished-files-are-named",
+        "results/files.py",
+        "(named is None or UNFINISHED.fullmatch(named))",
+        "named is None",
+        ("cli/test_first_minute.py::test_what_cannot_be_written_is_told_with_the_name_that_was_asked_for",),
+    ),
+    Mutation(
+        "help-as-wide-as-the-terminal",
+        "cli/parsing.py",
+        "max_help_position=INDENT, width=COLUMNS",
+        "max_help_position=INDENT",
+        ("cli/test_first_minute.py::test_help_has_80_columns_whatever_the_terminal",),
+    ),
+    Mutation(
+        "bars-from-the-smallest-risk",
+        "cli/sparkline.py",
+        "np.rint(heights / top * (len(BARS) - 1))",
+        "np.rint((heights - heights.min()) / top * (len(BARS) - 1))",
+        ("cli/test_first_minute.py::test_bars_are_as_high_as_what_they_show",),
+    ),
+)
+
 FRONTS = (
     Mutation(
         "checksum-not-compared",
@@ -2080,6 +2125,7 @@ MUTATIONS = (
     *THEORY,
     *FITS,
     *STORES,
+    *FIRST_MINUTE,
     *FRONTS,
     *CONTROL,
 )

@@ -207,7 +207,7 @@ def test_more_mistakes(small: sv.Problem, tmp_path: Path) -> None:
         sv.sweep(small, vary, until=1, store=tmp_path)
     with pytest.raises(FileNotFoundError, match="No such directory"):
         Store(tmp_path / "none", create=False)
-    with pytest.raises(ValueError, match=r"level\.rtools: is not a field, must be one of rtol"):
+    with pytest.raises(ValueError, match=r"level\.rtools: is not a field \(did you mean rtol\?\), must be one of rtol"):
         sv.sweep(small, {"level.rtools": [1]}, until=1, store=None)
     with pytest.raises(ValueError, match=r"level\.rtol: 5 given"):
         sv.sweep(small, {"level.rtol": [5]}, until=1, store=None)

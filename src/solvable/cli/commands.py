@@ -5,11 +5,10 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from solvable.cli import cases, figures
+from solvable.cli import figures
 from solvable.cli.printing import print_json
 from solvable.problems import InvalidProblem
+from solvable.problems.file_tables import naming
 from solvable.problems.foreign import one_line
 
 PICTURES = (".png", ".pdf", ".svg")
@@ -46,37 +45,29 @@ def explain(error: BaseException) -> list[str]:
 
 def run(options: Namespace) -> int:
     from solvable import runfiles
-
-    file = runfiles.read(
-        options.file,
-        {
-            "level": {
-                "name": options.level,
-                "runs": _whole("--runs", options.runs),
-                "seed": _whole("--level-seed", options.level_seed),
-            },
-            "run": {"until": _number("--until", options.until), "clock": options.clock},
-            "start": {
-                "seed": _whole("--seed", options.seed),
-                "scale": _number("--scale", options.scale),
-                "students": options.students,
-                "cross": _number("--cross", options.cross),
-            },
-        },
-    )
-    if options.output is not None:
-        _check_output(Path(options.output))
+    from solvable.cli import running
     from solvable.levels import run as follow
     from solvable.levels.running import clock_of
     from solvable.results import Ending
 
-    level = file.level.level()
-    if file.start.seed is None and file.start.is_drawn:
-        raise ValueError("start.seed: is missing; give it by --seed or in the table [start]")
-    if file.run.until is None and file.run.times is None:
-        raise ValueError("run.until: is missing; give it by --until or in the table [run]")
-    first = file.start.draw(file.problem)
-    table = file.run
+    given = {
+        "level": {
+            "name": options.level,
+            "runs": _whole("--runs", options.runs),
+            "seed": _whole("--level-seed", options.level_seed),
+        },
+        "run": {"until": _number("--until", options.until), "clock": options.clock},
+        "start": {
+            "seed": _whole("--seed", options.seed),
+            "scale": _number("--scale", options.scale),
+            "students": options.students,
+            "cross": _number("--cross", options.cross),
+        },
+    }
+    file = runfiles.read(options.file, given)
+    with naming(options.file, runfiles.given(given)):
+        first = _checked_start(file, options)
+    level, table = file.level.level(), file.run
     if options.dry_run:
         end = table.until or max(table.times or (0,))
         print(
@@ -90,94 +81,36 @@ def run(options: Namespace) -> int:
     )  # fmt: skip
     if options.output is not None:
         trajectory.save(options.output)
-    summary = _summary(trajectory, options.output)
+    if options.plot is not None:
+        running.draw(trajectory, Path(options.plot))
+    summary = running.summarise(trajectory, options.output, options.plot)
     if options.json:
         print_json(summary)
     else:
-        _print_summary(trajectory, summary)
+        running.print_summary(trajectory, summary, file.start.defaults(file.problem))
     if Ending.INTERRUPTED in trajectory.ending:
         return 130
     return 0 if trajectory.success else 1
 
 
-def _summary(trajectory: Any, output: str | None) -> dict[str, Any]:
-    """Of all runs: times of the first passage and last risks are medians over those that have one."""
-    runs = len(trajectory.risk)
-    begun = np.flatnonzero(trajectory.end_alpha > 0) if (trajectory.end_alpha > 0).any() else np.arange(runs)
-    half, last = trajectory.exit_time(0.5), trajectory.end_risk[begun]
-    endings = [ending.name.lower() for ending in trajectory.ending]
-    return {
-        "problem": trajectory.problem.hash,
-        "level": trajectory.level,
-        "runs": runs,
-        "clock": trajectory.unit,
-        "success": trajectory.success,
-        "ending": endings[0]
-        if len(set(endings)) == 1
-        else {name: endings.count(name) for name in sorted(set(endings))},
-        "message": trajectory.message,
-        "end_time": float(np.median(trajectory.end_time[begun])),
-        "risk": {"first": float(trajectory.start_risk[0]), "last": _median(last)},
-        **_training(trajectory, begun),
-        **cases.facts(trajectory, begun),
-        "risk_error": float(np.nanmax(trajectory.risk_error, initial=0.0)),
-        "overlap_error": float(np.nanmax(trajectory.overlap_error, initial=0.0)),
-        "half_risk_time": _median(half),
-        "half_risk_runs": int(np.isfinite(half).sum()),
-        "plateaus": [plateau._asdict() | {"length": plateau.length} for plateau in trajectory.plateaus(0)],
-        "nfev": int(trajectory.nfev.sum()),
-        "output": output,
-    }
-
-
-def _training(trajectory: Any, runs: np.ndarray) -> dict[str, Any]:
-    """Last training loss and population loss, where there is a data set."""
-    if trajectory.training_loss is None:
-        return {}
-    losses = {"training_loss": trajectory.training_loss, "population_loss": trajectory.population_loss}
-    if trajectory.base == "steps":
-        losses = {"training_loss": trajectory.training_loss, "gap": trajectory.gap}
-        losses = {name: values for name, values in losses.items() if values is not None}
-    return {name: _median(np.array([_last(values[i]) for i in runs])) for name, values in losses.items()}
-
-
-def _last(values: np.ndarray) -> float:
-    finite = values[np.isfinite(values)]
-    return float(finite[-1]) if finite.size else float("nan")
-
-
-def _median(values: np.ndarray) -> float | None:
-    """Of the finite ones."""
-    finite = values[np.isfinite(values)]
-    return float(np.median(finite)) if finite.size else None
-
-
-def _print_summary(trajectory: Any, summary: dict[str, Any]) -> None:
-    first, last = summary["risk"]["first"], summary["risk"]["last"]
-    print(f"{trajectory.level}: {trajectory.message}")
-    ended = f"{last:.6g}" if last is not None else "no finite value"
-    many = " (median)" if summary["runs"] > 1 else ""
-    print(f"risk {first:.6g} -> {ended} at {trajectory.clock.label} {summary['end_time']:.6g}{many}")
-    if summary.get("training_loss") is not None:
-        other = "gap" if trajectory.base == "steps" else "population_loss"
-        told = f", {other.replace('_', ' ')} {summary[other]:.6g}" if summary.get(other) is not None else ""
-        print(f"last output: training loss {summary['training_loss']:.6g}{told}{many}")
-    for line in cases.lines(summary, many):
-        print(line)
-    over = "replicas" if trajectory.level == "empirical_macro" else None
-    if summary["risk_error"] > 0:
-        print(f"error of the risk, of averages over {over or 'nodes or rows'}: up to {summary['risk_error']:.2g}")
-    if summary["overlap_error"] > 0:
-        size = f"up to {summary['overlap_error']:.2g}" if summary["overlap_error"] < np.inf else "not known"
-        print(f"error of the overlaps, of averages over {over or 'nodes'}: {size}")
-    if summary["half_risk_time"] is not None:
-        of = f" (median of {summary['half_risk_runs']} of {summary['runs']} runs)" if many else ""
-        print(f"half the first risk at {summary['half_risk_time']:.6g}{of}")
-    for plateau in summary["plateaus"]:
-        span = f"from {plateau['start']:.6g} to {plateau['end']:.6g}"
-        print(f"{'first run: ' if many else ''}plateau at risk {plateau['height']:.6g} {span}")
-    if summary["output"] is not None:
-        print(f"wrote {summary['output']}")
+def _checked_start(file: Any, options: Namespace) -> Any:
+    """The start of a run of which nothing is missing; else all that is wrong, at once."""
+    wrong, first = [], None
+    for name, endings in (("output", (".nc",)), ("plot", PICTURES)):
+        if (path := getattr(options, name)) is not None:
+            try:
+                _check_output(Path(path), endings, f"--{name}")
+            except ValueError as error:
+                wrong.append(str(error))
+    if file.run.until is None and file.run.times is None:
+        wrong.append("run.until: is missing; write `until = 100` in the table [run], or give --until 100")
+    try:
+        first = file.start.draw(file.problem)
+    except ValueError as error:
+        wrong.append(str(error))
+    if wrong:
+        raise InvalidProblem(wrong)
+    return first
 
 
 def landscape(options: Namespace) -> int:
@@ -339,9 +272,13 @@ def warm_up(options: Namespace) -> int:
 
 
 def completion(options: Namespace) -> int:
-    import shtab
-
     from solvable.cli.main import parser
+    from solvable.numerics.installing import missing
+
+    try:
+        import shtab
+    except ImportError:
+        raise missing("completion", "shtab", "completion") from None
 
     print(shtab.complete(parser(), options.shell))
     return 0
@@ -361,16 +298,16 @@ def _whole(name: str, text: str | None) -> int | None:
         raise ValueError(f"{name}: {text!r} given, must be a whole number") from None
 
 
-def _check_output(path: Path, endings: tuple[str, ...] = (".nc",), option: str = "--output") -> None:
+def _check_output(path: Path, endings: tuple[str, ...] = (".nc",), name: str = "--output") -> None:
     """Before anything is computed."""
     if path.suffix not in endings:
         raise ValueError(
-            f"{option}: {path} given, must end in {' or '.join(endings)}{' (NetCDF)' if endings == ('.nc',) else ''}"
+            f"{name}: {path} given, must end in {' or '.join(endings)}{' (NetCDF)' if endings == ('.nc',) else ''}"
         )
     if not path.parent.is_dir():
-        raise ValueError(f"{option}: the directory {path.parent} does not exist")
+        raise ValueError(f"{name}: the directory {path.parent} does not exist")
     if path.is_dir():
-        raise ValueError(f"{option}: {path} is a directory, must be a file")
+        raise ValueError(f"{name}: {path} is a directory, must be a file")
 
 
 COMMANDS = {

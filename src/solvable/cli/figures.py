@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from solvable.cli.printing import print_json
+from solvable.problems.nearest import not_one_of
 
 
 def figures(options: Namespace) -> int:
@@ -14,8 +15,10 @@ def figures(options: Namespace) -> int:
     if options.json:
         print_json([{"key": key, "title": registry.get(key).title} for key in registry.available()])
     else:
-        for key in registry.available():
-            print(f"{key}  {registry.get(key).title}")
+        keys = registry.available()
+        width = max(map(len, keys))
+        for key in keys:
+            print(f"{key:{width}}  {registry.get(key).title}")
     return 0
 
 
@@ -159,5 +162,5 @@ def _paper(name: str) -> str:
     from solvable.papers import registry
 
     if name not in registry.papers():
-        raise ValueError(f"paper: {name!r} given, must be one of {', '.join(registry.papers())}")
+        raise ValueError(f"paper: {not_one_of(name, registry.papers())}")
     return name

@@ -1,34 +1,33 @@
 """The command `solvable`: parse, call, print. Exit codes: 0 done, 1 ran but failed (a claim, a diverged run), 2 bad input."""
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 
 from solvable import __version__
 from solvable.cli import options
+from solvable.cli.parsing import Parser
+
+EXAMPLES = """Examples:
+  solvable run problem.toml --plot curve.png   follow a problem, draw it
+  solvable figure bocchi2026/1 --quick         draw a figure of a paper
+  solvable explore                             open the page with sliders
+  solvable COMMAND --help                      all options of a command"""
 
 
-def parser() -> argparse.ArgumentParser:
-    from rich_argparse import RawDescriptionRichHelpFormatter
-
-    RawDescriptionRichHelpFormatter.text_markup = False  # [teacher] is a table, not a style
-    RawDescriptionRichHelpFormatter.help_markup = False
-    main = argparse.ArgumentParser(
+def parser() -> Parser:
+    main = Parser(
         prog="solvable",
-        description="The neural networks whose learning can be solved exactly.",
-        formatter_class=RawDescriptionRichHelpFormatter,
+        description="How neural networks learn, where it can be computed exactly: the learning curves of a student network "
+        "that learns from a teacher network.",
+        epilog=EXAMPLES,
     )
     main.add_argument("--version", action="version", version=f"solvable {__version__}")
-    commands = main.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = main.add_subparsers(dest="command", metavar="COMMAND")
 
-    def command(name: str, text: str, details: str = "") -> argparse.ArgumentParser:
-        return commands.add_parser(
-            name,
-            help=text,
-            description=f"{text[0].upper()}{text[1:]}.\n\n{details}",
-            formatter_class=main.formatter_class,
-        )
+    def command(name: str, text: str, details: str = "") -> Parser:
+        made: Parser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.\n\n{details}")
+        return made
 
     for add in options.COMMANDS:
         add(command)
@@ -36,7 +35,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    given = parser().parse_args(argv)
+    known = parser()
+    given = known.parse_args(argv)
+    if given.command is None:
+        known.print_help()
+        return 0
     try:
         from solvable.cli import commands
 

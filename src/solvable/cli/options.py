@@ -14,8 +14,8 @@ def run(command: Command) -> None:
     sub = command(
         "run",
         "follow a problem, read from a TOML or JSON file",
-        "The file has the tables [teacher], [student], [inputs], [training] and, optionally,\n"
-        "[start], [level] and [run]; options given here win over the file.",
+        "The file has the tables [teacher], [student], [inputs], [training] and, optionally, [start], [level] and [run]; "
+        "options given here win over the file. Without a seed the start is drawn from seed 0.",
     )
     sub.add_argument("file", help="problem.toml or problem.json")
     levels = [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in _LEVELS]  # as the levels name themselves
@@ -28,11 +28,12 @@ def run(command: Command) -> None:
         metavar="UNIT",
         help="alpha (steps/dim; the default, but for empirical), steps, rate, epochs, or a paper's key",
     )
-    sub.add_argument("--seed", help="draw the start from this seed")
+    sub.add_argument("--seed", help="draw the start from this seed (default: 0)")
     sub.add_argument("--scale", help="standard deviation of the students' weights at the start")
     sub.add_argument("--students", choices=["gaussian", "orthogonal", "spanning"], help="law of the start")
     sub.add_argument("--cross", help="size of the cross overlaps of an orthogonal start")
     sub.add_argument("--output", metavar="FILE.nc", help="write the trajectory as NetCDF")
+    sub.add_argument("--plot", metavar="FILE.png", help="draw risk and overlaps (.png, .pdf or .svg)")
     sub.add_argument("--json", action="store_true", help="print a summary as JSON")
     sub.add_argument("-n", "--dry-run", action="store_true", help="check the file and say what would run")
 
@@ -83,7 +84,7 @@ def theory(command: Command) -> None:
     sub = command(
         "theory",
         "list the closed-form predictions that apply to a problem",
-        "Each with its value, where it needs the problem alone, and what it is.\n"
+        "Each is listed with its value, where it needs the problem alone, and with what it is. "
         "They are functions of solvable.theory; `start` is a start, `state` one near a plateau or the teacher, `alpha` times.",
     )
     sub.add_argument("file", help="problem.toml or problem.json")
@@ -95,7 +96,7 @@ def spectrum(command: Command) -> None:
     sub = command(
         "spectrum",
         "read the power law of data and forecast learning on them",
-        "Rows in a .npy file, or an array of a .npz file. Fits the eigenvalues of their covariance, and predicts the\n"
+        "Rows in a .npy file, or an array of a .npz file. Fits the eigenvalues of their covariance, and predicts the "
         "learning curve of a linear student and the plateau of erf students.",
     )
     sub.add_argument("file", help="rows.npy or rows.npz, (samples, dim)")
@@ -150,7 +151,7 @@ def sweep(command: Command) -> None:
     sub = command(
         "sweep",
         "run a grid of problems, levels and seeds, and keep every result",
-        "The file has the tables of a run, and [vary] with lists of values; docs/GUIDE.md explains [derive] and [sweep].\n"
+        "The file has the tables of a run, and [vary] with lists of values; docs/GUIDE.md explains [derive] and [sweep]. "
         "The same command continues where the last one ended.",
     )
     sub.add_argument("file", help="sweep.toml or sweep.json")
@@ -175,7 +176,7 @@ def store(command: Command) -> None:
         "store",
         "look after the results of sweeps",
         "status   which sweeps are there, and how far they are\n"
-        "verify   read everything and compare checksums; --repair sets damaged files aside\n"
+        "verify   read everything, compare checksums; --repair sets damaged files aside\n"
         "gather   write a sweep as .nc, .parquet or .csv\n"
         "compact  join small files",
     )
@@ -192,7 +193,7 @@ def store(command: Command) -> None:
 def explore(command: Command) -> None:
     sub = command(
         "explore",
-        "open a page in which one moves a problem and sees its learning",
+        "open a web page with sliders; the learning curve follows",
         "Serves on this machine alone, unless --host says otherwise. Ctrl-C ends it.",
     )
     sub.add_argument("--port", metavar="N", default="8642", help="where to listen (default: 8642; 0: any free one)")

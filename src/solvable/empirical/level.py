@@ -19,6 +19,7 @@ from solvable.numerics.memory import check_memory
 from solvable.numerics.threads import cores, interruptible, one_blas_thread
 from solvable.overlaps import embed
 from solvable.problems import Data, Domain, Problem
+from solvable.problems.nearest import not_one_of
 from solvable.problems.reuse import sample_count
 from solvable.results import Clock, Trajectory
 
@@ -122,7 +123,7 @@ class Empirical:
         if self.form not in FORMS:
             raise ValueError(f"form: {self.form!r} given, must be one of {', '.join(FORMS)}")
         if self.method not in METHODS:
-            raise ValueError(f"method: {self.method!r} given, must be one of {', '.join(METHODS)}")
+            raise ValueError(f"method: {not_one_of(self.method, METHODS)}")
         if not isinstance(self.rtol, int | float) or not 1e-12 <= self.rtol <= 1e-2:
             raise ValueError(f"rtol: {self.rtol!r} given, must be between 1e-12 and 0.01")
         if self.data is not None and not isinstance(self.data, Data):

@@ -6,6 +6,7 @@ from operator import index
 import numpy as np
 
 from solvable.overlaps import Overlaps
+from solvable.problems.nearest import not_one_of
 from solvable.results.threshold import FUNCTION, QUANTITIES, Threshold
 
 HINTS = {  # what else a run has, and how to ask for it
@@ -55,8 +56,8 @@ def when(
     """
     function = quantity if callable(quantity) else None
     if function is None and quantity not in tuple(QUANTITIES):
-        known, hint = ", ".join(QUANTITIES), HINTS.get(str(quantity), "")
-        raise ValueError(f"when: {quantity!r} given, must be one of {known}, or a function of overlaps{hint}")
+        known, hint = not_one_of(quantity, QUANTITIES), HINTS.get(str(quantity), "")
+        raise ValueError(f"when: {known}, or a function of overlaps{hint}")
     if (below is None) == (above is None):
         raise ValueError("when: give either below or above")
     level = float(below if below is not None else above)  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ from solvable.numerics.control import REPORT
 from solvable.numerics.interpreting import prepare
 from solvable.numerics.threads import bell, cores, gather, pool
 from solvable.problems import CASES
+from solvable.problems.nearest import not_one_of
 from solvable.results import Trajectory
 
 
@@ -83,7 +84,7 @@ class Macro:
         if self.nodes & (self.nodes - 1):
             raise ValueError(f"nodes: {self.nodes} given, must be a power of two")
         if self.method not in METHODS:
-            raise ValueError(f"method: {self.method!r} given, must be one of {', '.join(METHODS)}")
+            raise ValueError(f"method: {not_one_of(self.method, METHODS)}")
 
     def settings(self) -> dict[str, Any]:
         """What the result depends on, as plain values."""

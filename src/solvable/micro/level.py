@@ -19,6 +19,7 @@ from solvable.numerics.random import child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import embed
 from solvable.problems import CASES, ONE_PASS, Data, Problem, Schedule, features
+from solvable.problems.nearest import not_one_of
 from solvable.results import Trajectory
 
 FORMS = ("auto", "reduced", "full")
@@ -75,7 +76,7 @@ class Micro:
     def __post_init__(self) -> None:
         check_whole(self, runs=1, threads=1, seed=0)
         if self.form not in FORMS:
-            raise ValueError(f"form: {self.form!r} given, must be one of {', '.join(FORMS)}")
+            raise ValueError(f"form: {not_one_of(self.form, FORMS)}")
         if self.data is not None and not isinstance(self.data, Data):
             raise ValueError(f"data: {type(self.data).__name__} given, must be Data(...)")
         if self.data is not None and self.form == "reduced":

@@ -20,12 +20,20 @@ class Law(NamedTuple):
     scale: float = 1.0
     cross: float | None = None
 
+    def check_dim(self, problem: Problem) -> None:
+        """Raise InvalidStart where the law needs a finite dim and there is none."""
+        if self.kind == "orthogonal" and self.cross is None:
+            need_dim(problem, 'students="orthogonal" without the size `cross` of the cross overlaps', ", or cross=0.01")
+        if self.kind == "gaussian":
+            need_dim(problem, "a sampled start", ', or students="orthogonal" and cross=0.01')
+
     def draw(
         self, problem: Problem, random: np.random.Generator | None, fixed: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Overlaps of students (blocks, p, p), and with the fixed rows (blocks, p, p* + directions), teachers first."""
         assert random is not None
         _check_scale(problem, self.scale, self.cross)
+        self.check_dim(problem)
         if self.kind == "orthogonal":
             return hearing(problem, _orthogonal)(problem, random, self.scale, self.cross, fixed)
         if self.cross is not None:
@@ -40,7 +48,6 @@ def _orthogonal(
     problem: Problem, random: np.random.Generator, scale: float, cross: float | None, T: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     if cross is None:
-        need_dim(problem, 'students="orthogonal" without the size `cross` of the cross overlaps')
         cross = scale / float(np.sqrt(problem.inputs.dim or 1))
     shape = (problem.inputs.blocks, problem.student.width, T.shape[1])
     drawn = cross * random.standard_normal(shape)
@@ -87,7 +94,6 @@ def _gaussian(
     problem: Problem, random: np.random.Generator, scale: float, T: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Overlaps of Gaussian students given the teachers (and directions)."""
-    need_dim(problem, "a sampled start")
     student, crossing = beside(problem, random, problem.student.width, scale, T)
     if problem.student.norm == "sphere":
         norms = np.sqrt(np.einsum("bkk->k", student))

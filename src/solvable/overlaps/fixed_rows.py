@@ -110,6 +110,7 @@ def factor(gram: np.ndarray) -> np.ndarray:
     return vectors[:, keep] * np.sqrt(values[keep])
 
 
-def need_dim(problem: Problem, what: str) -> None:
+def need_dim(problem: Problem, what: str, instead: str = "") -> None:
+    """Raise InvalidStart at infinite dim; `instead` is what may be written in place of a dim."""
     if problem.inputs.dim is None:
-        raise InvalidStart(f"inputs.dim: infinite, but {what} needs a finite one")
+        raise InvalidStart(f"inputs.dim: infinite, but {what} needs a finite one; give a dim, as 10000{instead}")

@@ -102,9 +102,12 @@ def _check_choice(problem: Problem, seed: Seed | None, law: Law, prescribed: Pre
         raise InvalidStart(f"students: {law.kind!r} given, must be 'gaussian', 'orthogonal' or 'spanning'")
     if not prescribed.is_any:
         if seed is None:
-            raise InvalidStart(
-                "seed: is missing; give a seed to draw a start, or prescribe student_overlap and cross_overlap"
-            )
+            missing = "seed: is missing; give seed=0 to draw a start, or prescribe student_overlap and cross_overlap"
+            try:
+                law.check_dim(problem)
+            except InvalidStart as error:
+                raise InvalidStart(f"{missing}\n{error}") from None
+            raise InvalidStart(missing)
         return
     for name, value, default in zip(("students", "scale", "cross"), law, Law(), strict=True):
         if value != default:

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from solvable.papers.figure import PaperFigure
 from solvable.papers.statements import Statement
+from solvable.problems.nearest import nearest, not_one_of
 
 _MODULES = {
     "arnaboldi2023/1": "solvable.papers.arnaboldi2023.exits",
@@ -82,10 +83,20 @@ def papers() -> list[str]:
 
 def get(key: str) -> PaperFigure:
     if key not in _MODULES:
-        raise KeyError(f"figure: {key!r} given, must be one of {', '.join(_MODULES)}")
+        raise KeyError(f"figure: {_unknown(key)}")
     module, _, name = _MODULES[key].partition(":")
     figure: PaperFigure = getattr(import_module(module), name or "FIGURE")
     return figure
+
+
+def _unknown(key: str) -> str:
+    """What an error says of a figure that is not there: of a paper that we know, its figures alone."""
+    paper, _, number = key.partition("/")
+    if not (own := available(paper)):
+        return not_one_of(key, _MODULES)
+    meant = nearest(number, [one.partition("/")[2] for one in own])
+    asked = "" if meant is None else f" (did you mean {paper}/{meant}?)"
+    return f"{key!r} given{asked}, must be one of {', '.join(own)}"
 
 
 def statements(paper: str) -> tuple[Statement, ...] | None:

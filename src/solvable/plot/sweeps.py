@@ -8,6 +8,7 @@ from solvable.plot.curves import dataset
 from solvable.plot.style import axes, figure, letter
 from solvable.plot.sweep_entries import REPEATED, entries, entry
 from solvable.plot.sweep_labels import edges_of, name_of, place_of, positions_along, short, title_of
+from solvable.problems.nearest import not_one_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +54,7 @@ def sweep(source: Any, quantity: str | None = None) -> "Figure":
     if quantity != "success" and quantity.partition(".")[0] not in data.data_vars:
         known = [name for name in QUANTITIES if name in data or (name == "success" and "exit_time" in data)]
         known += [str(name) for name in data.data_vars if name not in (*known, "done", "failure", "ending")]
-        raise ValueError(f"quantity: {quantity!r} given, must be one of {', '.join(known)}")
+        raise ValueError(f"quantity: {not_one_of(quantity, known)}")
     main = _axes_of(data)
     if len(main) <= 1:
         return _along(data, quantity, main[0] if main else None)

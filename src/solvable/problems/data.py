@@ -14,6 +14,7 @@ from solvable.numerics.memory import FLOAT, check_memory
 from solvable.numerics.threads import interruptible, raise_if_abandoned
 from solvable.problems.foreign import check_inflation, one_line
 from solvable.problems.inputs import SMALLEST, Inputs, Spectrum
+from solvable.problems.nearest import not_one_of
 from solvable.problems.powerlaw import PowerLawFit, fit_power_law
 
 ORDERS = ("given", "shuffled", "drawn")
@@ -54,7 +55,7 @@ class Data:
 
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
-            raise ValueError(f"order: {self.order!r} given, must be one of {', '.join(ORDERS)}")
+            raise ValueError(f"order: {not_one_of(self.order, ORDERS)}")
         if self.array is not None and not str(self.source).endswith(".npz"):
             raise ValueError(f"array: {self.array!r} given, but only an .npz file has names")
         if self.like is not None and not isinstance(self.like, Data):

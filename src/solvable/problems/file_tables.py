@@ -1,6 +1,7 @@
 """Files of problems, runs and sweeps as plain tables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,16 @@ def read_tables(path: Path) -> dict[str, Any]:
     check_suffix(path)
     parse = parse_json if path.suffix == ".json" else parse_toml
     return as_table(understood(lambda file: parse(read_text(file)), path, f"{path}: "), f"{path}: ")
+
+
+@contextmanager
+def naming(path: str | Path, options: tuple[str, ...] = ()) -> Iterator[None]:
+    """Mistakes found inside begin with the name of the file; not those of `options`, fields that the command line gave."""
+    own = (f"{path}: ", "--", *(f"{name}: " for name in options))
+    try:
+        yield
+    except InvalidProblem as error:
+        raise InvalidProblem([line if line.startswith(own) else f"{path}: {line}" for line in error.problems]) from None
 
 
 def understood(read: Callable[[Any], Any], source: Any, name: str = "") -> Any:

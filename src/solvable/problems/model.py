@@ -9,9 +9,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, Val
 from pydantic_core import PydanticCustomError
 
 from solvable.problems.foreign import one_line
+from solvable.problems.nearest import hint
 
 MOST = 100  # mistakes that are told
 LARGEST = 1e150  # number in a description
+UNKNOWN = ": is not a field here"  # behind the name of one
 
 
 class InvalidProblem(ValueError):
@@ -30,6 +32,7 @@ class InvalidProblem(ValueError):
 def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
     """One line per mistake, without the validator's own vocabulary; a mistake found by several branches is told once."""
     lines: dict[str, str] = {}
+    words: dict[str, str] = {}
     items = error.errors(include_url=False)
     inside = {tuple(_path(item["loc"])) for item in items if item["type"] not in _NOT_A_TABLE}
     for item in items:
@@ -42,7 +45,7 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
             text = "is missing"
         elif kind == "extra_forbidden":
             where = ".".join([*_path(item["loc"][:-1]), str(item["loc"][-1])])
-            text = "is not a field here" + _suggestion(model, item["loc"])
+            text = UNKNOWN.removeprefix(": ") + _fields_there(model, item["loc"])
         elif kind == "value_error":
             message = message.removeprefix("Value error, ")
             field = re.match(r"([a-z_][a-z_.0-9]*): ", message)  # a check across fields names the one at fault first
@@ -60,10 +63,15 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
                 message = f"a table with the {tag} {item['ctx']['expected_tags'].replace(', ', ' or ')}"
             message = _WORDS.get(kind, message.removeprefix("Input should be ").removeprefix("a valid "))
             text = f"{short(given)} given, must be {message}"
+            if isinstance(given, str):
+                words[where] = given
         if where in lines and text not in lines[where]:
             lines[where] += f", or {message}"
         else:
             lines.setdefault(where, text)
+    for where, given in words.items():
+        told, said, allowed = lines[where].partition(" given, must be ")
+        lines[where] = told + said.replace(",", hint(given, re.findall(r"'([^']+)'", allowed)) + ",") + allowed
     return [f"{where}: {text}" if where else text for where, text in lines.items()]
 
 
@@ -93,15 +101,15 @@ def _path(location: tuple[int | str, ...]) -> list[str]:
     return path
 
 
-def _suggestion(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
-    """The fields that the table at fault has."""
+def _fields_there(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    """The fields that the table at fault has, the one that was probably meant first."""
     tables = [model]
     for part in _path(location[:-1]):
         annotations = [table.model_fields[part].annotation for table in tables if part in table.model_fields]
         tables = [table for annotation in annotations for table in _models(annotation)]
     found = {field.alias or name for table in tables for name, field in table.model_fields.items()}
     fields = sorted(found - {"kind"})
-    return f", must be one of {', '.join(fields)}" if fields else ""
+    return f"{hint(location[-1], fields)}, must be one of {', '.join(fields)}" if fields else ""
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:

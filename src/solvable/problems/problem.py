@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from solvable.gaussian.losses import BUILT_IN_LOSSES, LOSSES
 from solvable.gaussian.units import BUILT_IN, UNITS, OwnFunction
-from solvable.problems.file_tables import OTHER_TABLES, as_table, check_suffix, read_tables, understood
+from solvable.problems.file_tables import OTHER_TABLES, as_table, check_suffix, naming, read_tables, understood
 from solvable.problems.fitting import check_parts
 from solvable.problems.foreign import parse_json, parse_toml
 from solvable.problems.inputs import Inputs
@@ -385,5 +385,6 @@ class Problem(Model):
         >>> sv.Problem.load("problem.toml") == problem
         True
         """
-        tables = read_tables(Path(path))
-        return cls.from_mapping({name: table for name, table in tables.items() if name not in OTHER_TABLES})
+        with naming(path):
+            tables = read_tables(Path(path))
+            return cls.from_mapping({name: table for name, table in tables.items() if name not in OTHER_TABLES})

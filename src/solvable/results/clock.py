@@ -7,6 +7,7 @@ import numpy as np
 
 from solvable.problems import Problem, convention
 from solvable.problems.conventions import CONVENTIONS
+from solvable.problems.nearest import not_one_of
 from solvable.problems.reuse import epochs_per_step
 
 LABELS = {"alpha": "α = steps / dim", "steps": "steps", "rate": "∫ rate dα", "epochs": "epochs"}
@@ -43,7 +44,7 @@ class Clock:
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
-            raise ValueError(f"clock: {self.unit!r} given, must be one of {', '.join(UNITS)}")
+            raise ValueError(f"clock: {not_one_of(self.unit, UNITS)}")
         if self.base not in BASES:
             raise ValueError(f"base: {self.base!r} given, must be one of {', '.join(BASES)}")
         dim, training = self.problem.inputs.dim, self.problem.training

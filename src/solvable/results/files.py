@@ -23,8 +23,9 @@ def write_whole(path: str | Path, writer: Callable[[str], Any]) -> Path:
         raise FileNotFoundError(2, "The directory does not exist", str(path.parent))
     if path.is_dir():
         raise IsADirectoryError(21, "Is a directory", str(path))
-    temporary = _temporary(path.parent)
+    temporary = ""
     try:
+        temporary = _temporary(path.parent)
         writer(temporary)
         mask = os.umask(0)
         os.umask(mask)
@@ -34,10 +35,19 @@ def write_whole(path: str | Path, writer: Callable[[str], Any]) -> Path:
     except BaseException as error:
         with suppress(OSError):
             os.unlink(temporary)
-        if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(path)
+        if isinstance(error, OSError):
+            _name(error, path)
         raise
     return path
+
+
+def _name(error: OSError, path: Path) -> None:
+    """Let an error name the file that was asked for, never the one that is being written in its place."""
+    named = None if error.filename is None else Path(os.fsdecode(error.filename)).name
+    if error.errno is not None and (named is None or UNFINISHED.fullmatch(named)):  # else it would lose its text
+        error.filename = str(path)
+    unfinished = re.compile(rf"{re.escape(str(path.parent.absolute()))}/{UNFINISHED.pattern}")
+    error.args = tuple(unfinished.sub(str(path), one) if isinstance(one, str) else one for one in error.args)
 
 
 def write_bytes(path: str | Path, content: bytes) -> Path:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from solvable.problems.nearest import not_one_of
 from solvable.results import classifying, forgetting, observables, switching
 from solvable.results.ending import Ending
 from solvable.results.selecting import check_alike, run_number
@@ -54,7 +55,7 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
         have = [one for one in AVERAGED if getattr(self, one) is not None]
         have += forgetting.NAMES if self.problem.tasks else ()
         have += [classifying.NAME] if classifying.is_asked_for(self.problem) else []
-        raise ValueError(f"mean: {name!r} given, must be one of {', '.join(have)}")
+        raise ValueError(f"mean: {not_one_of(name, have)}")
     check_alike(self, "mean")
     return observables.mean(getattr(self, name), self.risk, self.endings)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from solvable.problems.nearest import not_one_of
 from solvable.results import storage
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def select(self: Trajectory, **labels: Any) -> Trajectory:
     chosen = np.ones(len(self.risk), dtype=bool)
     for name, value in labels.items():
         if name != "run" and name not in self.labels:
-            raise ValueError(f"select: {name!r} given, must be one of {', '.join(['run', *self.labels])}")
+            raise ValueError(f"select: {not_one_of(name, ['run', *self.labels])}")
         values = np.arange(len(self.risk)) if name == "run" else self.labels[name]
         chosen &= np.isin(values, value)
     if not chosen.any():

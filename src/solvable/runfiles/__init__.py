@@ -2,7 +2,7 @@
 
 from solvable.runfiles.control_table import ControlTable, read_control
 from solvable.runfiles.level_tables import LEVELS
-from solvable.runfiles.runfile import RunFile, RunTable, StartTable, read, read_content, read_level
+from solvable.runfiles.runfile import RunFile, RunTable, StartTable, given, read, read_content, read_level
 
 __all__ = [
     "LEVELS",
@@ -10,6 +10,7 @@ __all__ = [
     "RunFile",
     "RunTable",
     "StartTable",
+    "given",
     "read",
     "read_content",
     "read_control",

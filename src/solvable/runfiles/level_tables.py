@@ -11,6 +11,7 @@ import solvable
 from solvable.levels import Level
 from solvable.problems import Data, InvalidProblem
 from solvable.problems.model import Model, Plain
+from solvable.problems.nearest import not_one_of
 
 LEVELS: dict[str, type[Any]] = {kind.name: kind for kind in (getattr(solvable, name) for name in solvable._LEVELS)}
 WRITTEN = {int: Annotated[int, Plain], float: Annotated[float, Plain], bool: bool, str: str, Data: str}
@@ -58,7 +59,7 @@ def level_table(name: str) -> type[LevelTable]:
 
 def check_name(name: Any) -> str:
     if name not in LEVELS:
-        raise InvalidProblem([f"level.name: {name!r} given, must be one of {', '.join(LEVELS)}"])
+        raise InvalidProblem([f"level.name: {not_one_of(name, LEVELS)}"])
     return str(name)
 
 

@@ -9,8 +9,9 @@ from pydantic import Field, create_model
 from solvable.levels import Level, when
 from solvable.overlaps import Overlaps, start
 from solvable.problems import Data, InvalidProblem, Problem
-from solvable.problems.file_tables import CONTROL_TABLE, RUN_TABLES, SWEEP_TABLES, read_tables
-from solvable.problems.model import Array, Matrix, Model, Plain, Unbounded
+from solvable.problems.file_tables import CONTROL_TABLE, RUN_TABLES, SWEEP_TABLES, naming, read_tables
+from solvable.problems.model import UNKNOWN, Array, Matrix, Model, Plain, Unbounded
+from solvable.problems.nearest import hint
 from solvable.results import Threshold
 from solvable.runfiles.level_tables import LEVELS, LevelTable, check_name, level_table
 
@@ -34,15 +35,32 @@ class StartTable(Model):
         return self.student_overlap is None
 
     def draw(self, problem: Problem, seed: int | None = None) -> Overlaps:
-        """The start that the table describes, from another seed if one is given."""
-        return start(problem, **(self.arguments if seed is None else self.arguments | {"seed": seed}))
+        """The start that the table describes, from another seed if one is given; what neither says is as `defaults` says."""
+        fields = self.arguments | self.defaults(problem)
+        return start(problem, **(fields if seed is None else fields | {"seed": seed}))
 
     @property
     def arguments(self) -> dict[str, Any]:
         """Those of `start`."""
         return {name: getattr(self, name) for name in type(self).model_fields}
 
+    def defaults(self, problem: Problem) -> dict[str, Any]:
+        """What the table leaves open: seed 0, and at infinite dim orthogonal students with small cross overlaps, because
+        Gaussian ones would have none."""
+        if not self.is_drawn:
+            return {}
+        chosen: dict[str, Any] = {} if self.seed is not None else {"seed": 0}
+        if problem.inputs.dim is None:
+            if "students" not in self.model_fields_set:
+                chosen["students"] = "orthogonal"
+            if self.cross is None and chosen.get("students", self.students) == "orthogonal":
+                chosen["cross"] = CROSS * self.scale
+        return chosen
 
+
+CROSS = (
+    0.01  # cross overlaps of a start at infinite dim, in units of the scale: those of Gaussian weights at dim = 10,000
+)
 OPTIONS = {"runs": "runs", "seed": "level-seed"}  # on the command line
 
 
@@ -98,8 +116,16 @@ def _file_of(name: str) -> type[RunFile]:
 def read(path: str, overrides: dict[str, dict[str, Any]]) -> RunFile:
     """Read a .toml or .json file; `overrides` are tables of options given on the command line (None: not given). What a search for
     the best schedule is told is passed over."""
-    tables = read_tables(Path(path))
-    return read_content({name: table for name, table in tables.items() if name != CONTROL_TABLE}, overrides)
+    with naming(path, given(overrides)):
+        tables = read_tables(Path(path))
+        return read_content({name: table for name, table in tables.items() if name != CONTROL_TABLE}, overrides)
+
+
+def given(overrides: dict[str, dict[str, Any]]) -> tuple[str, ...]:
+    """The dotted names of the fields that the command line gave."""
+    return tuple(
+        f"{table}.{name}" for table, options in overrides.items() for name in options if options[name] is not None
+    )
 
 
 def read_content(tables: dict[str, Any], overrides: dict[str, dict[str, Any]]) -> RunFile:
@@ -113,29 +139,53 @@ def read_content(tables: dict[str, Any], overrides: dict[str, dict[str, Any]]) -
         if given and isinstance(there, dict):
             other = given.get("name", there.get("name", "macro")) != there.get("name", "macro")
             content[table] = given if other else {**there, **given}  # another level has other fields
-    level = content.setdefault("level", {})
-    name = "macro"
+    wrong: list[str] = []
+    level, name = content.setdefault("level", {}), "macro"
     if isinstance(level, dict):
-        name = check_name(level.get("name", "macro"))
-        content["level"] = {**level, "name": name}
-        for option, flag in OPTIONS.items():
-            if overrides.get("level", {}).get(option) is not None and option not in level_table(name).model_fields:
-                *some, one = (other for other in LEVELS if option in level_table(other).model_fields)
-                raise ValueError(f"--{flag}: {name} has none; say --level {', '.join(some)} or {one}")
+        name, wrong = _level_name(level)
+        content["level"] = {"name": name} if wrong else {**level, "name": name}
+        _check_options(name, overrides.get("level", {}))
         if isinstance(level.get("data"), str) and "inputs" not in problem:
             content["problem"] = {**problem, "inputs": _measured(level)}
     try:
-        return _file_of(name).from_mapping(content)
+        made = _file_of(name).from_mapping(content)
     except InvalidProblem as error:
-        known = ", ".join([*Problem.model_fields, *RUN_TABLES])
-        lines = [
-            line.removeprefix("problem.").replace("fit, level, problem, run, start", known) for line in error.problems
-        ]
-        sweeping = [name for name in SWEEP_TABLES if name in tables]
-        if sweeping:
-            lines.append(f"{sweeping[0]}: is a table of a sweep; `solvable sweep` runs the file")
-            lines = [line for line in lines if not any(line.startswith(f"{name}: is not") for name in sweeping)]
-        raise InvalidProblem(lines) from None
+        wrong = wrong + _told(error.problems, tables)
+    if wrong:
+        raise InvalidProblem(wrong)
+    return made
+
+
+def _level_name(level: dict[str, Any]) -> tuple[str, list[str]]:
+    """The name, and what is wrong with it; a level of a wrong name has no fields that could be checked."""
+    try:
+        return check_name(level.get("name", "macro")), []
+    except InvalidProblem as error:
+        return "macro", error.problems
+
+
+def _check_options(name: str, options: dict[str, Any]) -> None:
+    """Raise if the command line has an option that the level of this name has not."""
+    for option, flag in OPTIONS.items():
+        if options.get(option) is not None and option not in level_table(name).model_fields:
+            *some, one = (other for other in LEVELS if option in level_table(other).model_fields)
+            raise ValueError(f"--{flag}: {name} has none; say --level {', '.join(some)} or {one}")
+
+
+def _told(lines: list[str], tables: dict[str, Any]) -> list[str]:
+    """Mistakes with the names that a file has: the tables of a problem stand beside the others."""
+    known = (*Problem.model_fields, *RUN_TABLES)
+    sweeping = [name for name in SWEEP_TABLES if name in tables]
+    found = []
+    for line in lines:
+        name, wrong, _ = line.partition(UNKNOWN)
+        if wrong and name in tables:
+            line = f"{name}{UNKNOWN}{hint(name, known)}, must be one of {', '.join(known)}"
+        if not wrong or name not in sweeping:
+            found.append(line.removeprefix("problem."))
+    if sweeping:
+        found.append(f"{sweeping[0]}: is a table of a sweep; `solvable sweep` runs the file")
+    return found
 
 
 def read_level(table: Any) -> Level:

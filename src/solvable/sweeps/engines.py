@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple, Protocol
 
 from solvable.numerics import compiled
+from solvable.numerics.installing import missing
 from solvable.numerics.interpreting import machine_code_only
 from solvable.numerics.threads import cores, limit_cores, one_blas_thread
 from solvable.problems import Problem
@@ -278,7 +279,7 @@ class Cluster:
         try:
             from distributed import Client
         except ImportError:
-            raise ValueError("--cluster: needs Dask; install solvable[cluster]") from None
+            raise missing("--cluster", "Dask", "cluster") from None
         if address.endswith(".json") and not os.path.isfile(address):  # Dask would wait for it
             raise ValueError(f"--cluster: the file {address} does not exist")
         where = {"scheduler_file": address} if address.endswith(".json") else {"address": address}

@@ -9,8 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from solvable.problems import InvalidProblem, Problem
-from solvable.problems.file_tables import RUN_TABLES, SWEEP_TABLES, read_tables
+from solvable.problems.file_tables import RUN_TABLES, SWEEP_TABLES, naming, read_tables
 from solvable.problems.model import Model, Plain
+from solvable.problems.nearest import hint
 from solvable.runfiles import read_content
 from solvable.sweeps.expressions import Expression, as_text
 from solvable.sweeps.grid import WHOLE, axis_values
@@ -70,19 +71,22 @@ class Range(Model):
 
 def read(path: str | Path) -> Sweep:
     """Plan the sweep of a .toml or .json file; InvalidProblem, with one line for each mistake, where there is none in it."""
-    try:
-        return _planned(Path(path))
-    except InvalidProblem:
-        raise
-    except ValueError as error:  # which may quote names of the file
-        raise InvalidProblem([str(error)]) from None
+    with naming(path):
+        try:
+            return _planned(Path(path))
+        except InvalidProblem:
+            raise
+        except ValueError as error:  # which may quote names of the file
+            raise InvalidProblem([str(error)]) from None
 
 
 def _planned(path: Path) -> Sweep:
     tables = read_tables(path)
     known = (*Problem.model_fields, *RUN_TABLES, *SWEEP_TABLES)
     unknown = [
-        f"{name}: is not a table here, must be one of {', '.join(known)}" for name in tables if name not in known
+        f"{name}: is not a table here{hint(name, known)}, must be one of {', '.join(known)}"
+        for name in tables
+        if name not in known
     ]
     if unknown:
         raise InvalidProblem(unknown)

@@ -15,6 +15,7 @@ import xarray
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from solvable.numerics.installing import missing
 from solvable.results.files import write_whole
 from solvable.sweeps.makers import Maker, maker_of
 from solvable.sweeps.protocol import Records
@@ -358,7 +359,7 @@ def _write_parquet(data: xarray.Dataset, path: str) -> None:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise ValueError("parquet: needs pyarrow; install solvable[parquet]") from None
+        raise missing("parquet", "pyarrow", "parquet") from None
     kinds = {"i": pyarrow.int64(), "u": pyarrow.int64(), "f": pyarrow.float64(), "b": pyarrow.bool_()}
     writer = None
     try:

@@ -16,6 +16,7 @@ from solvable.levels.running import clock_of, output_times
 from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model
+from solvable.problems.nearest import hint
 from solvable.results import Ending, Trajectory
 from solvable.results.classifying import NAME as OF_SIGNS
 from solvable.results.forgetting import check_outputs
@@ -294,7 +295,8 @@ def field_of(name: str, part: Any, rest: str) -> Any:
             continue
         known = type(part).model_fields if isinstance(part, Model) else _fields(part)
         if word not in known:
-            raise ValueError(f"{name}: is not a field" + (f", must be one of {', '.join(known)}" if known else ""))
+            have = f"{hint(word, known)}, must be one of {', '.join(known)}" if known else ""
+            raise ValueError(f"{name}: is not a field{have}")
         part = getattr(part, word)
     return part
 
@@ -309,9 +311,9 @@ def changed(part: str, value: Any, changes: dict[str, Any]) -> Any:
     known = _fields(value)
     for name in changes:
         if name not in known:
-            have = (
-                f", must be one of {', '.join(known)}" if known else f" of {type(value).__name__}, which is given whole"
-            )
+            have = f" of {type(value).__name__}, which is given whole"
+            if known:
+                have = f"{hint(name, known)}, must be one of {', '.join(known)}"
             raise ValueError(f"{part}.{name}: is not a field{have}")
     try:
         return replace(value, **changes)

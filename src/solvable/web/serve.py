@@ -8,6 +8,8 @@ import traceback
 import webbrowser
 from contextlib import suppress
 
+from solvable.numerics.installing import missing
+
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -16,7 +18,7 @@ def serve(host: str, port: int, browser: bool) -> int:
     try:
         import uvicorn
     except ImportError:
-        raise ValueError("explore: needs a web server; install solvable[explore]") from None
+        raise missing("explore", "a web server", "explore") from None
     from solvable.web.server import make_app
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

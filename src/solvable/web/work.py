@@ -67,8 +67,7 @@ def view(state: Any) -> View:
 @lru_cache(maxsize=32)
 def _start(problem: Problem, table: StartTable) -> Overlaps:
     """It does not depend on how one trains, so that moving the rate draws the same one again."""
-    seed = 0 if table.seed is None and table.is_drawn else None
-    return table.draw(problem, seed)
+    return table.draw(problem)
 
 
 def _check_sizes(state: dict[str, Any]) -> None:

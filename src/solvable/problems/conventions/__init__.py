@@ -18,6 +18,7 @@ from collections.abc import Mapping
 
 from solvable.problems.conventions import arnaboldi2023, bocchi2026, saraomannelli2020, worschech2024
 from solvable.problems.conventions.notation import Convention
+from solvable.problems.nearest import not_one_of
 
 __all__ = ["CONVENTIONS", "Convention", "convention"]
 
@@ -50,5 +51,5 @@ def convention(key: str) -> Convention:
     """
     if key not in CONVENTIONS:
         hint = "; of this paper there are figures alone, in our own symbols" if key in UNREAD else ""
-        raise ValueError(f"convention: {key!r} given, must be one of {', '.join(CONVENTIONS)}{hint}")
+        raise ValueError(f"convention: {not_one_of(key, CONVENTIONS)}{hint}")
     return CONVENTIONS[key]
