@@ -74,7 +74,7 @@ def test_parameters_have_paths():
 @pytest.mark.parametrize(
     ("training", "line"),
     [
-        ({"loss": "hubber"}, "loss: 'hubber' given, must be 'squared'"),
+        ({"loss": "hubber"}, r"loss: 'hubber' given \(did you mean huber\?\), must be 'squared'"),
         ({"loss": {"name": "huber", "threshold": 0.0}}, "loss.threshold: 0.0 given, must be greater than 0"),
         ({"loss": {"threshold": 1.0}}, "loss: .* given, must be a table with a name"),
         ({"loss": {"name": "square"}}, "must be a table with the name 'huber' or 'hinge'"),
