@@ -81,13 +81,8 @@ class Walk:
         self, lane: Lane, problem: Problem, run: int, seed: np.random.SeedSequence, records: Records, training_loss: np.ndarray,
         form: str, found: Asked, given: Rows | None, stop: Threshold | None,
     ) -> None:  # fmt: skip
-        self.lane, self.problem, self.run, self.seed, self.records = (
-            replace(lane, problem=problem),
-            problem,
-            run,
-            seed,
-            records,
-        )
+        self.lane, self.problem = replace(lane, problem=problem), problem
+        self.run, self.seed, self.records = run, seed, records
         self.observer = records.observer(lane)
         self.training_loss, self.form, self.found, self.given = training_loss, form, found, given
         self.stop, self.p, self.momentum = stop, lane.problem.student.width, momentum_of(problem)

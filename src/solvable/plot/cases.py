@@ -116,9 +116,7 @@ def classification_error(source: Any, ax: "Axes | None" = None, **style: Any) ->
     ['oracle']
     """
     if not hasattr(source, "classification_error"):
-        raise TypeError(
-            f"classification_error: {type(source).__name__} given, must be a Trajectory or have been computed"
-        )
+        raise TypeError(f"classification_error: {type(source).__name__} given, must be a Trajectory")
     data, ax = dataset(source), axes(ax)
     ax.plot(data["time"], np.transpose(source.classification_error), **style)
     try:
