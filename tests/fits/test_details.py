@@ -139,6 +139,23 @@ def test_distances_of_those_left_out_are_those_from_all_others() -> None:
     assert np.isclose(found[0], apart @ np.linalg.inv(np.cov(others.T)) @ apart)
 
 
+@pytest.mark.statistical
+def test_errors_of_one_test_set_go_together() -> None:
+    """One factor common to all values: with its covariance the truth is not excluded, with independent errors it is."""
+    one = problem()
+    times, risk = exact(one, begin(one))
+    values = 1.15 * risk
+    options = {"free": [NOISE], "start": begin}
+    alone = sv.fit((times, values, 0.05 * values), one, **options)
+    assert alone.intervals[NOISE][0] > 0.05
+    common = 0.05**2 * np.outer(values, values) + np.diag((0.01 * values) ** 2)
+    assert sv.fit((times, values, common), one, **options).intervals[NOISE][0] < 0.05
+    noise = np.linalg.cholesky(common) @ np.random.default_rng(seed(16)).standard_normal(20)
+    simulated = sv.fit((times, risk + noise, common), one.replace(inputs__dim=50_000), **options)
+    assert simulated.p_value > 1e-6
+    assert np.all(simulated.band > 0.05)
+
+
 def test_a_value_at_time_zero_is_compared_with_the_start() -> None:
     times, risk = exact(problem(), begin(problem()), np.linspace(0, 40, 21))
     options = {"free": [RATE], "start": begin}
@@ -203,12 +220,15 @@ def test_columns_can_be_chosen(tmp_path, content, columns, quantity) -> None:
         ({"free": ["training.learning_rat"]}, r"\(did you mean training\.learning_rate\?\)"),
         ({"start": {"sed": 0}}, r"start: 'sed' given \(did you mean seed\?\)"),
         ({"columns": {"time": "t"}}, "columns: are for a CSV file"),
+        ({"curve": (np.arange(1, 4.0), np.ones(3), np.eye(2))}, r"covariance of errors of shape \(2, 2\) given"),
+        ({"curve": (np.arange(1, 4.0), np.ones(3), -np.eye(3))}, "has negative eigenvalues"),
         ({"free": "start.cross", "start": {"student_overlap": np.eye(2)}}, "which are all zero"),
     ],
 )
 def test_slips_are_told(options, text) -> None:
+    known = {"curve": exact(problem(), begin(problem())), "free": [RATE], "start": begin}
     with pytest.raises(ValueError, match=text):
-        sv.fit(exact(problem(), begin(problem())), problem(), **({"free": [RATE], "start": begin} | options))
+        sv.fit(problem=problem(), **(known | options))
 
 
 def test_a_wrong_clock_is_suspected() -> None:

@@ -2125,8 +2125,8 @@ FITS = (
     Mutation(
         "means-as-uncertain-as-one-value",
         "fits/curve.py",
-        "self._means**2 @ variances",
-        "self._means @ variances",
+        "inner = means @ own @ means.T",
+        "inner = np.diag(means @ np.diag(own))",
         ("fits/test_fits.py::test_long_curves_are_compared_by_means_over_groups",),
     ),
     Mutation(

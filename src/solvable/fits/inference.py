@@ -44,7 +44,8 @@ def fit(
     Parameters
     ----------
     curve : Trajectory, tuple or path
-        What was measured: (times, values) or (times, values, errors), with values (times,) or (runs, times); a Trajectory, as
+        What was measured: (times, values) or (times, values, errors), with values (times,) or (runs, times) and errors (times,) or
+        their covariance (times, times); a Trajectory, as
         from `Trajectory.from_weights`; or a CSV file with the columns `time` (or `alpha`, `steps`), `risk` (or `mse`, `loss`;
         several of them are runs) and `error`, or those that `columns` chooses. Times without a value (NaN) are left out, and
         a value at time zero is compared with the start only. All runs have one start.
