@@ -85,6 +85,27 @@ def test_a_function_sees_time_and_sums_and_goes_on_later():
     assert problem.later(1.0).hash != problem.hash
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("readout", [{}, {"train_readout": True, "readout_rate": 0.2}])
+def test_fast_velocities_keep_the_sum_of_squares(readout):
+    """With momentum beta the equations are those of the effective rates; G is that of the gradients, and a restart knows it."""
+    rule, times = AdaGrad(offset=0.5), [0.0, 1.0, 3.0]
+    fast = problem_of(rule, unit="erf", width=2, rate=0.2, momentum=0.75, dim=999, **readout)
+    plain = sv.problems.effective(fast)
+    expected = sv.run(plain, begun(plain), sv.Macro(), times=times, keep_blocks=True)
+    for level in (sv.Macro(), sv.Meso(runs=3, seed=seed(4))):
+        run = sv.run(fast, begun(fast), level, times=times, keep_blocks=True)
+        if level.name == "macro":
+            np.testing.assert_allclose(run.scalars[..., -1], expected.scalars[..., -1], rtol=1e-12)
+            np.testing.assert_allclose(4 * run.rate, expected.rate, rtol=1e-12)
+        assert (run.scalars[:, -1, -1] > 0.5 * expected.scalars[0, -1, -1]).all()
+        assert (run.scalars[..., :-1] == 0).all()
+        assert run.last(0).scalars[-1] == run.scalars[0, -1, -1]
+    rest = sv.run(fast, sv.run(fast, begun(fast), sv.Macro(), times=[1.0]).last(), sv.Macro(), times=[2.0])
+    np.testing.assert_allclose(rest.risk[0, -1], expected.risk[0, -1], rtol=1e-6)
+    np.testing.assert_allclose(rest.scalars[0, -1, -1], expected.scalars[0, -1, -1], rtol=1e-6)
+
+
 RULES = {
     "adagrad": (AdaGrad(offset=0.5), {"label_noise": 0.1, "weight_decay": 0.1}),
     "line search": (LineSearch(), {"rate": 0.7}),

@@ -15,6 +15,7 @@ def repaired(
     extras: tuple[str, ...] = (),
     extra: np.ndarray | None = None,
     scalars: np.ndarray | None = None,
+    scalar_roles: tuple[str, ...] = (),
 ) -> Overlaps:
     """Overlaps from an integrator, moved to the nearest possible ones.
 
@@ -32,8 +33,8 @@ def repaired(
         Roles of further rows, as in `Overlaps`.
     extra : ndarray, optional
         (blocks, extra, p + p* + extra) their overlaps with all rows.
-    scalars : ndarray, optional
-        Numbers beside the readout, as in `Overlaps`.
+    scalars, scalar_roles : ndarray and tuple of str, optional
+        Numbers beside the readout and what they are, as in `Overlaps`.
     sphere : bool
         Whether students are then scaled back to norm one.
 
@@ -64,9 +65,9 @@ def repaired(
         total, cross = total / np.outer(norms, norms), cross / norms[:, None]
     scalars = np.zeros(0) if scalars is None else scalars
     if extra is None:
-        return Overlaps(total, cross, teacher, readout, scalars=scalars)
+        return Overlaps(total, cross, teacher, readout, scalars=scalars, scalar_roles=scalar_roles)
     rows = np.concatenate([cross[:, :, q:].transpose(0, 2, 1), teacher[:, q:]], axis=2)
-    return Overlaps(total, cross[:, :, :q], teacher[:, :q, :q], readout, extras, rows, scalars)
+    return Overlaps(total, cross[:, :, :q], teacher[:, :q, :q], readout, extras, rows, scalars, scalar_roles)
 
 
 def _without_negative(gram: np.ndarray) -> np.ndarray:
@@ -120,4 +121,5 @@ def integrated(
         kept.setflags(write=False)
         object.__setattr__(made, name, kept)
     object.__setattr__(made, "extras", extras)
+    object.__setattr__(made, "scalar_roles", ())
     return made

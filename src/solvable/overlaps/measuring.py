@@ -115,6 +115,7 @@ def measure(
         problem.extras,
         stacked[:, p + q :],
         np.zeros(len(problem.scalars)),
+        problem.scalars,
     )
 
 

@@ -40,6 +40,8 @@ class Overlaps:
         (blocks, extra, p + p* + extra) their overlaps with all rows: students, teachers, extras.
     scalars : array, optional
         Numbers beside the readout, such as its velocities, in the order of `problem.scalars`.
+    scalar_roles : tuple of str, optional
+        What they are, as `problem.scalars` says it; left out, a run takes them for those of its problem.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Overlaps:
     extras: tuple[str, ...] = ()
     block_extra_overlap: np.ndarray = None  # type: ignore[assignment]  # an array once it is made
     scalars: np.ndarray = None  # type: ignore[assignment]
+    scalar_roles: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.block_extra_overlap is None:
@@ -63,6 +66,7 @@ class Overlaps:
         if self.scalars is None:
             object.__setattr__(self, "scalars", np.zeros(0))
         object.__setattr__(self, "extras", tuple(self.extras))
+        object.__setattr__(self, "scalar_roles", tuple(self.scalar_roles))
         for name in ARRAYS:
             array = np.array(getattr(self, name), dtype=float)
             array.setflags(write=False)
@@ -212,7 +216,8 @@ class Overlaps:
         >>> state.with_scalars([0.5]).scalars
         array([0.5])
         """
-        return replace(self, scalars=scalars)
+        roles = self.scalar_roles if np.size(scalars) == len(self.scalar_roles) else ()
+        return replace(self, scalars=scalars, scalar_roles=roles)
 
     def _chosen(self, rows: list[tuple[str, int]]) -> "Overlaps":
         """With other extra rows: roles, and numbers among those that there are; number -1 - k begins from student k."""
@@ -249,6 +254,10 @@ class Overlaps:
             "block_extra_overlap": (blocks, len(self.extras), p + q + len(self.extras)),
             "scalars": (self.scalars.size,),
         }
+        if self.scalar_roles and len(self.scalar_roles) != self.scalars.size:
+            raise InvalidStart(
+                f"scalars: {self.scalars.size} given for {len(self.scalar_roles)} roles, must be as many"
+            )
         for role in self.extras:
             if role not in ROLES:
                 raise InvalidStart(f"extras: {role!r} given, must be one of {', '.join(ROLES)}")
