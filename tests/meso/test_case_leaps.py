@@ -133,3 +133,11 @@ def test_short_velocities_do_not_stretch_students() -> None:
     middle, spread = micro.mean(axis=0), micro.std(axis=0)
     assert (np.abs(meso - middle) < 8 * spread).all()
     assert (np.abs(meso.mean(axis=0) - middle) < 0.6 * spread).all()  # order kappa/dim
+
+
+def test_friction_beyond_the_diffusion_is_refused() -> None:
+    problem = problem_of(teacher=TEACHER, momentum=sv.Momentum(kappa=21.0))
+    with pytest.raises(
+        ValueError, match=r"^training\.momentum\.kappa: 21 given for inputs\.dim = 400, but Meso neglects kappa/dim"
+    ):
+        sv.run(problem, sv.start(problem, seed=0), sv.Meso(), until=1)
