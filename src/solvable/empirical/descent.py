@@ -115,7 +115,8 @@ def prepare(
         observed, replace(plan, times=plan.times / dim, stop=None if stop is not None else plan.stop), level.runs
     )
     losses = np.full((len(lanes) * level.runs, records.steps.size), np.nan)
-    steps, outputs = max(int(records.steps[-1]), 1), records.steps.size
+    steps = max(int(records.steps[-1]), 1)
+    outputs = records.steps.size if stop is None else steps + 1  # the training loss is looked at in every step
     learned = trained(level, problem)
     at_once = min(len(losses), level.threads or cores())
     form = form or form_of(level, learned, steps, outputs, at_once)

@@ -165,7 +165,7 @@ class Empirical:
         """Steps; None for the flow, whose time is `clock` over alpha."""
         if self.in_steps(problem):
             return Clock(problem, "steps", "steps")
-        EMPIRICAL.require(problem, type(self).__name__)
+        EMPIRICAL.require(problem, "Empirical(form='flow')" if self.form == "flow" else type(self).__name__)
         return None
 
     def check(self, lanes: list[Lane]) -> None:
@@ -214,12 +214,13 @@ class Empirical:
         samples = sample_count(problem)
         if (samples or 0) > len(data.rows):
             raise ValueError(f"training.samples: {samples} given, but the data have {len(data.rows)} rows")
-        if self.labels is not None and problem.training.label_noise != 0:
-            raise ValueError("training.label_noise: given together with labels, so nothing would use it")
+        noises = [name for name in ("label_noise", "label_flips") if getattr(problem.training, name) != 0]
+        if self.labels is not None and noises:
+            raise ValueError(f"training.{noises[0]}: given together with labels, so nothing would use it")
         turned = any(lane.weights is None for lane in lanes)
         if self.labels is not None and turned:
             raise ValueError("labels: given, but the start has no teacher in the data's directions; start from Weights")
-        varies = problem.training.label_noise != 0 or (self.in_steps(problem) and descent.may_repeat(self, problem))
+        varies = bool(noises) or (self.in_steps(problem) and descent.may_repeat(self, problem))
         if self.runs > 1 and not turned and not varies:
             raise ValueError(
                 f"runs: {self.runs} given, but all would see the same samples from the same weights; must be 1"
