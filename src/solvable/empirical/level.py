@@ -35,8 +35,8 @@ class Empirical:
 
     Steps of `training.step` (or learning_rate/dim) on the samples that `training.selection` chooses have the exact law
     of training on a drawn Gaussian matrix, which is not drawn where that is cheaper. A run has `training_loss` (run,
-    time), the mean loss over the samples with its factor; labels with their noise are drawn once for each sample. Time
-    is counted in steps, and schedules with it.
+    time), the mean loss over all samples with its factor, or over the present fresh batch; labels with their noise are
+    drawn once for each sample. Time is counted in steps, and schedules with it.
 
     The flow is what quadratic students take where neither step, batch nor selection is given. Without
     `training.samples` its loss is that of the population, and it has a closed form. A run has `training_loss` (half the
@@ -55,7 +55,8 @@ class Empirical:
         cheaper; `message` says which), "gram" (by the Gram matrix of the samples), "full" (all rows). "auto": the flow
         where it applies and nothing asks for steps; "gram" or "full" for data, "revealed" otherwise.
     data : Data, optional
-        Rows to take (all, or the first `samples`) in place of drawn Gaussian ones. In steps the risk is measured on up
+        Rows to take (all, or the first `samples`) in place of drawn Gaussian ones; single ones at a time (batch=1) only
+        where `samples` is given. In steps the risk is measured on up
         to 4096 rows behind them, or is that of Gaussian inputs where none are left.
     labels : array, optional
         (samples,) labels for `data`. The start must then be `Weights`, whose teacher the population loss is about.
@@ -72,9 +73,10 @@ class Empirical:
 
     Notes
     -----
-    A step moves w_k by (step dim/B) sum m_s F_k(s) x_s / sqrt(dim), with multiplicities m_s that sum to B: with B samples at
-    step = learning_rate/dim it is that of one-pass SGD. Weight decay takes step x decay x w off. Random numbers depend on
-    the form.
+    A step moves w_k by (step dim/B) sum m_s F_k(s) x_s / sqrt(dim), with multiplicities m_s that sum to B ("persistent": on
+    average): with B samples at step = learning_rate/dim it is that of one-pass SGD. Weight decay takes step x decay x w off.
+    Random numbers depend on the form; those of a partition, and of Nesterov's momentum, on the outputs too, at which more is
+    asked.
 
     The time of the flow is saraomannelli2020's t: dA/dt = G A + A G with G = mean (label - output) x x^T. A step of
     gradient descent at rate r on the mean squared error, by weights whose fields are w.x/sqrt(dim), takes
