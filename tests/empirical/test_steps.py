@@ -188,6 +188,9 @@ def test_given_labels_are_learned() -> None:
         follow(flips, 3, sv.Empirical(data=sv.Data(rows, prepare=False), labels=labels), weights)
     many = follow(flips, 3, sv.Empirical(runs=3, data=sv.Data(rows, prepare=False)), weights)
     assert np.ptp(many.training_loss[:, 0]) > 0
+    again = problem.replace(training__samples=None, training__batch=20, training__repeats=2)
+    with pytest.raises(ValueError, match=r"^training\.repeats: is for fresh batches, but data are given"):
+        follow(again, 3, sv.Empirical(data=sv.Data(rows)), weights)
     with pytest.raises(ValueError, match=r"^training\.batch: 301 given, must be at most samples, 300"):
         follow(
             problem.replace(training__samples=None, training__batch=301), 3, sv.Empirical(data=sv.Data(rows)), weights
@@ -269,8 +272,8 @@ def test_too_large_steps_diverge() -> None:
         ({}, {"method": "implicit"}, "method: 'implicit' given, but methods are for the flow"),
         ({"training__label_noise": sv.Schedule(times=(0, 1), rates=(0, 1))}, {}, r"training\.label_noise: a schedule"),
         ({"training__input_noise": 0.1}, {}, r"training\.input_noise: is 0\.1; Empirical does not know"),
-        ({"training__batch": 20, "training__selection": "partition"}, {"form": "gram"}, r"training\.selection: form 'gram'"),
-        ({"inputs__spectrum": sv.Spectrum(eigenvalues=(1.0, 2.0))}, {"form": "gram"}, r"inputs\.spectrum: form 'gram'"),
+        ({"training__batch": 20, "training__selection": "partition"}, {"form": "gram"}, r"training\.selection: 'partition' given"),
+        ({"inputs__spectrum": sv.Spectrum(eigenvalues=(1.0, 2.0))}, {"form": "gram"}, r"inputs\.spectrum: 2 eigenvalues, but"),
         ({"training__momentum": sv.Momentum(kappa=1.0)}, {}, r"training\.momentum: kappa is for many steps"),
         ({"mixture": sv.Mixture.opposite(1.0)}, {"form": "gram"}, "mixture: classes are for"),
     ],

@@ -95,6 +95,19 @@ def test_batches_are_no_larger_than_the_data_set(selection) -> None:
     assert batch_size(problem(100, samples=sv.Ratio(2), batch=300, step=0.1, selection="drawn")) == 300
 
 
+def test_a_ratio_takes_the_place_of_a_number() -> None:
+    """As sweeps ask for it, whatever the problem began with."""
+    for first in ({"samples": 50}, {"samples": sv.Ratio(1)}, {"batch": 3}, {}):
+        one = problem(step=0.1, **first).replace(training__samples__ratio=2.0)
+        assert one.training.samples == sv.Ratio(2)
+        assert one.training.batch == first.get("batch")
+        assert one.replace(training__batch__ratio=0.5).training.batch == sv.Ratio(0.5)
+    with pytest.raises(sv.InvalidProblem, match=r"^training\.samples\.ratio: 0\.0 given"):
+        problem(step=0.1, samples=5).replace(training__samples__ratio=0.0)
+    with pytest.raises(sv.InvalidProblem, match=r"must be a whole number, or a Ratio, as { ratio = 2.0 }$"):
+        problem(step=0.1, samples="Ratio(2)")
+
+
 def test_mistakes_inside_a_ratio_are_told_line_by_line() -> None:
     with pytest.raises(sv.InvalidProblem) as caught:
         sv.Training(step=0.1, samples={"ratoi": 2})

@@ -137,5 +137,5 @@ def test_sweeps_over_the_ratio() -> None:
     ax = sv.plot.train_and_test(swept)
     assert [one.get_label() for one in ax.containers] == ["training loss", "test loss", "least test loss on the way"]
     assert sv.plot.sweep(swept, "interpolation_time") is not None
-    with pytest.raises(ValueError, match="along one axis"):
+    with pytest.raises(ValueError, match="has 0 axes, must be one"):
         sv.plot.train_and_test(data.isel(ratio=[0]))

@@ -69,17 +69,22 @@ def _check_form(level: Empirical, problem: Problem) -> None:
     selection = selection_of(problem)
     if level.data is not None and level.form == "revealed":
         raise ValueError("form: 'revealed' given, but the data need not be Gaussian; must be 'full', 'gram' or 'auto'")
-    if level.data is not None and selection == "repeated":
-        raise ValueError("training.selection: 'repeated' is for fresh batches, but data are given")
     if level.form == "gram" and (problem.inputs.blocks > 1 or selection in ("partition", "repeated")):
-        name = "inputs.spectrum" if problem.inputs.blocks > 1 else "training.selection"
-        raise ValueError(f"{name}: form 'gram' is for isotropic inputs and samples that stay together; use 'full'")
+        name, given = "training.selection", f"{selection!r} given"
+        if problem.inputs.blocks > 1:
+            name, given = "inputs.spectrum", f"{problem.inputs.blocks} eigenvalues"
+        raise ValueError(
+            f"{name}: {given}, but form 'gram' is for isotropic inputs and the selections 'all', 'subsets', 'drawn', 'shuffled' "
+            f"and 'persistent'; use 'full'"
+        )
 
 
 def trained(level: Empirical, problem: Problem) -> Problem:
     """The problem with its number of samples, where the data alone tell it."""
     if level.data is None or problem.training.samples is not None:
         return problem
+    if problem.training.repeats > 1 or problem.training.selection == "repeated":
+        raise ValueError("training.repeats: is for fresh batches, but data are given, which are a data set")
     return problem.replace(training__samples=level.samples(problem))
 
 

@@ -59,7 +59,7 @@ class Empirical:
         where `samples` is given. In steps the risk is measured on up
         to 4096 rows behind them, or is that of Gaussian inputs where none are left.
     labels : array, optional
-        (samples,) labels for `data`. The start must then be `Weights`, whose teacher the population loss is about.
+        Labels for `data`, one for each of its rows. The start must then be `Weights`, whose teacher the population loss is about.
     method : str
         Of the flow:
         "stabilised" (explicit, order 2; an evaluation costs samples x width x dim), "implicit" (order 4; factors a

@@ -141,10 +141,10 @@ def _over_time(data: Any, test: np.ndarray, ax: "Axes", before: str, color: str 
 
 def _along_axis(data: Any, ax: "Axes", before: str, color: str | None) -> None:
     main = _axes_of(data)
-    if len(main) != 1 or "end_gap" not in data:
-        raise ValueError(
-            "train_and_test: needs a sweep of runs on a data set in steps along one axis; choose others by data.sel(...)"
-        )
+    if "end_gap" not in data:
+        raise ValueError("train_and_test: needs a sweep of runs on a data set, in steps, with the squared loss")
+    if len(main) != 1:
+        raise ValueError(f"train_and_test: the sweep has {len(main)} axes, must be one; choose others by data.sel(...)")
     along = main[0]
     test = data["end_training_loss"] + data["end_gap"]
     there = data.assign(test=test, best=data["best_risk"] + test - data["end_risk"])  # with the same noise on labels
