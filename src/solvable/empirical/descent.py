@@ -98,7 +98,7 @@ def form_of(level: Empirical, problem: Problem, steps: int, outputs: int, runs: 
     samples, dim = level.samples(problem), problem.inputs.dim
     assert dim is not None
     if level.form in ("auto", "revealed") and level.data is None:
-        return choose(problem, steps, outputs, runs).name
+        return choose(problem, steps, outputs, runs, drawn=level.form == "auto").name
     gram = level.form == "gram"
     if level.form == "auto":
         gram = problem.inputs.blocks == 1 and samples is not None and samples < 2 * dim

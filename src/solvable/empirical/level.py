@@ -51,9 +51,9 @@ class Empirical:
     seed : int or SeedSequence
         Of the data sets. In the flow a larger data set begins with the smaller one of the same seed.
     form : str
-        "flow"; or steps: "revealed" (a Gaussian data matrix known only as far as it is asked about, or drawn where that is
-        cheaper; `message` says which), "gram" (by the Gram matrix of the samples), "full" (all rows). "auto": the flow
-        where it applies and nothing asks for steps; "gram" or "full" for data, "revealed" otherwise.
+        "flow"; or steps: "revealed" (a Gaussian data matrix known only as far as it is asked about), "gram" (by the Gram
+        matrix of the samples), "full" (all rows). "auto": the flow where it applies and nothing asks for steps; "gram" or
+        "full" for data; otherwise "revealed", or "full" where that is cheaper. `message` says what was taken.
     data : Data, optional
         Rows to take (all, or the first `samples`) in place of drawn Gaussian ones; single ones at a time (batch=1) only
         where `samples` is given. In steps the risk is measured on up
