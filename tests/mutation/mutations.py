@@ -1002,6 +1002,62 @@ REUSE = (
         "return 1.0",
         ("problems/test_reuse.py::test_numbers_per_dimension_are_rounded",),
     ),
+    Mutation(
+        "subsets-with-replacement",
+        "empirical/selecting.py",
+        "random.choice(count, batch, replace=False, shuffle=False)",
+        "random.choice(count, batch, replace=True, shuffle=False)",
+        ("empirical/test_steps.py::test_selections_take_as_many_as_they_say",),
+    ),
+    Mutation(
+        "persistent-samples-of-one-step",
+        "empirical/selecting.py",
+        "random.random(count) < 1 / problem.training.repeats",
+        "random.random(count) < 1.0",
+        ("empirical/test_steps.py::test_selections_take_as_many_as_they_say",),
+    ),
+    Mutation(
+        "batches-that-stay",
+        "empirical/steps.py",
+        "step % self.problem.training.repeats == 0",
+        "step % self.problem.training.repeats < 0",
+        ("empirical/test_reference.py::test_training_is_that_of_the_definition[repeated]",),
+    ),
+    Mutation(
+        "readouts-without-velocities",
+        "empirical/steps.py",
+        "beta * self.readout_velocity + readout_eta",
+        "0 * self.readout_velocity + readout_eta",
+        ("empirical/test_reference.py::test_training_is_that_of_the_definition[partition]",),
+    ),
+    Mutation(
+        "no-labels-of-the-wrong-sign",
+        "empirical/worlds.py",
+        "< problem.training.label_flips, -made, made",
+        "< problem.training.label_flips, made, made",
+        ("empirical/test_reference.py::test_training_is_that_of_the_definition[persistent]",),
+    ),
+    Mutation(
+        "the-gap-without-flips",
+        "results/memory.py",
+        "fresh + training.label_flips * (opposite - trajectory.risk)",
+        "fresh + 0 * (opposite - trajectory.risk)",
+        ("results/test_training_memory.py::test_the_gap_knows_labels_of_the_wrong_sign[plain]",),
+    ),
+    Mutation(
+        "no-room-for-thresholds",
+        "empirical/descent.py",
+        "records.steps.size if stop is None else steps + 1",
+        "records.steps.size if stop is None else 1",
+        ("empirical/test_steps.py::test_thresholds_look_at_all_batches_of_a_partition",),
+    ),
+    Mutation(
+        "batches-beyond-the-data-set",
+        "problems/fitting.py",
+        "    check_batch(problem)\n",
+        "",
+        ("problems/test_reuse.py::test_batches_are_no_larger_than_the_data_set[shuffled]",),
+    ),
 )
 
 LIMIT_OF_DATA = (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from solvable.problems.reuse import check_batch
 from solvable.problems.schedules import Schedule, begins_of, check_shares, segments_of, within
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def check_parts(problem: Problem) -> None:
             f"training.dropout: given for {problem.student.width} students, must be at most {MASKED}, "
             f"because all masks are counted"
         )
+    check_batch(problem)
     _check_count(problem)
 
 

@@ -86,7 +86,10 @@ _WORDS = {
     "too_short": "not empty",
     "union_tag_not_found": "a table with a name",
 }
-_EXAMPLES = {"Dropout": ", as { keep = 0.8 }"}  # of tables whose main field is easily taken for the whole
+_EXAMPLES = {
+    "Dropout": ", as { keep = 0.8 }",
+    "Ratio": ", as { ratio = 2.0 }",
+}  # of tables whose main field is easily taken for the whole
 _BRANCHES = {"float", "int", "str", "none", "literal", "tuple", "constrained", "huber", "hinge"}
 
 

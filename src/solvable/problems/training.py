@@ -263,10 +263,13 @@ class Training(Model):
 
     def replace(self, **changes: Any) -> "Training":
         """Of `learning_rate` and `step` the new one takes the place of the other; a data set in the place of fresh single
-        samples is seen as a whole, unless a batch is given too."""
+        samples is seen as a whole, unless a batch is given too; `samples__ratio` takes the place of a number of samples."""
         for name, other in (("learning_rate", "step"), ("step", "learning_rate")):
             if changes.get(name) is not None:
                 changes.setdefault(other, None)
+        for name in ("samples", "batch"):
+            if f"{name}__ratio" in changes and name not in changes and not isinstance(getattr(self, name), Ratio):
+                changes[name] = {"ratio": changes.pop(f"{name}__ratio")}
         if changes.get("samples") is not None and self.samples is None and self.batch == 1:
             changes.setdefault("batch", None)
         return super().replace(**changes)
