@@ -8,7 +8,7 @@ import pytest
 
 import solvable as sv
 from solvable.gaussian.losses import LOSSES
-from solvable.problems import Clipping, Hinge, Huber, Loss, Rule, features
+from solvable.problems import ClipSamples, Hinge, Huber, Loss, Rule, features
 
 
 def problem_of(**training):
@@ -40,7 +40,7 @@ def own_loss(scale=1.0):
         {"loss": Huber(threshold=0.3)},
         {"loss": Hinge(sharpness=7.0)},
         {"rule": "normalised"},
-        {"rule": Clipping(threshold=2.0)},
+        {"rule": ClipSamples(norm=2.0)},
         {"lookahead": 0.3},
         {"repeats": 4},
     ],
@@ -59,10 +59,10 @@ def test_files_of_plain_problems_do_not_show_it():
 
 
 def test_parameters_have_paths():
-    problem = problem_of(loss=Huber(threshold=0.3), rule=Clipping(threshold=2.0))
-    changed = problem.replace(training__loss__threshold=0.5, training__rule__threshold=1.0)
+    problem = problem_of(loss=Huber(threshold=0.3), rule=ClipSamples(norm=2.0))
+    changed = problem.replace(training__loss__threshold=0.5, training__rule__norm=1.0)
     assert changed.training.loss.threshold == 0.5
-    assert changed.training.rule.threshold == 1.0
+    assert changed.training.rule.norm == 1.0
     swept = sv.sweep(
         problem, vary={"training.loss.threshold": [0.2, 0.4]}, level=sv.Macro(rtol=1e-4, nodes=2**10),
         start={"student_overlap": [[1.0, 0.0], [0.0, 1.0]], "cross_overlap": [[0.2], [0.1]]}, times=[0.0, 0.5],
@@ -79,8 +79,8 @@ def test_parameters_have_paths():
         ({"loss": {"threshold": 1.0}}, "loss: .* given, must be a table with a name"),
         ({"loss": {"name": "square"}}, "must be a table with the name 'huber' or 'hinge'"),
         ({"loss": {"name": "hinge", "sharpness": 1000.0}}, "sharpness: 1000.0 given, must be less than or equal to 30"),
-        ({"rule": "clip"}, "rule: 'clip' given, must be 'normalised', or a Clipping, or an instance of Rule"),
-        ({"rule": {"threshold": -1.0}}, "rule.threshold: -1.0 given, must be greater than 0"),
+        ({"rule": "clip"}, "rule: 'clip' given, must be 'normalised', or a ClipSamples, or an instance of Rule"),
+        ({"rule": {"norm": -1.0}}, "rule.norm: -1.0 given, must be greater than 0"),
         ({"lookahead": -1.0}, "lookahead: -1.0 given"),
         ({"repeats": 0}, "repeats: 0 given"),
         ({"repeats": 2, "lookahead": 0.1}, "lookahead: given together with repeats"),

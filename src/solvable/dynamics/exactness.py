@@ -15,7 +15,7 @@ from solvable.gaussian.losses import CORRELATION, SQUARED
 from solvable.gaussian.rules import Rule, sobol, tensor
 from solvable.gaussian.units import UNITS
 from solvable.numerics.memory import FLOAT, check_memory, counted
-from solvable.problems import Clipping, Problem
+from solvable.problems import ClipSamples, Problem
 
 EXACT_NODES = 2**16
 SCATTER = 1e-5  # relative, of averages over scattered nodes
@@ -95,7 +95,7 @@ def _is_signed(problem: Problem) -> bool:
 def has_jumps(problem: Problem) -> bool:
     """Whether amplitudes jump with the fields, so that averages over fixed nodes jump in time, by one over the nodes."""
     training, unit = problem.training, problem.student.unit
-    rule = training.rule is not None and not isinstance(training.rule, Clipping)
+    rule = training.rule is not None and not isinstance(training.rule, ClipSamples)
     return rule or not training.loss_function.smooth or problem.teacher.target == "sign" or bool(unit.kinks)
 
 

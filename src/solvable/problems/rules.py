@@ -18,26 +18,26 @@ GRADIENT, CLIPPED, NORMALISED, OWN_RULE = range(4)
 PROBES = 24  # samples on which rules are compared
 
 
-class Clipping(Model):
-    """Steps of single samples are clipped: a gradient longer than the threshold is shortened to it.
+class ClipSamples(Model):
+    """Gradients of single samples that are longer than `norm` are shortened to it, also within a batch.
 
-    A sample's gradient has the length sqrt(|x|^2/dim sum_k F_k^2).
+    A sample's gradient has the length sqrt(|x|^2/dim sum_k F_k^2). `ClipBatches` shortens the mean gradient of a batch.
 
     Parameters
     ----------
+    norm : float
+        Of the longest gradient.
     name : str
-        "clipped", in files.
-    threshold : float
-        The longest gradient.
+        "clip-samples", in files.
 
     Examples
     --------
-    >>> sv.Training(learning_rate=0.1, rule=sv.problems.Clipping(threshold=2.0)).rule.threshold
+    >>> sv.Training(learning_rate=0.1, rule=sv.problems.ClipSamples(norm=2.0)).rule.norm
     2.0
     """
 
-    name: Literal["clipped"] = "clipped"
-    threshold: Annotated[float, Plain, Field(gt=0)]
+    norm: Annotated[float, Plain, Field(gt=0)]
+    name: Literal["clip-samples"] = "clip-samples"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +120,13 @@ class Rule(OwnFunction):
         return f"Rule({self.name!r})"
 
 
-AnyRule = Literal["normalised"] | Clipping | Annotated[Rule, InstanceOf(), PlainSerializer(as_text), AS_TEXT]
+AnyRule = Literal["normalised"] | ClipSamples | Annotated[Rule, InstanceOf(), PlainSerializer(as_text), AS_TEXT]
 
 
-def rule_numbers(given: str | Clipping | Rule | None) -> tuple[int, float, int]:
-    """Kind, threshold and address of a rule for compiled code."""
+def rule_numbers(given: str | ClipSamples | Rule | None) -> tuple[int, float, int]:
+    """Kind, norm and address of a rule for compiled code."""
     if given is None:
         return GRADIENT, 0.0, 0
     if isinstance(given, Rule):
         return OWN_RULE, 0.0, given.address
-    return (CLIPPED, given.threshold, 0) if isinstance(given, Clipping) else (NORMALISED, 1.0, 0)
+    return (CLIPPED, given.norm, 0) if isinstance(given, ClipSamples) else (NORMALISED, 1.0, 0)

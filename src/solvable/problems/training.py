@@ -99,9 +99,9 @@ class Training(Model):
     snapshot : float, optional
         Time (steps/dim) at which the students are copied, for the anchor or to compare with; until then the copy follows
         them.
-    rate_rule : AdaGrad, LineSearch, Polyak, Clip or RateFunction, optional
+    rate_rule : AdaGrad, LineSearch, Polyak, ClipBatches or RateFunction, optional
         What multiplies the learning rate of the weights, following the state; they are in `problems`.
-    rule : str, Clipping or Rule, optional
+    rule : str, ClipSamples or Rule, optional
         What becomes of a sample's gradient: "normalised" (to length one), clipped, or a rule of your own; left out, it is
         the step.
     lookahead : float
