@@ -1,7 +1,10 @@
 """Rules by which a sample's gradient becomes a step: clipped, normalised, or a rule of one's own."""
 
+import dis
 import hashlib
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -74,7 +77,11 @@ class Rule(OwnFunction):
         self._check_version()
         if not callable(self.amplitude):
             raise ValueError(f"amplitude: {self.amplitude!r} given, must be a function")
+        count = len(inspect.signature(self.amplitude).parameters)
+        if count != 5:
+            raise ValueError(f"amplitude: takes {count} arguments, must take five: F, fields, label, output, size")
         self.fingerprint  # noqa: B018  (which compiles it and checks that values are finite)
+        self._check_effect()
 
     def _functions(self) -> tuple[Callable[..., Any], ...]:
         return (self.amplitude,)
@@ -87,14 +94,46 @@ class Rule(OwnFunction):
         """A hash of what it makes of some samples."""
         digest = hashlib.sha256()
         for width in (1, 2, 3):
-            steps = np.sqrt(np.array([2, 3, 5, 6, 7, 8, 10, 11, 12])[: 2 * width + 3])
-            for row in 4.0 * (np.arange(1, PROBES + 1)[:, None] * steps % 1.0) - 2.0:
-                F = row[:width].copy()
-                self.compiled(F, row[width : 2 * width].copy(), row[-3], row[-2], 1.0 + 0.2 * row[-1])
-                if not np.isfinite(F).all():
-                    raise ValueError(f"amplitude: of the rule {self.name!r} is not finite, for instance {F.tolist()}")
-                digest.update(" ".join(f"{value:.6e}" for value in F + 0.0).encode())
+            with suppress(IndexError):  # it may be for more students
+                for _, F in self._probe(width):
+                    if not np.isfinite(F).all():
+                        raise ValueError(
+                            f"amplitude: of the rule {self.name!r} is not finite, for instance {F.tolist()}"
+                        )
+                    digest.update(" ".join(f"{value:.6e}" for value in F + 0.0).encode())
         return digest.hexdigest()
+
+    def _probe(self, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """F of some samples with so many students, before and after it. Raises IndexError where it asks for more students."""
+        primes = [n for n in range(2, 4 * width + 20) if np.sqrt(n) % 1][: 2 * width + 3]
+        for row in 4.0 * (np.arange(1, PROBES + 1)[:, None] * np.sqrt(primes) % 1.0) - 2.0:
+            F = row[:width].copy()
+            self.compiled(F, row[width : 2 * width].copy(), row[-3], row[-2], 1.0 + 0.2 * row[-1])
+            yield row[:width], F
+
+    def _check_effect(self) -> None:
+        """Refuse what gives F another meaning and leaves the array alone, `F = 0.5 * F`."""
+        code = getattr(self.amplitude, "__code__", None)
+        name = next(iter(inspect.signature(self.amplitude).parameters))
+        if code is None or not any(
+            one.opname.startswith("STORE_FAST") and name in str(one.argval) for one in dis.get_instructions(code)
+        ):
+            return
+        with suppress(IndexError):
+            if all((before == after).all() for before, after in self._probe(3)):
+                raise ValueError(
+                    f"amplitude: of the rule {self.name!r} leaves {name} as it is; change it in place, {name}[:] = ..."
+                )
+
+    def check_width(self, width: int) -> None:
+        """Raise where it asks for students beyond so many."""
+        try:
+            for _ in self._probe(width):
+                pass
+        except IndexError:
+            raise ValueError(
+                f"training.rule: the rule {self.name!r} asks for a student beyond the last one, student.width is {width}"
+            ) from None
 
     @cached_property
     def compiled(self) -> Any:

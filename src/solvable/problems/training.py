@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from solvable.gaussian.losses import Loss
 from solvable.problems.averages import Average
 from solvable.problems.dropout import Dropout
-from solvable.problems.losses import AnyLoss, loss_of
+from solvable.problems.losses import NUMBERED, AnyLoss, loss_of
 from solvable.problems.model import Array, InvalidProblem, Model, Plain, Unbounded
 from solvable.problems.momentum import Momentum
 from solvable.problems.rate_rules import LineSearch, RateFunction, RateRule
@@ -263,7 +263,11 @@ class Training(Model):
 
     def replace(self, **changes: Any) -> "Training":
         """Of `learning_rate` and `step` the new one takes the place of the other; a data set in the place of fresh single
-        samples is seen as a whole, unless a batch is given too."""
+        samples is seen as a whole, unless a batch is given too; a loss that is given by its name has its numbers too."""
+        if isinstance(self.loss, str) and any(name.startswith("loss__") for name in changes):
+            if self.loss not in NUMBERED:
+                raise InvalidProblem([f"loss: {self.loss!r} has no numbers; {' and '.join(map(repr, NUMBERED))} have"])
+            return self.replace(loss=NUMBERED[self.loss]()).replace(**changes)
         for name, other in (("learning_rate", "step"), ("step", "learning_rate")):
             if changes.get(name) is not None:
                 changes.setdefault(other, None)

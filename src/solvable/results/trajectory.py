@@ -263,14 +263,13 @@ class Trajectory:
         noise on labels. With several blocks of inputs it needs keep_blocks=True. Exact for linear and quadratic units and for one
         or two erf, tanh or ReLU units; errors of averages over nodes are about 7e-5 (eight ReLU units that have learned), 3e-4
         (eight others), 1e-3 (sixteen) or 2e-3 (any other unit). Once it was asked for, `data` and files have it too."""
-        self.__dict__.pop("data", None)  # which had been made without it
         return classifying.classification_error(self)
 
     @cached_property
     def loss(self) -> np.ndarray:
         """(run, time) the mean of the loss that is trained on, over the mix of tasks and classes at each time, without noise on
         labels; for the squared loss it is the risk. Over one variable it is exact, else an average over 8192 nodes. With several
-        blocks of inputs it needs keep_blocks=True."""
+        blocks of inputs it needs keep_blocks=True. Once it was asked for, `data` and files have it too."""
         return observables.loss(self)
 
     @property
