@@ -35,7 +35,8 @@ def is_closed(problem: Problem) -> bool:
 def squared(problem: Problem) -> Problem:
     """The same with the numbers of the first time, learned by gradients of the squared loss: its risk is that of the problem."""
     training = problem.at(0.0).training
-    own = 1.0 if training.train_readout and training.rate_rule is not None else None
+    learns = training.train_readout or training.train_bias
+    own = 1.0 if learns and training.rate_rule is not None else None
     rule = training.replace(
         learning_rate=1.0, readout_rate=own, loss="squared", rule=None, lookahead=0.0, repeats=1
     )  # fmt: skip

@@ -106,6 +106,8 @@ class Training(Model):
         the step.
     lookahead : float
         The gradient is taken where a step of this rate on the same sample alone would lead, which is not kept.
+    train_bias : bool
+        Whether the output's bias learns, at the rate of the readout: a step adds (rate/dim) times the push of the loss to it.
 
     Examples
     --------
@@ -135,6 +137,7 @@ class Training(Model):
     rate_rule: RateRule | None = None
     rule: AnyRule | None = None
     lookahead: NotNegative = 0.0
+    train_bias: bool = False
 
     @model_validator(mode="before")
     @classmethod
@@ -159,7 +162,7 @@ class Training(Model):
         if self.learning_rate is not None and self.step is not None:
             raise ValueError("step: given together with learning_rate, which is step x dim; give one of them")
         check_reuse(self)
-        if self.readout_rate is not None and not self.train_readout:
+        if self.readout_rate is not None and not (self.train_readout or self.train_bias):
             raise ValueError("readout_rate: given although train_readout is false, so nothing would use it")
         for name in RATES:
             rate = getattr(self, name)
@@ -180,7 +183,7 @@ class Training(Model):
         return self
 
     def _check_rule(self, rule: RateRule) -> None:
-        if self.train_readout and self.readout_rate is None:
+        if (self.train_readout or self.train_bias) and self.readout_rate is None:
             raise ValueError(
                 "readout_rate: is missing; rate_rule is for the weights alone, the readout needs a rate of its own"
             )
@@ -188,7 +191,16 @@ class Training(Model):
             raise ValueError("rate_rule: given together with rule, lookahead or repeats, whose steps no rate follows")
         if not isinstance(rule, LineSearch):
             return
-        for name in ("weight_decay", "anchor", "train_readout", "momentum", "dropout", "input_noise", "label_flips"):
+        for name in (
+            "weight_decay",
+            "anchor",
+            "train_readout",
+            "train_bias",
+            "momentum",
+            "dropout",
+            "input_noise",
+            "label_flips",
+        ):
             if getattr(self, name):
                 raise ValueError(
                     f"rate_rule: line search given together with {name}, with which the risk falls otherwise"

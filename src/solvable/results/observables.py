@@ -305,6 +305,14 @@ def overlap_with(role: str, trajectory: Trajectory) -> np.ndarray | None:
     return found
 
 
+def bias(trajectory: Trajectory) -> np.ndarray | None:
+    """(run, time) or (run, time, head), see `Trajectory.bias`."""
+    count = trajectory.problem.scalars.count("bias")
+    if trajectory.scalars is None or not count:
+        return None
+    return trajectory.scalars[:, :, 0] if count == 1 else trajectory.scalars[:, :, :count]
+
+
 def loss(trajectory: Trajectory) -> np.ndarray:
     """(run, time) see `Trajectory.loss`."""
     from solvable.dynamics.losses_of_tests import mean_loss

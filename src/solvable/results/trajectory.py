@@ -211,6 +211,11 @@ class Trajectory:
         """(run, time, p, p) overlaps of students with their copies of a time; None where the training keeps none."""
         return observables.overlap_with("snapshot", self)
 
+    @property
+    def bias(self) -> np.ndarray | None:
+        """(run, time), or (run, time, head), what is added to outputs; None where nothing is."""
+        return observables.bias(self)
+
     @cached_property
     def average_risk(self) -> np.ndarray:
         """(run, time) risk of the averaged weights, with the readouts of the run, where the training keeps an average. With several
@@ -225,16 +230,14 @@ class Trajectory:
 
     @property
     def population_loss(self) -> np.ndarray:
-        """(run, time) half the mean squared error over all Gaussian inputs, saraomannelli2020's E.
-
-        The training loss tends to it with infinitely many samples, up to half the label noise.
-        """
+        """(run, time) half the mean squared error over all Gaussian inputs, saraomannelli2020's E. The training loss tends to it
+        with infinitely many samples, up to half the label noise."""
         return self.risk / (2 * self.problem.training.loss_factor)
 
     @property
     def gap(self) -> np.ndarray | None:
-        """(run, time) by how much the loss on fresh samples exceeds that on the data set: risk + loss_factor x label noise
-        - training loss with its factor. None without a data set, and for other losses than the squared one."""
+        """(run, time) how much larger the loss on fresh samples is than that on the data set: risk + loss_factor x label noise -
+        training loss with its factor. None without a data set, and for other losses than the squared one."""
         return memory.gap(self)
 
     @property
@@ -249,10 +252,8 @@ class Trajectory:
 
     @property
     def frame(self) -> np.ndarray:
-        """(run, time, p, p*) polar factor S = R (R^T R)^(-1/2) of the cross overlaps: which combination of students learns
-        which teacher.
-
-        NaN where R has not full rank. In the deterministic limit quadratic students keep S if they begin orthogonal and
+        """(run, time, p, p*) polar factor S = R (R^T R)^(-1/2) of the cross overlaps: which combination of students learns which
+        teacher. NaN where R has not full rank. In the deterministic limit quadratic students keep S if they begin orthogonal and
         of equal norm and the teachers are orthonormal (bocchi2026, section 7.4).
         """
         return nearest_frame(self.cross_overlap)
