@@ -1,8 +1,13 @@
 """Which of the features beyond one class, one task and plain samples a problem uses."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from solvable.problems.problem import Problem
+if TYPE_CHECKING:
+    from solvable.problems.problem import Problem
 
 FEATURES = (
     "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
@@ -36,6 +41,11 @@ def features(problem: Problem) -> tuple[str, ...]:
     >>> sv.problems.features(plain.replace(training__label_flips=0.1))
     ('training.label_flips',)
     """
+    return problem.features
+
+
+def used_features(problem: Problem) -> tuple[str, ...]:
+    """What a problem keeps as its `features`."""
     teacher, training = problem.teacher, problem.training
     used = {
         "mixture": problem.mixture is not None,
