@@ -8,7 +8,7 @@ from solvable.dynamics.kernel_data import sizes
 from solvable.levels.plan import Lane, Plan
 from solvable.numerics.memory import FLOAT, check_memory, counted
 from solvable.numerics.threads import cores
-from solvable.problems import Clip, Problem
+from solvable.problems import ClipBatches, Problem
 
 LARGE = 16  # samples of a batch that clipping takes for many
 MOST = 10**18  # that compiled code counts to
@@ -56,10 +56,10 @@ def check_outputs(lanes: list[Lane], plan: Plan, runs: int = 1, *, beside: int =
 
 
 def check_rule(problem: Problem) -> None:
-    """Refuse clipping of small batches, whose gradients scatter in length: limits know the mean square alone."""
+    """Refuse `ClipBatches` of small batches, whose gradients scatter in length: limits know the mean square alone."""
     training = problem.training
     least = training.segments["batch"][:, 1].min()
-    if isinstance(training.rate_rule, Clip) and least < LARGE:
+    if isinstance(training.rate_rule, ClipBatches) and least < LARGE:
         raise ValueError(
             f"training.batch: {least:g} given with clipping, whose limit is that of large batches, at least {LARGE}; use Micro"
         )

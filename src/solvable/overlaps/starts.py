@@ -5,6 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from solvable.overlaps.drawing import KINDS, Law
+from solvable.overlaps.first_scalars import first_scalars
 from solvable.overlaps.fixed_rows import fixed_overlaps
 from solvable.overlaps.measuring import as_array
 from solvable.overlaps.prescribing import Given, Prescribed
@@ -164,7 +165,7 @@ def fitted(problem: Problem, state: Overlaps) -> Overlaps:
             state = state.without(role)
     if bool(problem.scalars) == bool(state.scalars.size):
         return state
-    return state.with_scalars(np.zeros(len(problem.scalars)))
+    return state.with_scalars(first_scalars(problem))
 
 
 def check_start(problem: Problem, start: Overlaps) -> None:
@@ -202,6 +203,12 @@ def check_start(problem: Problem, start: Overlaps) -> None:
         raise InvalidStart(
             f"readout: {np.round(start.readout, 6)} at the start, but the problem's student.readout is "
             f"{np.round(values, 6)} and is not trained; draw the start for this problem"
+        )
+    biases = start.scalars[: problem.scalars.count("bias")]
+    if not problem.training.train_bias and np.abs(biases - problem.student.bias).max(initial=0.0) > 1e-12:
+        raise InvalidStart(
+            f"scalars: the bias is {np.round(biases, 6)} at the start, but the problem's student.bias is {problem.student.bias:g} "
+            f"and is not trained; draw the start for this problem"
         )
     if problem.student.norm == "sphere":
         norms = np.diag(start.student_overlap)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable.problems.reuse import check_batch
+from solvable.problems.rules import Rule
 from solvable.problems.schedules import Schedule, begins_of, check_shares, segments_of, within
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def check_parts(problem: Problem) -> None:
             f"because all masks are counted"
         )
     check_batch(problem)
+    if isinstance(problem.training.rule, Rule):
+        problem.training.rule.check_width(problem.student.width)
     _check_count(problem)
 
 
