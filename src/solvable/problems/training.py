@@ -13,7 +13,7 @@ from solvable.problems.dropout import Dropout
 from solvable.problems.losses import NUMBERED, AnyLoss, loss_of
 from solvable.problems.model import Array, InvalidProblem, Model, Plain, Unbounded
 from solvable.problems.momentum import Momentum
-from solvable.problems.rate_rules import LineSearch, RateFunction, RateRule
+from solvable.problems.rate_rules import LineSearch, RateFunction, RateRule, check_named
 from solvable.problems.reuse import Ratio, Selection, check_reuse
 from solvable.problems.rules import AnyRule
 from solvable.problems.schedules import Schedule, as_schedule, later, scaled, segments_of, value_at, whole, within
@@ -47,7 +47,7 @@ SCHEDULED = (*RATES, "batch", "weight_decay", "label_noise")
 class Training(Model):
     """How the student learns: one-pass SGD on loss_factor x (label - output)^2, unless said otherwise.
 
-    Rates, batch, weight decay and label noise may be a `Schedule`; a scheduled batch is the nearest whole number at
+    Rates, batch, weight decay, label noise and momentum may be a `Schedule`; a scheduled batch is the nearest whole number at
     each time.
 
     Parameters
@@ -92,8 +92,9 @@ class Training(Model):
     anchor : float
         Pulls students back to where the run began: rate x anchor x (w - w_start) / dim in each step; or to the
         `snapshot`, if there is one.
-    momentum : Momentum or float, optional
-        `Momentum(beta=...)` or `Momentum(kappa=...)`; a number is beta. Weight decay and anchor use the effective rate.
+    momentum : Momentum, float or Schedule, optional
+        `Momentum(beta=...)` or `Momentum(kappa=...)`; a number is beta. Weight decay and anchor use the effective rate, also
+        where that follows the state.
     average : Average, optional
         An average of the students' weights that is kept beside them, with a risk of its own.
     snapshot : float, optional
@@ -142,9 +143,12 @@ class Training(Model):
     @model_validator(mode="before")
     @classmethod
     def _name_beta(cls, fields: Any) -> Any:
-        given = fields.get("momentum") if isinstance(fields, dict) else None
-        if isinstance(given, int | float | np.number) and not isinstance(given, bool):
-            return fields | {"momentum": {"beta": float(given)}}
+        if not isinstance(fields, dict):
+            return fields
+        given = fields.get("momentum")
+        check_named(fields.get("rate_rule"))
+        if isinstance(given, int | float | np.number | Schedule) and not isinstance(given, bool):
+            return fields | {"momentum": {"beta": given if isinstance(given, Schedule) else float(given)}}
         return fields
 
     @model_validator(mode="before")
@@ -168,6 +172,10 @@ class Training(Model):
             rate = getattr(self, name)
             if isinstance(rate, Schedule) and max(rate.rates) == 0:
                 raise ValueError(f"{name}: is zero at all times, so nothing would be learned")
+            if isinstance(rate, Schedule) and rate.shape == "linear" and isinstance(self.gain, Schedule):
+                raise ValueError(
+                    f"{name}: a linear schedule given together with one of momentum.beta; let both go in steps"
+                )
         if self.rate_rule is not None:
             self._check_rule(self.rate_rule)
         if isinstance(self.batch, Schedule) and min(self.batch.rates) < 1:
@@ -239,7 +247,8 @@ class Training(Model):
 
     @property
     def _friction(self) -> float | Schedule:
-        return 0.0 if self.momentum is None or self.momentum.kappa is None else self.momentum.kappa
+        """Kappa of slow velocities, beta of fast ones."""
+        return 0.0 if self.momentum is None else self.momentum.number
 
     @property
     def effective_rate(self) -> float | Schedule:
@@ -254,7 +263,7 @@ class Training(Model):
         return rate
 
     @property
-    def gain(self) -> float:
+    def gain(self) -> float | Schedule:
         """The effective rate over the learning rate."""
         return 1.0 if self.momentum is None else self.momentum.gain
 

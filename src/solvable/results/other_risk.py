@@ -54,12 +54,12 @@ def opposite_risk(trajectory: Trajectory) -> np.ndarray | None:
     t = trajectory
     if (t.problem.inputs.blocks > 1 and t.blocks is None) or t.settings.get("data") is not None:
         return None
-    opposite: np.ndarray = _risks(t, t.problem, -t.readout)[0]
+    opposite: np.ndarray = _risks(t, t.problem, sign=-1.0)[0]
     return opposite
 
 
-def _risks(t: Trajectory, other: Problem, readouts: np.ndarray) -> np.ndarray:
-    """(2, run, time) risks of another problem with readouts (run, time, ...), and their errors."""
+def _risks(t: Trajectory, other: Problem, sign: float = 1.0) -> np.ndarray:
+    """(2, run, time) risks of another problem for these outputs, or with the other sign, and their errors."""
     from solvable.dynamics.gaussian_moments import NODES
     from solvable.dynamics.kernel_choice import risks
 
@@ -68,7 +68,7 @@ def _risks(t: Trajectory, other: Problem, readouts: np.ndarray) -> np.ndarray:
     free = other.replace(student__norm="free")
     found = np.full((2, *t.risk.shape), np.nan)
     for run, reached in enumerate(np.isfinite(t.risk)):
-        arrays = (students, crosses, readouts, extras, bias_scalars(t))
+        arrays = (students, crosses, sign * t.readout, extras, sign * bias_scalars(t))
         parts = zip(*(part[run][reached] for part in arrays), strict=True)
         states = [integrated(Q, R, teachers[run], a, other.extras, E, bias) for Q, R, a, E, bias in parts]
         first = students[run][0], crosses[run][0], teachers[run], other.readout_values, other.extras, extras[run][0]
