@@ -159,7 +159,11 @@ def test_eigenvalues_are_free_too(start) -> None:
         ({"teacher__activation": "relu"}, "teacher.activation: is 'relu'"),
         ({"training__loss": "log-cosh"}, "the gradient is for the squared loss"),
         ({"teacher__target": "product"}, "the gradient is for additive targets"),
-        ({"training__dropout": {"keep": 0.8}}, "training.dropout: .* the gradient does not know this setting"),
+        ({"training__momentum": 0.5}, "training.momentum: .* the gradient does not know this setting"),
+        (
+            {"training__label_flips": 0.1, "student__activation": "tanh", "teacher__activation": "tanh"},
+            "student.activation: is 'tanh'; with training.label_flips the gradient is for linear",
+        ),
     ],
 )
 def test_what_has_no_reverse_is_refused_in_one_line(problem, start, changes, message) -> None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solvable.control.knobs import Knob
+from solvable.control.mixing import Mix
 from solvable.control.numbers import place_teachers, with_schedules
 from solvable.control.objectives import Objective
 from solvable.control.passes import hamiltonian, march, record, reverse
@@ -20,7 +21,7 @@ from solvable.numerics import tsit5
 from solvable.numerics.control import FALLS, REPORT, RISES, control, outputs_for
 from solvable.numerics.ending import Ending
 from solvable.overlaps import Overlaps
-from solvable.problems import Problem
+from solvable.problems import Problem, features
 
 ROOM = 4096  # steps that are recorded at first
 ROWS = 9, 6  # of scratch of the reverse, for states and for derivatives
@@ -54,7 +55,10 @@ class Course:
 
     def __init__(self, asked: Asked, start: Overlaps, knobs: Sequence[Knob]) -> None:
         first = {knob.name: knob.schedule(np.full(knob.size, knob.upper)) for knob in knobs}
-        self.system = reversible(with_schedules(asked.problem, first), start)
+        problem = with_schedules(asked.problem, first)
+        self.system = reversible(problem, start)
+        mixed = problem, self.system.packed, asked.objective, knobs, asked.problem
+        self.mix = Mix(*mixed) if features(problem) else None
         self.asked, self.start, self.knobs = asked, start, knobs
         self.functions, self.data = (self.system.observe, self.system.rhs), self.system.data()
         self.first = self.system.packed.state
@@ -71,7 +75,9 @@ class Course:
         """Give the controls these values."""
         for knob, chosen in zip(self.knobs, values, strict=True):
             knob.place(chosen, self.system.packed)
-        if any(knob.columns[0] >= EIGENVALUES for knob in self.knobs):
+        if self.mix is not None:
+            self.mix.place(values)
+        elif any(knob.columns[0] >= EIGENVALUES for knob in self.knobs):
             place_teachers(self.system.packed, self.start)
 
     def risk(self, state: np.ndarray, time: float, segment: int) -> float:
@@ -84,6 +90,13 @@ class Course:
         """Of the threshold."""
         stop = self.asked.objective.threshold
         return np.nan if stop is None else stop.level_for(self.risk(self.first, 0.0, 0))
+
+    @property
+    def final(self) -> int:
+        """The segment in which the end is looked at: numbers that hold from there on count."""
+        if self.asked.objective.is_time:
+            return int(self.segments[-1])
+        return int(np.searchsorted(self.system.packed.problems["begin"], self.asked.until, side="right")) - 1
 
     def record(self) -> bool:
         """Find steps for the present values; whether the run comes to its end."""
@@ -121,9 +134,7 @@ class Course:
         last = self.states[-1]
         if not np.abs(last).max() <= self.bound:
             return self.failed()
-        target = (
-            integral / self.asked.until if objective.is_mean else self.risk(last, self.times[-1], self.segments[-1])
-        )
+        target = integral / self.asked.until if objective.is_mean else self.risk(last, self.times[-1], self.final)
         if not target > 0:
             return self.failed()
         value = float(self.times[-1] if objective.is_time else np.log(target))
@@ -151,6 +162,7 @@ class Course:
         path = self.states, self.costates
         reverse(*self.functions, system.back_risk, system.back, self.mesh, path, self.weight, found, memory, self.data)
         begins = system.packed.problems["begin"]
+        found = found if self.mix is None else self.mix.gather(found)
         return Value(value, [knob.gather(found, begins) for knob in self.knobs], self.costates[0].copy())
 
     def risk_slopes(self, state: np.ndarray, time: float, segment: int) -> tuple[np.ndarray, np.ndarray, float]:
@@ -162,7 +174,7 @@ class Course:
 
     def _end(self, risk: float, found: np.ndarray) -> None:
         """The costate at the end, and what the end itself knows of the controls (eigenvalues are in the risk)."""
-        segment = int(self.segments[-1])
+        segment = self.final
         bar, row, speed = self.risk_slopes(self.states[-1], self.times[-1], segment)
         scale = -1.0 / speed if self.asked.objective.is_time else 1.0 / risk
         self.costates[-1] = scale * bar

@@ -9,6 +9,7 @@ import numpy as np
 from solvable.control.course import Asked, Course
 from solvable.control.knobs import own_knobs
 from solvable.control.objectives import objective as checked_objective
+from solvable.dynamics.kernel_data import sizes
 from solvable.dynamics.reverse_choice import check_reversible
 from solvable.overlaps import Overlaps, check_start, fitted
 from solvable.problems import Problem
@@ -29,7 +30,7 @@ class Gradient:
         (blocks, p, p) and (blocks, p, q) derivatives by the overlaps of the start; those by the entries (k, l) and (l, k) are
         halves of the derivative by their common value.
     readout : ndarray
-        (p,) derivatives by the readouts of the start.
+        (p,), or (heads, p) for several heads: derivatives by the readouts of the start.
 
     Examples
     --------
@@ -96,11 +97,19 @@ def gradient(
     if not course.record():
         raise ValueError("gradient: the run does not come to its end: it diverges, or does not reach the threshold")
     found = course.evaluate()
+    return Gradient(found.value, dict(zip(names, found.gradient, strict=True)), *_by_start(problem, found.start))
+
+
+def _by_start(problem: Problem, found: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Derivatives by the state as those by the overlaps of students, by those with teachers, and by readouts."""
     p, q = problem.student.width, problem.teacher.width
-    rows = found.start[:-p].reshape(-1, p, p + q)
-    symmetric = 0.5 * (rows[..., :p] + np.swapaxes(rows[..., :p], 1, 2))
-    by = dict(zip(names, found.gradient, strict=True))
-    return Gradient(found.value, by, symmetric, rows[..., p:].copy(), found.start[-p:])
+    moving, rows, others = sizes(problem)
+    overlaps, readout = found[:-others].reshape(-1, moving, rows), found[-others:]
+    symmetric = 0.5 * (overlaps[:, :p, :p] + np.swapaxes(overlaps[:, :p, :p], 1, 2))
+    cross = overlaps[:, :p, p : p + q].copy()
+    if moving > p:  # teachers have rows of their own
+        cross += np.swapaxes(overlaps[:, p : p + q, :p], 1, 2)
+    return symmetric, cross, readout.reshape(problem.readout_values.shape)
 
 
 def ask(problem: Problem, until: Any, objective: Any, rtol: float) -> Asked:
@@ -109,6 +118,7 @@ def ask(problem: Problem, until: Any, objective: Any, rtol: float) -> Asked:
         raise ValueError(f"until: {until!r} given, must be a positive finite time")
     found = checked_objective(objective)
     check_reversible(problem)
+    found.check(problem)
     return Asked(problem, float(until), found, rtol)
 
 

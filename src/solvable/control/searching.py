@@ -169,7 +169,8 @@ def _told(search: Search, reached: Reached, cut_off: str) -> Optimum:
     )
     schedule = {knob.name: knob.schedule(one) for knob, one in zip(reached.knobs, reached.values, strict=True)}
     numbers = {knob.name: float(one) for knob, one in zip(reached.knobs, constant, strict=True)}
-    problems = [with_schedules(asked.problem, one) for one in (schedule, numbers)]
+    constants = {knob.name: knob.number(one) for knob, one in zip(reached.knobs, constant, strict=True)}
+    problems = [with_schedules(asked.problem, one) for one in (schedule, constants)]
     runs = [run(one, search.starts[0], Macro(), asked.until, progress=False) for one in problems]
     return Optimum(
         problem=problems[0],
