@@ -21,7 +21,7 @@ from solvable.numerics import tsit5
 from solvable.numerics.control import FALLS, REPORT, RISES, control, outputs_for
 from solvable.numerics.ending import Ending
 from solvable.overlaps import Overlaps
-from solvable.problems import Problem, features
+from solvable.problems import NotApplicable, Problem, features
 
 ROOM = 4096  # steps that are recorded at first
 ROWS = 9, 6  # of scratch of the reverse, for states and for derivatives
@@ -29,6 +29,9 @@ BOUND = 1e8  # as in Macro: overlaps beyond this multiple of the first, or of on
 PENALTY = 50.0  # added to the logarithm of the last risk, or times the length of the run, where a run does not come to its end
 NOTHING = np.zeros(0)
 NEWTON = 20  # rounds for the time of a threshold
+TOO_STEEP = (
+    "student.activation: too steep for the gradient at the variance of its fields: averages over pairs of fields are no series"
+)
 
 
 class Asked(NamedTuple):
@@ -162,6 +165,8 @@ class Course:
         path = self.states, self.costates
         reverse(*self.functions, system.back_risk, system.back, self.mesh, path, self.weight, found, memory, self.data)
         begins = system.packed.problems["begin"]
+        if not np.isfinite(self.costates[0]).all():
+            raise NotApplicable(TOO_STEEP)
         found = found if self.mix is None else self.mix.gather(found)
         return Value(value, [knob.gather(found, begins) for knob in self.knobs], self.costates[0].copy())
 
