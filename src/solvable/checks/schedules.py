@@ -95,7 +95,7 @@ def _counted(best: Optimum, problem: Problem, start: Overlaps, level: Level) -> 
         raise ValueError(f"gain_is_real: {found.message}")
     if stop is not None:
         return found.end_time
-    risk = counts.curve(found)
+    risk = best.counted(found)
     return np.trapezoid(risk, times, axis=1) / best.until if counts.is_mean else risk[:, -1]
 
 

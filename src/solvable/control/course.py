@@ -20,8 +20,8 @@ from solvable.dynamics.reverse_choice import reversible
 from solvable.numerics import tsit5
 from solvable.numerics.control import FALLS, REPORT, RISES, control, outputs_for
 from solvable.numerics.ending import Ending
-from solvable.overlaps import Overlaps
-from solvable.problems import NotApplicable, Problem, features
+from solvable.overlaps import Overlaps, fitted
+from solvable.problems import NotApplicable, Problem, effective, features
 
 ROOM = 4096  # steps that are recorded at first
 ROWS = 9, 6  # of scratch of the reverse, for states and for derivatives
@@ -30,7 +30,7 @@ PENALTY = 50.0  # added to the logarithm of the last risk, or times the length o
 NOTHING = np.zeros(0)
 NEWTON = 20  # rounds for the time of a threshold
 TOO_STEEP = (
-    "student.activation: too steep for the gradient at the variance of its fields: averages over pairs of fields are no series"
+    "student.activation: too steep for the gradient at the variance of its fields: averages over pairs are no series"
 )
 
 
@@ -58,7 +58,8 @@ class Course:
 
     def __init__(self, asked: Asked, start: Overlaps, knobs: Sequence[Knob]) -> None:
         first = {knob.name: knob.schedule(np.full(knob.size, knob.upper)) for knob in knobs}
-        problem = with_schedules(asked.problem, first)
+        problem = effective(with_schedules(asked.problem, first))
+        start = fitted(problem, start)
         self.system = reversible(problem, start)
         mixed = problem, self.system.packed, asked.objective, knobs, asked.problem
         self.mix = Mix(*mixed) if features(problem) else None
@@ -68,7 +69,7 @@ class Course:
         self.times, self.segments = np.zeros(1), np.zeros(0, dtype=np.int64)
         self.states = self.costates = self.first[None].copy()
         self.bound = BOUND * max(1.0, start.longest)
-        self.last, self.weight, self.reaches = 1.0, 0.0, False
+        self.last, self.weight, self.reaches, self.ending = 1.0, 0.0, False, Ending.FINISHED
 
     @property
     def mesh(self) -> tuple[np.ndarray, np.ndarray]:
@@ -113,8 +114,20 @@ class Course:
             room *= 8
         self.last = risk if np.isfinite(risk) else 1.0
         wanted = Ending.FINISHED if stop is None else Ending.STOPPED
-        self.reaches = ending == wanted and self.segments.size > 0
+        self.reaches, self.ending = ending == wanted and self.segments.size > 0, Ending(ending)
         return self.reaches
+
+    @property
+    def failure(self) -> str:
+        """Why the recorded run does not come to its end, in words."""
+        stop = self.asked.objective.threshold
+        if stop is not None and self.ending == Ending.STOPPED:
+            return "the threshold is met at the start"
+        if stop is not None and self.ending == Ending.FINISHED:
+            return f"the run does not reach the threshold by until = {self.asked.until:g}"
+        if self.ending == Ending.STEP_LIMIT:
+            return f"the run takes more than {self.asked.most_steps} steps"
+        return f"the run diverges after a time of {self.times[-1]:.4g}"
 
     def _recorded(self, told: np.ndarray, room: int) -> tuple[int, float]:
         """An adaptive run of at most so many steps: how it ended, and its last risk."""

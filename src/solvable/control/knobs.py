@@ -45,6 +45,8 @@ class Knob:
     lower: float
     upper: float
     own: float | None = None  # what the problem has, from `until` on: tests do not see what is chosen
+    gain: float = 1.0  # of what compiled code has over this number: momentum adds gradients up
+    unasked: bool = False  # whether nobody gave the upper bound
 
     @property
     def size(self) -> int:
@@ -101,7 +103,7 @@ class Knob:
         """Write values into the records."""
         found = self.within(packed.problems["begin"], values)
         for column in self.columns:
-            place(packed, column, *found)
+            place(packed, column, self.gain * found[0], self.gain * found[1])
 
     def within(self, begins: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Value and slope in segments that begin at these times."""
@@ -113,7 +115,7 @@ class Knob:
     def gather(self, found: np.ndarray, begins: np.ndarray) -> np.ndarray:
         """Derivatives by the values from those by values and slopes of all segments of the records, (segments, 2, columns)."""
         own = self.owners(begins)
-        by_value, by_slope = found[:, :, self.columns].sum(axis=2).T
+        by_value, by_slope = self.gain * found[:, :, self.columns].sum(axis=2).T
         if self.own is not None:
             by_value = np.where(begins < self.until, by_value, 0.0)
         values = np.bincount(own, by_value, self.size).astype(float)
@@ -135,7 +137,9 @@ class Knob:
 def knobs(problem: Problem, until: float, control: Mapping[str, int | Control]) -> tuple[Knob, ...]:
     """The controls of a problem, checked."""
     if not isinstance(control, Mapping) or not control:
-        raise ValueError("control: must name at least one number of the problem, as {'training.learning_rate': 50}")
+        raise ValueError(
+            f"control: {control!r:.60} given, must be names with segments, as {{'training.learning_rate': 50}}"
+        )
     found = tuple(_knob(problem, until, name, given) for name, given in control.items())
     _check_shares(problem, found)
     return found
@@ -163,6 +167,7 @@ def own_knobs(problem: Problem, until: float, names: Sequence[str]) -> tuple[lis
         Knob(name, columns_of(problem, name), np.array(one.times), until, one.shape, 0.0, max(*one.rates, 1.0))
         for name, one in zip(names, schedules, strict=True)
     )
+    found = tuple(replace(knob, gain=_gain(problem, knob.name)) for knob in found)
     _check_shares(problem, found)
     return list(found), [knob.possible(np.array(one.rates)) for knob, one in zip(found, schedules, strict=True)]
 
@@ -196,8 +201,13 @@ def _knob(problem: Problem, until: float, name: str, given: int | Control) -> Kn
     if upper > most:
         raise ValueError(f"control: {name}: upper is {upper:g}, must be at most {most:g}")
     return Knob(
-        name, columns, given.begins(until), until, given.shape, lower, upper, _tested(problem, name, given.shape, until)
-    )
+        name, columns, given.begins(until), until, given.shape, lower, upper, _tested(problem, name, given.shape, until),
+        _gain(problem, name), given.upper is None and most == np.inf,
+    )  # fmt: skip
+
+
+def _gain(problem: Problem, name: str) -> float:
+    return problem.training.gain if name in ("training.learning_rate", "training.readout_rate") else 1.0
 
 
 def _tested(problem: Problem, name: str, shape: str, until: float) -> float | None:

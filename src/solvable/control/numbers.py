@@ -13,6 +13,7 @@ from solvable.dynamics.kernel_data import Packed
 from solvable.dynamics.reverse import EIGENVALUES, SCHEDULED
 from solvable.overlaps import Overlaps
 from solvable.problems import NotApplicable, Problem, Schedule, Spectrum
+from solvable.problems.nearest import hint
 from solvable.problems.schedules import begins_of, segments_of, within
 
 NAMES = {  # in a problem, and in `SCHEDULED`
@@ -47,8 +48,20 @@ def columns_of(problem: Problem, name: str) -> tuple[int, ...]:
     if name in (KEEP, FACTOR):
         _check_dropout(problem, name)
         return (shares + len(problem.tasks) + class_count(problem) + (name == FACTOR),)
-    known = ", ".join([*NAMES, f"{SPECTRUM}.0", f"{TASKS}.0.probability", f"{CLASSES}.0", KEEP, FACTOR])
-    raise ValueError(f"control: {name}: cannot be chosen in time, must be one of {known}")
+    known = names_of(problem)
+    raise ValueError(f"control: {name}: cannot be chosen in time{hint(name, known)}, must be one of {', '.join(known)}")
+
+
+def names_of(problem: Problem) -> list[str]:
+    """Of all numbers of this problem that may be free."""
+    plain = [name for name in NAMES if name != "training.readout_rate" or problem.training.train_readout]
+    groups = {
+        f"{SPECTRUM}.{{}}": len(_eigenvalues(problem)),
+        f"{TASKS}.{{}}.probability": len(problem.tasks),
+        f"{CLASSES}.{{}}": class_count(problem),
+    }
+    numbered = [stem.format(i) for stem, count in groups.items() for i in range(count)]
+    return [*plain, *numbered, *([] if problem.training.dropout is None else [KEEP, FACTOR])]
 
 
 def is_share(name: str) -> bool:
