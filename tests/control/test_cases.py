@@ -81,6 +81,32 @@ def test_random_problems(number) -> None:
         assert slope @ move == pytest.approx(expected, rel=1e-7, abs=1e-9), knob.name
 
 
+def compared(problem: sv.Problem, name: str, segments: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives by the values of one control: by differences, and by the reverse."""
+    asked, chosen = Asked(problem, 2.0, checked("risk")), knobs(problem, 2.0, {name: segments})
+    course = Course(asked, sv.start(problem, seed=1), chosen)
+    values = np.linspace(0.3, 0.5, segments)
+    course.place([values])
+    assert course.record()
+    found = course.evaluate().gradient[0]
+    return np.array([along(course, [values], [row]) for row in np.eye(segments)]), found
+
+
+def test_three_classes_share_the_rest() -> None:
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=1, activation="linear"), student=sv.Student(width=1, activation="linear"),
+        inputs=sv.Inputs(dim=1000), mixture=sv.Mixture(**CLASSES), training=sv.Training(learning_rate=0.2),
+    )  # fmt: skip
+    expected, found = compared(problem, CLASS)
+    assert found == pytest.approx(expected, rel=1e-7)
+
+
+def test_what_dropout_keeps() -> None:
+    problem, _ = dropout_problem()
+    expected, found = compared(problem, KEEP)
+    assert found == pytest.approx(expected, rel=1e-7)
+
+
 def dropout_problem() -> tuple[sv.Problem, sv.Overlaps]:
     dropout = sv.problems.Dropout(keep=0.7, scale="test", test_factor=0.7)
     problem = sv.Problem(
