@@ -280,7 +280,13 @@ class Training(Model):
         if isinstance(self.batch, Schedule):
             batch, _ = within(self.segments["batch"], np.maximum([time], 0.0))
             found["batch"] = int(batch[0])
-        return self._with(found | {"momentum": None if self.momentum is None else self.momentum.at(time)})
+        return self._with(
+            found
+            | {
+                "momentum": None if self.momentum is None else self.momentum.at(time),
+                "dropout": None if self.dropout is None else self.dropout.at(time),
+            }
+        )
 
     def replace(self, **changes: Any) -> "Training":
         """Of `learning_rate` and `step` the new one takes the place of the other; a data set in the place of fresh single
@@ -313,6 +319,8 @@ class Training(Model):
         found: dict[str, Any] = {name: later(getattr(self, name), time) for name in SCHEDULED}
         if self.momentum is not None:
             found["momentum"] = self.momentum.later(time)
+        if self.dropout is not None:
+            found["dropout"] = self.dropout.later(time)
         if self.average is not None:
             found["average"] = self.average.later(time)
         if self.snapshot is not None:
@@ -329,7 +337,8 @@ class Training(Model):
     def is_scheduled(self) -> bool:
         """Whether a number changes in time."""
         changing = [getattr(self, name) for name in SCHEDULED]
-        return any(isinstance(number, Schedule) for number in (*changing, self._friction))
+        keep = None if self.dropout is None else self.dropout.keep
+        return any(isinstance(number, Schedule) for number in (*changing, self._friction, keep))
 
     def _with(self, found: dict[str, Any]) -> "Training":
         """Not checked: a rate may be zero by now, which none that is given is."""
