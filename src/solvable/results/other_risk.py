@@ -44,7 +44,7 @@ def risk_on(self: Trajectory, other: Problem) -> xarray.DataArray:
     (1, 201)
     """
     _check(self, other)
-    found = _risks(self, other, self.readout)
+    found = _risks(self, other)
     return self.data["risk"].copy(data=found[0]).assign_coords(risk_error=(("run", "time"), found[1]))
 
 
