@@ -129,11 +129,12 @@ def cases():
             adagrad=0.4, batch=3, kappa=3.0,
         ),
         "clipped batches": case(
-            {"training__rate_rule": sv.problems.Clip(norm=0.3)},
-            training={"rate_rule": sv.problems.Clip(norm=0.2), "batch": 4}, clip=0.2, batch=4,
+            {"training__rate_rule": sv.problems.ClipBatches(norm=0.3)},
+            training={"rate_rule": sv.problems.ClipBatches(norm=0.2), "batch": 4}, clip=0.2, batch=4,
         ),
         "clipped samples": case(
-            {"training__rate_rule": sv.problems.Clip(norm=0.3)}, training={"rate_rule": sv.problems.Clip(norm=0.2)}, clip=0.2
+            {"training__rate_rule": sv.problems.ClipBatches(norm=0.3)},
+            training={"rate_rule": sv.problems.ClipBatches(norm=0.2)}, clip=0.2,
         ),
     }  # fmt: skip
 

@@ -9,8 +9,8 @@ from scipy.optimize import brentq
 import solvable as sv
 from seeds import seed
 
-AdaGrad, Clip, LineSearch, Polyak, RateFunction = (
-    getattr(sv.problems, name) for name in ("AdaGrad", "Clip", "LineSearch", "Polyak", "RateFunction")
+AdaGrad, ClipBatches, LineSearch, Polyak, RateFunction = (
+    getattr(sv.problems, name) for name in ("AdaGrad", "ClipBatches", "LineSearch", "Polyak", "RateFunction")
 )
 
 
@@ -118,7 +118,7 @@ RULES = {
     "line search": (LineSearch(), {"rate": 0.7}),
     "polyak": (Polyak(), {"rate": 0.3}),
     "own": (RateFunction("mine", lambda alpha, risk, square, accumulated: risk / (1 + alpha + square + accumulated)), {}),
-    "clipped": (Clip(norm=0.06), {"batch": 64, "dim": 20_000, "label_noise": 0.1}),
+    "clipped": (ClipBatches(norm=0.06), {"batch": 64, "dim": 20_000, "label_noise": 0.1}),
 }  # fmt: skip
 
 
@@ -153,10 +153,10 @@ def test_what_cannot_be_is_refused_in_one_line():
         sv.run(problem, start, sv.Macro(), until=1, clock="rate")
     with pytest.raises(ValueError, match=r"^small_rate: true given, but training\.rate_rule"):
         sv.run(problem, start, sv.Macro(small_rate=True), until=1)
-    clipped = problem_of(Clip(norm=1.0))
+    clipped = problem_of(ClipBatches(norm=1.0))
     with pytest.raises(ValueError, match=r"^training\.batch: 1 given with clipping.*use Micro$"):
         sv.run(clipped, begun(clipped), sv.Macro(), until=1)
-    crowded = problem_of(Clip(norm=1.0), batch=100, dim=999)
+    crowded = problem_of(ClipBatches(norm=1.0), batch=100, dim=999)
     with pytest.raises(
         ValueError, match=r"^training\.batch: 100 given with clipping and inputs\.dim = 999, must be at most dim/10"
     ):
@@ -188,13 +188,14 @@ def test_what_cannot_be_is_refused_in_one_line():
     with pytest.raises(sv.InvalidProblem, match=r"the function 'bad' cannot be compiled: Untyped global name 'open'"):
         RateFunction("bad", lambda alpha, risk, square, accumulated: open("file"))  # noqa: SIM115
     with pytest.raises(
-        sv.InvalidProblem, match=r"must be a table with the kind 'adagrad' or 'line-search' or 'polyak' or 'clip'"
+        sv.InvalidProblem,
+        match=r"must be a table with the kind 'adagrad' or 'line-search' or 'polyak' or 'clip-batches'",
     ):
         sv.Training(learning_rate=1.0, rate_rule={"kind": "adam"})
 
 
 def test_rules_in_files_and_hashes(tmp_path):
-    known = [problem_of(rule) for rule in (None, AdaGrad(offset=1.0), LineSearch(), Polyak(), Clip(norm=1.0))]
+    known = [problem_of(rule) for rule in (None, AdaGrad(offset=1.0), LineSearch(), Polyak(), ClipBatches(norm=1.0))]
     assert len({problem.hash for problem in known}) == len(known)
     for problem in known:
         assert sv.Problem.from_toml(problem.to_toml()) == problem

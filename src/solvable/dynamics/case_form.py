@@ -138,6 +138,7 @@ def work_sizes(problem: Problem, words: dict[str, Any], widest: int) -> dict[str
     p, q = problem.student.width, problem.teacher.width
     return {
         "case": 1, "chances": -(-words["cases"] // 8), "label": 1, "head": 1, "case_teachers": q, "case_readout": p, "mask": p,
+        "case_bias": 1, "bare_push": 1,
         "weights": words["directions"], "spreads": problem.inputs.blocks,
         "walks": q * widest if problem.teacher.drift else 0,
         **({"norm": 1, "output": 1, "kept": 2 * p, "own": 1 + -(-2 * p // 8)} if problem.training.is_shaped else {}),

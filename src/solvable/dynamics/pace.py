@@ -17,7 +17,7 @@ from solvable.numerics.compiled import compiled
 from solvable.problems.rate_rules import KINDS
 
 ADAGRAD, LINE_SEARCH, POLYAK, CLIP, OWN = (
-    KINDS[name] for name in ("adagrad", "line-search", "polyak", "clip", "custom")
+    KINDS[name] for name in ("adagrad", "line-search", "polyak", "clip-batches", "custom")
 )
 SQUARE, PACE = 2, 3  # places in the plane, behind what `observe` sees
 TINY = 1e-300

@@ -174,11 +174,14 @@ def collect_case(form, frames, work, sums):
             one = of_head(form, work, t, load(work, form.pushes + k))
             store(sums, at, fma(sign, one, load(sums, at)))
             at += 1
+    for t in range(form.heads if form.biased else 0):
+        store(sums, at, fma(sign, of_head(form, work, t, load(work, form.bare_push)), load(sums, at)))
+        at += 1
 
 
-def sums_of(blocks: int, students: int, rows: int, heads: int) -> int:
-    """How many sums `collect_case` keeps."""
-    return blocks * (students * rows + students * (students + 1) // 2) + heads * students
+def sums_of(blocks: int, students: int, rows: int, readouts: int) -> int:
+    """How many sums `collect_case` keeps; `readouts` are those of all heads, and biases."""
+    return blocks * (students * rows + students * (students + 1) // 2) + readouts
 
 
 @compiled(strict=True)
@@ -241,11 +244,12 @@ def kick_cases(rhs, h, alpha, segment, y, data, sampler, geometry, slope, rounds
                     y[(b * problem.moving + j) * n + k] += more
                 at += 1
     copy_to_followers(problem, y)
-    if problem.train_readout:
-        readouts, rate = problem.heads * p, readout_rate_at(problem, alpha) * kick
-        base = y.size - problem.scalars - (0 if problem.readout_velocities else readouts)
-        for k in range(readouts):
-            y[base + k] += size * rate * mean(sums, at + k, samples)
+    if problem.train_readout or problem.train_bias:
+        biases, rate = problem.heads * p, readout_rate_at(problem, alpha) * kick
+        base = y.size - problem.scalars - biases + (problem.readouts if problem.readout_velocities else 0)
+        for k in range(problem.readouts):
+            if problem.train_bias if k >= biases else problem.train_readout:
+                y[base + k] += size * rate * mean(sums, at + k, samples)
     if problem.sphere:
         normalise_rows(y, problem, geometry[3])
         copy_to_followers(problem, y)

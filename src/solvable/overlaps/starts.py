@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from solvable.overlaps.drawing import KINDS, Law
+from solvable.overlaps.first_scalars import first_scalars
 from solvable.overlaps.fixed_rows import fixed_overlaps
 from solvable.overlaps.measuring import as_array
 from solvable.overlaps.prescribing import Given, Prescribed
@@ -167,18 +168,18 @@ def fitted(problem: Problem, state: Overlaps) -> Overlaps:
 
 
 def _with_scalars(problem: Problem, state: Overlaps) -> Overlaps:
-    """With the numbers of the problem's roles: those that the state has of a role, or zeros. Numbers without roles stay."""
+    """With the numbers of the problem's roles: the state's of a role, or the first ones. Numbers without roles stay."""
     roles, kept = problem.scalars, state.scalar_roles
     if roles == kept:
         return state
     if state.scalars.size and not kept:
         return replace(state, scalar_roles=roles) if state.scalars.size == len(roles) else state
     found = {role: state.scalars[[one == role for one in kept]] for role in dict.fromkeys(kept)}
-    numbers = [
-        found[role] if len(found.get(role, ())) == roles.count(role) else np.zeros(roles.count(role))
-        for role in dict.fromkeys(roles)
-    ]
-    return replace(state, scalars=np.concatenate([np.zeros(0), *numbers]), scalar_roles=roles)
+    numbers = first_scalars(problem)
+    for role, values in found.items():
+        if len(values) == roles.count(role):
+            numbers[[one == role for one in roles]] = values
+    return replace(state, scalars=numbers, scalar_roles=roles)
 
 
 def check_start(problem: Problem, start: Overlaps) -> None:
@@ -219,6 +220,12 @@ def check_start(problem: Problem, start: Overlaps) -> None:
         raise InvalidStart(
             f"readout: {np.round(start.readout, 6)} at the start, but the problem's student.readout is "
             f"{np.round(values, 6)} and is not trained; draw the start for this problem"
+        )
+    biases = start.scalars[: problem.scalars.count("bias")]
+    if not problem.training.train_bias and np.abs(biases - problem.student.bias).max(initial=0.0) > 1e-12:
+        raise InvalidStart(
+            f"scalars: the bias is {np.round(biases, 6)} at the start, but the problem's student.bias is {problem.student.bias:g} "
+            f"and is not trained; draw the start for this problem"
         )
     if problem.student.norm == "sphere":
         norms = np.diag(start.student_overlap)

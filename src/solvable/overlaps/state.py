@@ -6,6 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from solvable.overlaps.card import card
+
 
 class InvalidStart(ValueError):
     """Overlaps that no weights have, or that do not belong to the problem."""
@@ -58,6 +60,8 @@ class Overlaps:
     block_extra_overlap: np.ndarray = None  # type: ignore[assignment]  # an array once it is made
     scalars: np.ndarray = None  # type: ignore[assignment]
     scalar_roles: tuple[str, ...] = ()
+
+    _repr_html_ = card
 
     def __post_init__(self) -> None:
         if self.block_extra_overlap is None:
@@ -137,8 +141,7 @@ class Overlaps:
         )
         if not self.extras:
             return units
-        n = units.shape[1]
-        columns = self.block_extra_overlap[:, :, :n].transpose(0, 2, 1)
+        columns = self.block_extra_overlap[:, :, : units.shape[1]].transpose(0, 2, 1)
         return np.concatenate([np.concatenate([units, columns], axis=2), self.block_extra_overlap], axis=1)
 
     def without(self, role: str) -> "Overlaps":
@@ -234,8 +237,7 @@ class Overlaps:
         for name in ARRAYS[: 5 if self.extras else 4] + ARRAYS[5:] * bool(self.scalars.size):
             array = np.ascontiguousarray(getattr(self, name), dtype="<f8")
             digest.update(repr(array.shape).encode() + array.tobytes())
-        if self.extras:
-            digest.update(" ".join(self.extras).encode())
+        digest.update(" ".join(self.extras).encode())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:

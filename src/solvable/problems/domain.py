@@ -141,7 +141,7 @@ class Domain:
     def _unknown(self, problem: Problem) -> Iterator[tuple[str, str, str]]:
         for path, value in unusual_settings(problem):
             if path not in self.knows:
-                yield path, f"is {_short(value)}", "does not know this setting"
+                yield path, f"is {_short(value)}", _STEP if path == "training.step" else "does not know this setting"
 
     def _networks(self, problem: Problem) -> Iterator[tuple[str, str, str]]:
         student, teacher = problem.student, problem.teacher
@@ -238,6 +238,7 @@ EVERYTHING = Domain(
 ONE_PASS = replace(EVERYTHING, samples=False, knows=())
 CASES = replace(ONE_PASS, knows=FEATURES)  # classes, tasks, masks, noise on inputs, anchors, teachers that move
 
+_STEP = "does not know this setting, which is learning_rate / dim: give learning_rate"
 _AT = "problem.at(alpha) has that of one time"
 _READOUTS = {
     "mean": "readouts 1/width ('mean')",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable.problems.rate_rules import LineSearch
+from solvable.problems.reuse import check_batch
+from solvable.problems.rules import Rule
 from solvable.problems.schedules import Schedule, begins_of, check_shares, segments_of, within
 
 if TYPE_CHECKING:
@@ -35,6 +37,9 @@ def check_parts(problem: Problem) -> None:
             f"training.dropout: given for {problem.student.width} students, must be at most {MASKED}, "
             f"because all masks are counted"
         )
+    check_batch(problem)
+    if isinstance(problem.training.rule, Rule):
+        problem.training.rule.check_width(problem.student.width)
     _check_count(problem)
     _check_steps(problem)
 

@@ -8,11 +8,13 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
+from solvable.numerics.cards import card
 from solvable.problems.foreign import one_line
 from solvable.problems.nearest import hint
 
 MOST = 100  # mistakes that are told
 LARGEST = 1e150  # number in a description
+ALWAYS = ("width", "activation", "dim", "learning_rate")  # fields that notebooks show at their defaults too
 UNKNOWN = ": is not a field here"  # behind the name of one
 
 
@@ -97,6 +99,7 @@ _CONSTANT = (
 _EXAMPLES = {  # of tables whose main field is easily taken for the whole
     "Dropout": ", as { keep = 0.8 }",
     "Momentum": ", as { beta = 0.9 } or { kappa = 2.0 }, or a number beta",
+    "Ratio": ", as { ratio = 2.0 }",
     "Average": ", as { rate = 1.0 } or { begin = 10.0 }",
 }
 _BRANCHES = {
@@ -111,7 +114,7 @@ _BRANCHES = {
     "hinge",
     "adagrad",
     "polyak",
-    "clip",
+    "clip-batches",
 }
 
 
@@ -228,6 +231,9 @@ class Model(BaseModel):
     def __hash__(self) -> int:
         return hash((type(self), self._values()))
 
+    def _repr_html_(self) -> str:
+        return card({name: _told(part) for name, part in _shown(self).items()}, title=type(self).__name__)
+
     @classmethod
     def from_mapping(cls, fields: Mapping[str, Any]) -> Self:
         try:
@@ -254,6 +260,27 @@ class Model(BaseModel):
             except InvalidProblem as error:
                 raise InvalidProblem([f"{part}.{line}" for line in error.problems]) from None
         return type(self)(**fields)
+
+
+def _shown(model: Model) -> dict[str, Any]:
+    """What a card tells of: parts, fields that most problems choose, and all that are not at their defaults."""
+    found = {name: getattr(model, name) for name in type(model).model_fields}
+    defaults = {name: field.get_default(call_default_factory=True) for name, field in type(model).model_fields.items()}
+    return {
+        name: "infinite" if name == "dim" and value is None else value
+        for name, value in found.items()
+        if (value is not None or name == "dim")
+        and (name in ALWAYS or isinstance(value, Model) or (name in model.model_fields_set and value != defaults[name]))
+        and getattr(value, "width", None) != 0  # there is no teacher
+    }
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, Model):
+        return ", ".join(f"{name} {_told(part)}" for name, part in _shown(value).items())
+    if _are_models(value):
+        return "; ".join(_told(part) for part in value)
+    return value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else short(value)
 
 
 def _are_models(value: Any) -> bool:

@@ -13,7 +13,7 @@ from solvable.problems.model import InvalidProblem, Model, Plain
 
 Positive = Annotated[float, Plain, Field(gt=0)]
 ARGUMENTS = ("alpha", "risk", "square", "accumulated")  # of functions of one's own
-KINDS = {"adagrad": 1, "line-search": 2, "polyak": 3, "clip": 4, "custom": 5}  # in compiled code
+KINDS = {"adagrad": 1, "line-search": 2, "polyak": 3, "clip-batches": 4, "custom": 5}  # in compiled code
 
 
 class AdaGrad(Model):
@@ -94,19 +94,21 @@ class Polyak(Model):
         return 0.0
 
 
-class Clip(Model):
-    """Clipping of large batches: gradients longer than `norm` are shortened to it.
+class ClipBatches(Model):
+    """Gradients of large batches that are longer than `norm` are shortened to it.
+
+    `ClipSamples`, a `rule`, shortens those of single samples.
 
     Parameters
     ----------
     norm : float
         Of the batch gradient, whose square is the mean of F x/sqrt(dim) over the batch, summed over students.
     kind : str
-        "clip"; tells rules apart in files.
+        "clip-batches"; tells rules apart in files.
 
     Examples
     --------
-    >>> sv.Training(learning_rate=1.0, batch=100, rate_rule=sv.problems.Clip(norm=0.2)).rate_rule.norm
+    >>> sv.Training(learning_rate=1.0, batch=100, rate_rule=sv.problems.ClipBatches(norm=0.2)).rate_rule.norm
     0.2
 
     Notes
@@ -116,7 +118,7 @@ class Clip(Model):
     """
 
     norm: Positive
-    kind: Literal["clip"] = "clip"
+    kind: Literal["clip-batches"] = "clip-batches"
 
     @property
     def number(self) -> float:
@@ -230,11 +232,11 @@ def check_named(given: Any) -> None:
     if given is None or isinstance(given, dict | Model | RateFunction):
         return
     shown = getattr(given, "__name__", None) or repr(given)
-    kinds = "AdaGrad(offset=...), LineSearch(), Polyak(), Clip(norm=...) or RateFunction(name, function)"
+    kinds = "AdaGrad(offset=...), LineSearch(), Polyak(), ClipBatches(norm=...) or RateFunction(name, function)"
     raise ValueError(
         f"rate_rule: {shown} given, must be {kinds} of sv.problems; in files a table, as {{ kind = 'adagrad', offset = 1.0 }}"
     )
 
 
 OwnRate = Annotated[RateFunction, InstanceOf(), PlainSerializer(_custom), WithJsonSchema({"not": {}})]
-RateRule = Annotated[AdaGrad | LineSearch | Polyak | Clip, Field(discriminator="kind")] | OwnRate
+RateRule = Annotated[AdaGrad | LineSearch | Polyak | ClipBatches, Field(discriminator="kind")] | OwnRate
