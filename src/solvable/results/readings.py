@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 AVERAGED = (
     "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap", "task_risk",
-    "gap",
+    "gap", "velocity_overlap", "average_overlap", "snapshot_overlap",
 )  # fmt: skip
-COMPUTED = (*forgetting.NAMES, classifying.NAME, "loss")  # when they are asked for
+COMPUTED = (*forgetting.NAMES, classifying.NAME, "loss", "rate", "average_risk")  # when they are asked for
 
 
 def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
@@ -33,7 +33,8 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     ----------
     name : str
         "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "gap",
-        "direction_overlap", "task_risk", "forgetting", "head_start", "classification_error" or "loss".
+        "direction_overlap", "task_risk", "forgetting", "head_start", "classification_error", "loss", "rate", "average_risk",
+        "velocity_overlap", "average_overlap" or "snapshot_overlap".
 
     Returns
     -------
@@ -52,7 +53,8 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     ((201,), 8)
     """
     if name not in (*AVERAGED, *COMPUTED) or getattr(self, name) is None:
-        have = [*(one for one in AVERAGED if getattr(self, one) is not None), "loss"]
+        have = [*(one for one in AVERAGED if getattr(self, one) is not None), "loss", "rate"]
+        have += ["average_risk"] if self.problem.training.average is not None else []
         have += forgetting.NAMES if self.problem.tasks else ()
         have += [classifying.NAME] if classifying.is_asked_for(self.problem) else []
         raise ValueError(f"mean: {not_one_of(name, have)}")

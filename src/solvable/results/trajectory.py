@@ -224,8 +224,8 @@ class Trajectory:
 
     @cached_property
     def rate(self) -> np.ndarray:
-        """(run, time) the learning rate, also where it follows the state (`training.rate_rule`). With several blocks of inputs all
-        rules but AdaGrad need keep_blocks=True."""
+        """(run, time) the learning rate, also where it follows the state (`training.rate_rule`); of momentum beta the bare one. For
+        several blocks of inputs all rules but AdaGrad need keep_blocks=True."""
         return rates.rate(self)
 
     @property
