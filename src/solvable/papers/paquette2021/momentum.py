@@ -1,7 +1,7 @@
 """Does momentum help? Fast velocities are plain SGD at a larger rate. Slow ones, of friction kappa, make linear students no faster
 than the best plain rate does, and faster, up to twice, where the rate is small. Students leave a plateau by exponential growth,
-which friction slows down: quadratic ones always wait longer. Erf students lose where they wait and gain up to a seventh where they do
-not; beyond the best plain rate they gain a twelfth."""
+which friction slows down: quadratic ones always wait longer. Erf students lose where they wait and gain up to a seventh where they
+do not; beyond the best plain rate they gain a twelfth."""
 
 from typing import TYPE_CHECKING, Any
 
