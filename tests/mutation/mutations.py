@@ -1045,6 +1045,13 @@ REUSE = (
         ("results/test_training_memory.py::test_the_gap_knows_labels_of_the_wrong_sign[plain]",),
     ),
     Mutation(
+        "labels-of-other-samples",
+        "empirical/steps.py",
+        "Part(engine, part.labels[chosen])",
+        "Part(engine, part.labels[: chosen.size])",
+        ("empirical/test_steps.py::test_steps_between_outputs_read_what_they_take[full-subsets]",),
+    ),
+    Mutation(
         "no-room-for-thresholds",
         "empirical/descent.py",
         "records.steps.size if stop is None else steps + 1",
