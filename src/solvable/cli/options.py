@@ -118,7 +118,8 @@ def optimal(command: Command) -> None:
         "optimal",
         "find the best schedule of learning rates and other numbers",
         "The file has the tables of a run, and [control] with what is free: training.learning_rate = 50 for fifty values in\n"
-        'time, or { segments = 50, shape = "linear", upper = 2.0 }; objective, integral, guesses and refine as well.',
+        'time, or { segments = 50, shape = "linear", upper = 2.0 }; objective, integral, guesses and refine as well.\n'
+        "Exit code 1: finer segments would still gain, although refine is on.",
     )
     sub.add_argument("file", help="problem.toml or problem.json")
     sub.add_argument("--until", metavar="TIME", help="how long, in steps/dim")

@@ -45,6 +45,8 @@ def check(level: Empirical, lanes: list[Lane]) -> None:
         raise ValueError("training.label_noise: a schedule is given, but labels are drawn once")
     if problem.training.is_slow:
         raise ValueError("training.momentum: kappa is for many steps of 1/dim, a data set is seen in few; give beta")
+    if isinstance(problem.training.gain, Schedule):
+        raise ValueError("training.momentum: beta has a schedule, but Empirical keeps it constant; give a number")
     _check_classes(level, problem)
     _check_form(level, problem)
     for lane in lanes:

@@ -54,7 +54,7 @@ def run(
     keep_blocks : bool
         Keep the overlaps of single blocks at all times, not only at the end.
     progress : bool, optional
-        Whether to show a bar where a level takes long; left out: on terminals.
+        Whether to show a bar where a level takes long; left out: on terminals and in notebooks.
 
     Returns
     -------

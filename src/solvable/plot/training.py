@@ -8,7 +8,7 @@ import numpy as np
 
 from solvable.numerics.statistics import standard_error
 from solvable.plot.curves import dataset
-from solvable.plot.style import axes
+from solvable.plot.style import axes, in_style
 from solvable.plot.sweep_labels import positions_along
 from solvable.plot.sweeps import _average, _axes_of
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 TRAIN, TEST, BEST = "training loss", "test loss", "least test loss on the way"
 
 
+@in_style
 def train_and_test(source: Any, ax: "Axes | None" = None, *, label: str = "", color: str | None = None) -> "Axes":
     """Draw the training loss (dashed) and the test loss (solid) of runs on a data set, as means with standard errors.
 
@@ -63,6 +64,7 @@ def train_and_test(source: Any, ax: "Axes | None" = None, *, label: str = "", co
     return ax
 
 
+@in_style
 def correlation(
     source: Any, ax: "Axes | None" = None, *, run: int = 0, student: int = 0, other: int | None = None
 ) -> "Axes":

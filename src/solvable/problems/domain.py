@@ -220,6 +220,12 @@ class Domain:
                 yield f"training.{name}", given, f"is for {what}"
             elif self.schedules is not True and isinstance(value, Schedule):
                 yield f"training.{name}", "is a schedule", f"is for a constant one; {_AT}"
+        if (
+            self.schedules is not True
+            and training.momentum is not None
+            and isinstance(training.momentum.number, Schedule)
+        ):
+            yield "training.momentum", "has a schedule", f"is for a constant one; {_AT}"
         for name in ("learning_rate", "readout_rate"):
             if not self.schedules and isinstance(getattr(training, name), Schedule):
                 yield f"training.{name}", "is a schedule", f"is for a constant one; {_AT}"

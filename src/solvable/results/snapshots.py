@@ -97,6 +97,7 @@ def _state(
     return repaired(
         blocks.student, blocks.cross, teacher, readout,
         sphere=sphere, extras=extras, extra=blocks.extra, scalars=scalars,
+        scalar_roles=() if scalars is None else trajectory.problem.scalars,
     )  # fmt: skip
 
 

@@ -211,6 +211,11 @@ class Trajectory:
         """(run, time, p, p) overlaps of students with their copies of a time; None where the training keeps none."""
         return observables.overlap_with("snapshot", self)
 
+    @property
+    def bias(self) -> np.ndarray | None:
+        """(run, time), or (run, time, head), what is added to outputs; None where nothing is."""
+        return observables.bias(self)
+
     @cached_property
     def average_risk(self) -> np.ndarray:
         """(run, time) risk of the averaged weights, with the readouts of the run, where the training keeps an average. With several
@@ -248,10 +253,8 @@ class Trajectory:
 
     @property
     def frame(self) -> np.ndarray:
-        """(run, time, p, p*) polar factor S = R (R^T R)^(-1/2) of the cross overlaps: which combination of students learns
-        which teacher.
-
-        NaN where R has not full rank. In the deterministic limit quadratic students keep S if they begin orthogonal and
+        """(run, time, p, p*) polar factor S = R (R^T R)^(-1/2) of the cross overlaps: which combination of students learns which
+        teacher. NaN where R has not full rank. In the deterministic limit quadratic students keep S if they begin orthogonal and
         of equal norm and the teachers are orthonormal (bocchi2026, section 7.4).
         """
         return nearest_frame(self.cross_overlap)
@@ -262,14 +265,13 @@ class Trajectory:
         noise on labels. With several blocks of inputs it needs keep_blocks=True. Exact for linear and quadratic units and for one
         or two erf, tanh or ReLU units; errors of averages over nodes are about 7e-5 (eight ReLU units that have learned), 3e-4
         (eight others), 1e-3 (sixteen) or 2e-3 (any other unit). Once it was asked for, `data` and files have it too."""
-        self.__dict__.pop("data", None)  # which had been made without it
         return classifying.classification_error(self)
 
     @cached_property
     def loss(self) -> np.ndarray:
         """(run, time) the mean of the loss that is trained on, over the mix of tasks and classes at each time, without noise on
         labels; for the squared loss it is the risk. Over one variable it is exact, else an average over 8192 nodes. With several
-        blocks of inputs it needs keep_blocks=True."""
+        blocks of inputs it needs keep_blocks=True. Once it was asked for, `data` and files have it too."""
         return observables.loss(self)
 
     @property
