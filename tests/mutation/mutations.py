@@ -939,7 +939,7 @@ DESCRIPTIONS = (
     Mutation(
         "other-risk-of-other-teachers",
         "results/other_risk.py",
-        "        check_start(free, integrated(*first))  # refuses other teachers and directions\n",
+        "        check_start(free, integrated(*first, first_scalars(free)))  # refuses other teachers and directions\n",
         "",
         ("results/test_other_risk.py::test_rows_that_do_not_fit_are_refused_in_one_line",),
     ),
