@@ -939,7 +939,7 @@ DESCRIPTIONS = (
     Mutation(
         "other-risk-of-other-teachers",
         "results/other_risk.py",
-        "        check_start(free, integrated(*first))  # refuses other teachers and directions\n",
+        "        check_start(free, integrated(*first, first_scalars(free)))  # refuses other teachers and directions\n",
         "",
         ("results/test_other_risk.py::test_rows_that_do_not_fit_are_refused_in_one_line",),
     ),
@@ -1043,6 +1043,13 @@ REUSE = (
         "fresh + training.label_flips * (opposite - trajectory.risk)",
         "fresh + 0 * (opposite - trajectory.risk)",
         ("results/test_training_memory.py::test_the_gap_knows_labels_of_the_wrong_sign[plain]",),
+    ),
+    Mutation(
+        "labels-of-other-samples",
+        "empirical/steps.py",
+        "Part(engine, part.labels[chosen])",
+        "Part(engine, part.labels[: chosen.size])",
+        ("empirical/test_steps.py::test_steps_between_outputs_read_what_they_take[full-subsets]",),
     ),
     Mutation(
         "no-room-for-thresholds",
