@@ -24,7 +24,7 @@ from solvable.results.readings import AVERAGED, COMPUTED
 from solvable.runfiles import RunTable, StartTable, read_level
 from solvable.sweeps.records import Labelled
 
-KEPT = (*AVERAGED, *COMPUTED, "risk_error", "overlap_error")
+KEPT = (*AVERAGED, *COMPUTED, "risk_error", "overlap_error", "training_loss_error")
 
 
 class Measure(Protocol):
@@ -220,6 +220,8 @@ def _memory(found: Trajectory) -> dict[str, np.ndarray]:
     told = {"end_training_loss": found.training_loss[:, -1]} | (
         {} if found.gap is None else {"end_gap": found.gap[:, -1]}
     )
+    if found.training_loss_error is not None:
+        told |= {"end_risk_error": found.risk_error[:, -1], "end_training_loss_error": found.training_loss_error[:, -1]}
     return told | {"best_risk": best.risk, "best_time": best.time, "interpolation_time": found.interpolation_time()}
 
 
