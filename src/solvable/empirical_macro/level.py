@@ -55,7 +55,8 @@ class EmpiricalMacro:
     -----
     Errors are standard errors of the mean over replicas, times the factor by which twice the error covers 95 % for so few
     (Student's; 1.31 for six). Units and losses may be any smooth ones. A target enters by its values alone, so it may have kinks
-    and jumps.
+    and jumps. Momentum of the kind beta is taken into account. A run from `last()` or `at(...)` is one on new samples: to go on,
+    ask for more times.
 
     Examples
     --------

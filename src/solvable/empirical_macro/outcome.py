@@ -10,9 +10,11 @@ from solvable.dynamics.kernel_data import RISK, WATCHED
 from solvable.empirical_macro.marching import Marched
 from solvable.empirical_macro.replicas import Average, average, disagreement, doubt, extrapolated, present, widened
 from solvable.levels import Lane, Plan
-from solvable.levels.observer import Observer
+from solvable.levels.observer import NODES, Observer
 from solvable.results import Blocks, Ending, Trajectory
 from solvable.results.building import Curves, Ends, build
+
+FINE = 2**16  # nodes for the risk of the average where it has no closed form; replicas differ by the same few
 
 
 @dataclass(frozen=True)
@@ -46,18 +48,19 @@ def outcome(lane: Lane, plan: Plan, passes: Sequence[Marched | None], widths: in
     replicas, groups = [every[i] for i in there_are], [groups[i] for i in there_are]
     mean = average(replicas, groups)
     stop = plan.stop if plan.stop is not None and plan.stop.quantity != "training_loss" else None
-    look = _Look(lane, replace(plan, stop=stop))
+    rough = _Look(lane, replace(plan, stop=stop))
+    look = rough if rough.observer.exact else _Look(lane, replace(plan, stop=stop), FINE)
     there = outputs[outputs < mean.reached]
     risks = np.full((len(replicas), outputs.size), np.nan)
     for row, one in zip(risks, replicas, strict=True):
-        row[: there.size] = [look(one, t)[0][RISK] for t in there]
+        row[: there.size] = [rough(one, t)[0][RISK] for t in there]
     risk, own = np.full((2, outputs.size), np.nan)
     for i, t in enumerate(there):
         seen, own[i] = look(mean, t)
         risk[i] = seen[RISK]
     doubted = np.zeros_like(risk)
     if widths > 1:
-        each = [[[look(one, t)[0][RISK] for t in there] for one in passes] for passes in zip(*groups, strict=True)]
+        each = [[[rough(one, t)[0][RISK] for t in there] for one in passes] for passes in zip(*groups, strict=True)]
         doubted[: there.size] = doubt([np.mean(one, axis=0) for one in each])
     ending, end = _end(replicas, mean, risks[:, : there.size], there, outputs[-1])
     if ending is Ending.FINISHED and len(replicas) < len(every):
@@ -80,8 +83,8 @@ def outcome(lane: Lane, plan: Plan, passes: Sequence[Marched | None], widths: in
 class _Look:
     """Risk and what is watched of the states of a lane."""
 
-    def __init__(self, lane: Lane, plan: Plan) -> None:
-        self.observer = Observer(lane, plan)
+    def __init__(self, lane: Lane, plan: Plan, nodes: int = NODES) -> None:
+        self.observer = Observer(lane, plan, nodes)
         self.teachers = lane.start.block_teacher_overlap
 
     def __call__(self, found: Marched | Average, step: int) -> tuple[np.ndarray, float]:

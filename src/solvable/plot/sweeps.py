@@ -107,7 +107,7 @@ def _average(data: Any, quantity: str, kept: tuple[str, ...]) -> tuple[Any, Any]
     each = values.mean([dim for dim in over if dim not in along])
     if not along or (not seeds and all(values.sizes[dim] == 1 for dim in runs)):
         stated = f"{quantity}_error"
-        return mean, data[stated].mean(over) if stated in data else each.where(False)
+        return mean, data[stated].mean(over) if stated in data else mean.where(False)
     count = each.notnull().sum(along)
     return mean, (each.std(along, ddof=1) / np.sqrt(count)).where(count > 1)
 
