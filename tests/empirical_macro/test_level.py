@@ -119,6 +119,7 @@ def test_replicas_that_disagree_are_a_failure() -> None:
     assert run.ending == [sv.results.Ending.DISAGREED]
     assert not run.success
     assert "raise particles, lower until, or use Empirical" in run.message
+    assert np.isnan(run.end_risk).all()  # the last state that is known is no end
     assert np.isnan(run.risk[0, -1])
     assert np.isfinite(run.risk[0, 0])
     assert not run.interpolates(10.0)[0]
