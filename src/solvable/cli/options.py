@@ -26,7 +26,7 @@ def run(command: Command) -> None:
     sub.add_argument(
         "--clock",
         metavar="UNIT",
-        help="alpha (steps/dim; the default, but for empirical), steps, rate, epochs, or a paper's key",
+        help="alpha (steps/dim; the default, but on a data set), steps, rate, epochs, or a paper's key",
     )
     sub.add_argument("--seed", help="draw the start from this seed (default: 0)")
     sub.add_argument("--scale", help="standard deviation of the students' weights at the start")
