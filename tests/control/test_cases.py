@@ -1,5 +1,7 @@
 """Gradients and best schedules where samples come in cases: masks, classes, tasks, and tests that do not see what is chosen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -213,6 +215,23 @@ def test_tests_do_not_see_what_is_chosen() -> None:
     for run, value in ((found.trajectory, found.value), (found.constant_trajectory, found.constant[1])):
         assert run.risk[0, -1] == pytest.approx(value, rel=1e-6)
     assert sv.checks.gradient(found).passed
+
+
+def test_readouts_that_are_not_trained_have_derivatives() -> None:
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=1, activation="erf"), student=sv.Student(width=2, activation="erf"),
+        inputs=sv.Inputs(dim=1000), mixture=sv.Mixture(**CLASSES, labels=(1.0, 0.0, -1.0)), training=sv.Training(learning_rate=0.5),
+    )  # fmt: skip
+    start = sv.start(problem, seed=0)
+    found = sv.gradient(problem, start, until=3.0).readout
+
+    def value(move: np.ndarray) -> float:
+        readout = start.readout + move
+        moved = problem.replace(student__readout=tuple(readout))
+        return sv.gradient(moved, replace(start, readout=readout), until=3.0).value
+
+    expected = [(value(1e-4 * row) - value(-1e-4 * row)) / 2e-4 for row in np.eye(2)]
+    assert found == pytest.approx(np.array(expected), rel=1e-5)
 
 
 def test_gradient_of_the_problem_as_it_is() -> None:

@@ -2002,7 +2002,7 @@ CONTROL = (
     ),
     Mutation(
         "reverse-of-zero-readouts",
-        "dynamics/reverse.py",
+        "dynamics/moment_reverse.py",
         "a_bar[m] += bar * a[k] * bare[k, m]",
         "a_bar[m] += bar * a[m] * bare[k, m]",
         ("dynamics/test_reverse.py::test_state_and_all_numbers[erf-2-1-1-free-True]",),

@@ -114,7 +114,7 @@ def _from_start(asked: Asked, start: Overlaps, names: list[str]) -> Gradient:
     """From one start."""
     problem = asked.problem
     knobs, values = own_knobs(problem, asked.until, names)
-    course = Course(asked, checked_start(problem, start), knobs)
+    course = Course(asked, checked_start(problem, start), knobs, readouts=True)
     course.place(values)
     if not course.record():
         raise ValueError(f"gradient: {course.failure}")

@@ -56,10 +56,13 @@ def check_reversible(problem: Problem) -> None:
             )
 
 
-def reversible(problem: Problem, start: Overlaps) -> Reversible:
-    """Refuses what has no reverse."""
+def reversible(problem: Problem, start: Overlaps, *, readouts: bool = False) -> Reversible:
+    """Refuses what has no reverse. `readouts`: derivatives by those are wanted also where they are not trained."""
     check_reversible(problem)
     packed = pack(problem, start)
+    if readouts and features(problem) and not problem.training.train_readout:
+        packed.problems["train_readout"] = True  # at a rate of zero
+        packed.problems["readout_rate"] = packed.problems["readout_rate_slope"] = 0.0
     rows, columns = int(packed.problems["rows"][0]), reverse.EIGENVALUES + packed.blocks.shape[1]
     if features(problem):
         return _of_cases(packed, columns)
