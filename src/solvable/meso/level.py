@@ -272,8 +272,8 @@ class _Path:
         state = slots(form.slots)
         state[:] = self.setting.first
         stream = child(self.setting.seed, self.run).generate_state(STREAM * WIDTH, np.uint64)
-        rows, heads = int(self.setting.packed.problems[0].rows), self.setting.lane.problem.heads
-        sums = slots(sums_of(len(form.frames), p, rows, heads))
+        rows = int(self.setting.packed.problems[0].rows)
+        sums = slots(sums_of(len(form.frames), p, rows, int(form.form.readouts)))
         return form.process.copy(), form.frames.copy(), form.numbers, stream, state, slots(form.work), sums
 
 

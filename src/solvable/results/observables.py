@@ -305,17 +305,34 @@ def overlap_with(role: str, trajectory: Trajectory) -> np.ndarray | None:
     return found
 
 
+def bias(trajectory: Trajectory) -> np.ndarray | None:
+    """(run, time) or (run, time, head), see `Trajectory.bias`."""
+    count = trajectory.problem.scalars.count("bias")
+    if trajectory.scalars is None or not count:
+        return None
+    return trajectory.scalars[:, :, 0] if count == 1 else trajectory.scalars[:, :, :count]
+
+
 def loss(trajectory: Trajectory) -> np.ndarray:
     """(run, time) see `Trajectory.loss`."""
     from solvable.dynamics.losses_of_tests import mean_loss
+    from solvable.results.classifying import of_states
 
+    if trajectory.problem.training.loss != "squared":
+        return of_states("loss", trajectory, mean_loss)
+    vars(trajectory).pop("data", None)
+    return trajectory.risk.copy()
+
+
+def eigenvalues(trajectory: Trajectory) -> np.ndarray:
+    """(run, time, dim) see `Trajectory.eigenvalues`."""
     t = trajectory
-    if t.problem.training.loss == "squared":
-        return t.risk.copy()
-    losses = np.full(t.risk.shape, np.nan)
-    for run, i in np.argwhere(np.isfinite(t.risk)):
-        losses[run, i] = mean_loss(t.problem, t.at(float(t.time[i]), int(run)), float(t.alpha[i]))
-    return losses
+    if t.matrix is None:
+        raise ValueError(f"eigenvalues: a run of {t.level} has no matrix on the inputs; Empirical has")
+    values = np.full(t.matrix.shape[:-1], np.nan)
+    reached = np.isfinite(t.risk)
+    values[reached] = np.linalg.eigvalsh(t.matrix[reached])
+    return values
 
 
 def oracle_error(trajectory: Trajectory) -> float:

@@ -20,7 +20,7 @@ AVERAGED = (
     "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap", "task_risk",
     "gap",
 )  # fmt: skip
-COMPUTED = (*forgetting.NAMES, classifying.NAME)  # when they are asked for
+COMPUTED = (*forgetting.NAMES, classifying.NAME, "loss")  # when they are asked for
 
 
 def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
@@ -33,7 +33,7 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     ----------
     name : str
         "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "gap",
-        "direction_overlap", "task_risk", "forgetting", "head_start" or "classification_error".
+        "direction_overlap", "task_risk", "forgetting", "head_start", "classification_error" or "loss".
 
     Returns
     -------
@@ -52,7 +52,7 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     ((201,), 8)
     """
     if name not in (*AVERAGED, *COMPUTED) or getattr(self, name) is None:
-        have = [one for one in AVERAGED if getattr(self, one) is not None]
+        have = [*(one for one in AVERAGED if getattr(self, one) is not None), "loss"]
         have += forgetting.NAMES if self.problem.tasks else ()
         have += [classifying.NAME] if classifying.is_asked_for(self.problem) else []
         raise ValueError(f"mean: {not_one_of(name, have)}")

@@ -77,6 +77,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "forgetting": ("run", "time", "task"),
     "head_start": ("run", "time", "task"),
     classifying.NAME: ("run", "time"),
+    "loss": ("run", "time"),
     "direction_overlap": ("run", "time", "student", "direction"),
     "end_block_teacher_overlap": ("run", "block", *_TEACHER),
     "end_block_extra_overlap": ("run", "block", *_EXTRA),
@@ -86,7 +87,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
 OPTIONAL = {
     "block_student_overlap", "block_cross_overlap", "population_loss", "gap", "direction_overlap", "end_block_teacher_overlap",
     "end_block_extra_overlap", "moving_block_teacher_overlap", "block_extra_overlap", *forgetting.NAMES, classifying.NAME,
-    *SOME_ARRAYS,
+    "loss", *SOME_ARRAYS,
 }  # fmt: skip
 LONG_NAMES = {
     "risk": "risk",
@@ -110,6 +111,7 @@ LONG_NAMES = {
     "forgetting": "forgetting of a task",
     "head_start": "head start of a task",
     classifying.NAME: "classification error",
+    "loss": "mean loss",
 }
 
 
@@ -144,7 +146,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     own_form |= {"end_block_teacher_overlap": ends.teacher, "end_block_extra_overlap": ends.extra}
     told = forgetting.known(t)
     own_form |= {name: told.get(name) for name in forgetting.NAMES}
-    own_form[classifying.NAME] = vars(t).get(classifying.NAME)  # where it has been computed
+    own_form |= {name: vars(t).get(name) for name in (classifying.NAME, "loss")}  # where they have been computed
     names = [name for name in DIMENSIONS if name != "alpha"]  # which is a coordinate
     arrays = {name: own_form[name] if name in own_form else getattr(t, name) for name in names}
     heads = t.problem.heads

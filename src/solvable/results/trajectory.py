@@ -211,6 +211,11 @@ class Trajectory:
         """(run, time, p, p) overlaps of students with their copies of a time; None where the training keeps none."""
         return observables.overlap_with("snapshot", self)
 
+    @property
+    def bias(self) -> np.ndarray | None:
+        """(run, time), or (run, time, head), what is added to outputs; None where nothing is."""
+        return observables.bias(self)
+
     @cached_property
     def average_risk(self) -> np.ndarray:
         """(run, time) risk of the averaged weights, with the readouts of the run, where the training keeps an average. With several
@@ -225,34 +230,31 @@ class Trajectory:
 
     @property
     def population_loss(self) -> np.ndarray:
-        """(run, time) half the mean squared error over all Gaussian inputs, saraomannelli2020's E.
-
-        The training loss tends to it with infinitely many samples, up to half the label noise.
-        """
+        """(run, time) half the mean squared error over all Gaussian inputs, saraomannelli2020's E, without noise on labels."""
         return self.risk / (2 * self.problem.training.loss_factor)
 
-    @property
+    @cached_property
     def gap(self) -> np.ndarray | None:
         """(run, time) by how much the loss on fresh samples exceeds that on the data set: risk + loss_factor x label noise
-        - training loss with its factor. None without a data set, and for other losses than the squared one."""
+        - training loss with its factor; fresh labels have the wrong sign as often as those of the data set. None without a data
+        set, for other losses than the squared one, and with label flips for rows of data and for blocks that were not kept."""
         return memory.gap(self)
+
+    @property
+    def test_loss(self) -> np.ndarray:
+        """(run, time) the mean loss on fresh samples, noise on their labels included, in the normalisation of `training_loss`: what
+        that would be on infinitely many samples. For other losses than the squared one it is `loss`, without noise on labels."""
+        return memory.test_loss(self)
 
     @property
     def eigenvalues(self) -> np.ndarray:
         """(run, time, dim) eigenvalues of `matrix`, smallest first."""
-        if self.matrix is None:
-            raise ValueError(f"eigenvalues: a run of {self.level} has no matrix on the inputs; Empirical has")
-        values = np.full(self.matrix.shape[:-1], np.nan)
-        reached = np.isfinite(self.risk)
-        values[reached] = np.linalg.eigvalsh(self.matrix[reached])
-        return values
+        return observables.eigenvalues(self)
 
     @property
     def frame(self) -> np.ndarray:
-        """(run, time, p, p*) polar factor S = R (R^T R)^(-1/2) of the cross overlaps: which combination of students learns
-        which teacher.
-
-        NaN where R has not full rank. In the deterministic limit quadratic students keep S if they begin orthogonal and
+        """(run, time, p, p*) polar factor S = R (R^T R)^(-1/2) of the cross overlaps: which combination of students learns which
+        teacher. NaN where R has not full rank. In the deterministic limit quadratic students keep S if they begin orthogonal and
         of equal norm and the teachers are orthonormal (bocchi2026, section 7.4).
         """
         return nearest_frame(self.cross_overlap)
@@ -263,14 +265,13 @@ class Trajectory:
         noise on labels. With several blocks of inputs it needs keep_blocks=True. Exact for linear and quadratic units and for one
         or two erf, tanh or ReLU units; errors of averages over nodes are about 7e-5 (eight ReLU units that have learned), 3e-4
         (eight others), 1e-3 (sixteen) or 2e-3 (any other unit). Once it was asked for, `data` and files have it too."""
-        self.__dict__.pop("data", None)  # which had been made without it
         return classifying.classification_error(self)
 
     @cached_property
     def loss(self) -> np.ndarray:
         """(run, time) the mean of the loss that is trained on, over the mix of tasks and classes at each time, without noise on
         labels; for the squared loss it is the risk. Over one variable it is exact, else an average over 8192 nodes. With several
-        blocks of inputs it needs keep_blocks=True."""
+        blocks of inputs it needs keep_blocks=True. Once it was asked for, `data` and files have it too."""
         return observables.loss(self)
 
     @property

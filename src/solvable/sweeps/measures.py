@@ -177,7 +177,7 @@ class Run:
         found = run_batch(
             problem, self._starts(problem), self.level, self.run.until,
             times=self.run.times, clock=self.run.clock, stop=stop, progress=False,
-            keep_blocks=OF_SIGNS in self.keep and problem.inputs.blocks > 1,
+            keep_blocks=bool({OF_SIGNS, "loss"} & set(self.keep)) and problem.inputs.blocks > 1,
         )  # fmt: skip
         if Ending.INTERRUPTED in found.ending:
             raise KeyboardInterrupt
