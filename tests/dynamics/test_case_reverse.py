@@ -24,6 +24,7 @@ def made(unit: str, kind: str) -> sv.Problem:
         training |= {"batch": 3, "weight_decay": 0.1, "train_readout": True, "dropout": {"keep": 0.7}}
         more["inputs"] = sv.Inputs(dim=200, spectrum=BLOCKS)
     if kind == "classes":
+        teacher |= {"bias": 0.3}
         more["mixture"] = CLASSES
     if kind == "labels":
         teacher, more["mixture"] = {"width": 0}, sv.Mixture.xor(2.0)

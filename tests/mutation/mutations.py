@@ -2220,7 +2220,7 @@ CONTROL = (
     Mutation(
         "momentum-without-its-gain",
         "control/knobs.py",
-        "by_value, by_slope = self.gain * found",
+        "by_value, by_slope = self.gains(begins) * found",
         "by_value, by_slope = found",
         ("control/test_gradient.py::test_fast_momentum_is_plain_at_the_effective_rate",),
     ),

@@ -45,7 +45,7 @@ class Knob:
     lower: float
     upper: float
     own: float | None = None  # what the problem has, from `until` on: tests do not see what is chosen
-    gain: float = 1.0  # of what compiled code has over this number: momentum adds gradients up
+    gain: float | Schedule = 1.0  # of what compiled code has over this number: momentum adds gradients up
     unasked: bool = False  # whether nobody gave the upper bound
 
     @property
@@ -101,9 +101,14 @@ class Knob:
 
     def place(self, values: np.ndarray, packed: Packed) -> None:
         """Write values into the records."""
-        found = self.within(packed.problems["begin"], values)
+        begins = packed.problems["begin"]
+        found, gains = self.within(begins, values), self.gains(begins)
         for column in self.columns:
-            place(packed, column, self.gain * found[0], self.gain * found[1])
+            place(packed, column, gains * found[0], gains * found[1])
+
+    def gains(self, begins: np.ndarray) -> np.ndarray:
+        """(begins,) in segments that begin at these times."""
+        return self.gain(begins) if isinstance(self.gain, Schedule) else np.full(begins.shape, self.gain)
 
     def within(self, begins: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Value and slope in segments that begin at these times."""
@@ -115,7 +120,7 @@ class Knob:
     def gather(self, found: np.ndarray, begins: np.ndarray) -> np.ndarray:
         """Derivatives by the values from those by values and slopes of all segments of the records, (segments, 2, columns)."""
         own = self.owners(begins)
-        by_value, by_slope = self.gain * found[:, :, self.columns].sum(axis=2).T
+        by_value, by_slope = self.gains(begins) * found[:, :, self.columns].sum(axis=2).T
         if self.own is not None:
             by_value = np.where(begins < self.until, by_value, 0.0)
         values = np.bincount(own, by_value, self.size).astype(float)
@@ -206,13 +211,8 @@ def _knob(problem: Problem, until: float, name: str, given: int | Control) -> Kn
     )  # fmt: skip
 
 
-def _gain(problem: Problem, name: str) -> float:
-    if name not in ("training.learning_rate", "training.readout_rate"):
-        return 1.0
-    gain = problem.training.gain
-    if isinstance(gain, Schedule):
-        raise ValueError(f"control: {name}: beta of training.momentum has a schedule; give a number")
-    return gain
+def _gain(problem: Problem, name: str) -> float | Schedule:
+    return problem.training.gain if name in ("training.learning_rate", "training.readout_rate") else 1.0
 
 
 def _tested(problem: Problem, name: str, shape: str, until: float) -> float | None:

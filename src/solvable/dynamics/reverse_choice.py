@@ -17,7 +17,7 @@ from solvable.problems.domain import ONE_PASS
 
 CASES = (
     "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
-    "training.anchor",
+    "training.anchor", "teacher.bias",
 )  # fmt: skip
 REVERSIBLE = replace(ONE_PASS, target="additive", loss="squared", knows=CASES)
 WHO = "the gradient"  # for messages
