@@ -43,9 +43,11 @@ def random_problem(random: np.random.Generator) -> tuple[sv.Problem, dict[str, s
     if random.integers(2):
         spectrum = sv.Spectrum(eigenvalues=(0.4, 1.6))
         control["inputs.spectrum.eigenvalues.1"] = sv.Control(segments=2, upper=2.0)
+    bias = 0.3 * int(random.integers(2))
+    training["train_bias"] = bool(bias) and training["train_readout"]
     problem = sv.Problem(
         teacher=sv.Teacher(width=q, activation=unit, drift=0.1 * int(random.integers(2))),
-        student=sv.Student(width=int(random.integers(1, 4)), activation=unit),
+        student=sv.Student(width=int(random.integers(1, 4)), activation=unit, bias=bias),
         inputs=sv.Inputs(dim=1000, spectrum=spectrum),
         training=sv.Training(**training),
         **more,

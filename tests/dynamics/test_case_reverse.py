@@ -32,6 +32,11 @@ def made(unit: str, kind: str) -> sv.Problem:
     if kind == "tasks":
         tasks = (sv.Task(readout=(1, 0), probability=0.3), sv.Task(readout=(0.5, 1), probability=0.7))
         more["tasks"], training = tasks, training | {"train_readout": True}
+    if kind == "biases":
+        tasks = (sv.Task(readout=(1, 0), probability=0.3), sv.Task(readout=(0.5, 1), probability=0.7))
+        more |= {"tasks": tasks, "mixture": CLASSES}
+        student |= {"bias": 0.4}
+        training |= {"train_readout": True, "train_bias": True}
     if kind == "moving":
         teacher |= {"drift": 0.2, "rotation": 0.1}
         student |= {"norm": "sphere"}
@@ -106,7 +111,7 @@ class System:
 
 
 @pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
-@pytest.mark.parametrize("kind", ["masks", "classes", "labels", "tasks", "moving"])
+@pytest.mark.parametrize("kind", ["masks", "classes", "labels", "tasks", "moving", "biases"])
 def test_reverse_against_differences(unit, kind) -> None:
     random, system = np.random.default_rng(0), System(made(unit, kind))
     change, state = system.direction(random), system.state

@@ -24,6 +24,7 @@ from solvable.dynamics.case_row_reverse import back_along, back_rows, back_stack
 from solvable.dynamics.equations import readout_rate_at
 from solvable.dynamics.kernel_data import PLANES
 from solvable.dynamics.moment_reverse import back_plain, plain_averages
+from solvable.dynamics.output_bias import back_mean_error, bias_at, bias_place, mean_error
 from solvable.dynamics.reverse import BACK, EIGENVALUES, LABEL_NOISE, READOUT_RATE, rule_at
 from solvable.gaussian.mean_reverses import back_averages, mean_reverse_scratch
 from solvable.gaussian.means import averages_with_means, mean_scratch
@@ -172,8 +173,8 @@ def back_readouts(problem, case, numbers, students, who, a, a_bar, s_bar, bar):
 
 @compiled()
 def has_means(problem, case, numbers):
-    """Whether fields of a case may have means, or its label an offset."""
-    found = case.label != 0.0
+    """Whether fields of a case may have means, or its error an offset."""
+    found = case.label != 0.0 or problem.biased
     for j in range(problem.directions):
         found = found or numbers[case.means + j] != 0.0
     return found
@@ -196,20 +197,35 @@ def take_case(kind, means, students, rule, fields, error, a, raw, out, left):
 @compiled(inline=True)
 def back_case_moments(kind, means, students, rule, fields, error, known, bars, to, left):
     """Reverse of `take_case`: known = (prefactors, raw averages, room for their weights), bars = (D, S, phi, pull), to = (means,
-    covariance, weights in the error, prefactors); what the label noise is weighed by."""
+    covariance, weights in the error, prefactors); what the offset and the label noise are weighed by."""
     (a, raw, room), (D_bar, S_bar, _, pull_bar), (h_bar, C_bar, s_bar, a_bar) = known, bars, to
     (c, noise, with_noise, with_pull), n = rule, a.size
     if means:
         unscale(c, students, n, a, raw, bars, room, a_bar)
         asked, weighed = (with_noise, with_pull), (room[0], room[1], room[2], room[3], 0.0)
         averages = h_bar, C_bar, s_bar
-        _, seen = back_averages(kind, students, fields, error, noise, weighed, asked, raw[1], averages, left)
-        return seen
+        return back_averages(kind, students, fields, error, noise, weighed, asked, raw[1], averages, left)
     planes, prefactors = left[: 5 * n * n].reshape(5, n, n), (room[2], room[3])
     reached = C_bar, s_bar
-    return back_plain(
-        kind, students, rule, fields[1], error[1], raw[1], (D_bar, S_bar, pull_bar), prefactors, reached, planes
-    )
+    bars = D_bar, S_bar, pull_bar
+    return 0.0, back_plain(kind, students, rule, fields[1], error[1], raw[1], bars, prefactors, reached, planes)
+
+
+@compiled()
+def back_bias(i, now, problem, cases, fields, error, offset_bar, to):
+    """Reverse of the offset of case i, and of the push on its bias, 2c <e>, where that is trained: to = (means, covariance, weights
+    in the error)."""
+    (t, y, weights, bar), case = now, cases[i]
+    place, controls = bias_place(problem, case), bar[y.size :]
+    if problem.train_bias:
+        rate, share, told = readout_rate_at(problem, t), share_at(case, problem, t), weights[place]
+        push = 2.0 * problem.loss_factor * mean_error(problem.kind, fields, error[0], error[1])
+        controls[READOUT_RATE] += share * told * push
+        controls[EIGENVALUES + problem.blocks + i] += rate * told * push
+        weight = 2.0 * problem.loss_factor * rate * share * told
+        back_mean_error(problem.kind, fields, error[1], weight, to)
+        offset_bar += weight
+    bar[place] -= offset_bar
 
 
 @compiled(inline=True)
@@ -232,7 +248,7 @@ def back_case(i, now, problem, cases, numbers, overlaps, bars, scratch):
     )  # fmt: skip
     set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C)
     set_weights(problem, case, y, numbers, students, who, a, s)
-    fields, error, moments = (h, C), (case.label, s), (D, S, phi, pull)
+    fields, error, moments = (h, C), (case.label - bias_at(problem, case, y), s), (D, S, phi, pull)
     kind, means = problem.kind, has_means(problem, case, numbers)
     take_case(kind, means, students, rule, fields, error, a, raw, moments, left)
     seen = back_sums(
@@ -247,7 +263,10 @@ def back_case(i, now, problem, cases, numbers, overlaps, bars, scratch):
     controls[EIGENVALUES + problem.blocks + i] += seen
     to = h_bar, C_bar, s_bar, a_bar  # the moments themselves are no longer needed: their rooms are for weights
     known, of_moments = (a, raw, moments), (D_bar, S_bar, phi_bar, pull_bar)
-    controls[LABEL_NOISE] += back_case_moments(kind, means, students, rule, fields, error, known, of_moments, to, left)
+    offset_bar, noise_bar = back_case_moments(kind, means, students, rule, fields, error, known, of_moments, to, left)
+    controls[LABEL_NOISE] += noise_bar
+    if problem.biased:
+        back_bias(i, now, problem, cases, fields, error, offset_bar, (h_bar, C_bar, s_bar))
     back_readouts(problem, case, numbers, students, who, a, a_bar, s_bar, bar)
     reached = stacks_bar, along_bar, eigenvalues_bar
     back_case_fields(problem, case, numbers, eigenvalues, students, who, (stacks, along), (h_bar, C_bar), reached)
@@ -288,11 +307,15 @@ def back_test(i, now, problem, cases, numbers, overlaps, bars, scratch):
     planes[:], rows[:] = 0.0, 0.0
     set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C)
     set_weights(problem, case, y, numbers, students, who, a, s)
-    fields, error = (h, C), (case.label, s)
+    fields, error = (h, C), (case.label - bias_at(problem, case, y), s)
     found, _ = averages_with_means(problem.kind, 0, fields, error, 0.0, (False, True), (C, C, h, h), left)
     shares_bar[i] += factor * found
     nothing = C, C, h, h, weight  # of the averages only <e^2> counts
-    back_averages(problem.kind, 0, fields, error, 0.0, nothing, (False, False), C, (h_bar, C_bar, s_bar), left)
+    offset_bar, _ = back_averages(
+        problem.kind, 0, fields, error, 0.0, nothing, (False, False), C, (h_bar, C_bar, s_bar), left
+    )
+    if problem.biased:
+        bar[bias_place(problem, case)] -= offset_bar
     common = problem.cases + problem.tests
     shares_bar[common] += back_readouts(problem, case, numbers, students, who, a, a_bar, s_bar, bar)
     reached = stacks_bar, along_bar, controls[EIGENVALUES : EIGENVALUES + problem.blocks]

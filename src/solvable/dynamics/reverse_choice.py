@@ -17,7 +17,7 @@ from solvable.problems.domain import ONE_PASS
 
 CASES = (
     "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
-    "training.anchor", "teacher.bias",
+    "training.anchor", "teacher.bias", "student.bias", "training.train_bias",
 )  # fmt: skip
 REVERSIBLE = replace(ONE_PASS, target="additive", loss="squared", knows=CASES)
 WHO = "the gradient"  # for messages
@@ -42,6 +42,8 @@ class Reversible(NamedTuple):
 def check_reversible(problem: Problem) -> None:
     """Refuse what has no reverse: what the domain leaves out, and units that are neither closed nor smooth tables."""
     REVERSIBLE.require(problem, WHO)
+    if problem.training.train_bias and not problem.training.train_readout:
+        raise NotApplicable(f"training.train_bias: is true and train_readout is not; {WHO} is for both or none")
     if is_closed(problem):
         return
     if features(problem):
