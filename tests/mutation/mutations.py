@@ -2192,8 +2192,8 @@ CONTROL = (
     Mutation(
         "others-do-not-share-the-rest",
         "control/mixing.py",
-        "group[:, :, number] -= group[:, :, others] @ rest",
-        "group[:, :, number] -= group[:, :, others].sum(axis=2)",
+        "group[:, :, rest == 0] -= (group @ rest)[..., None]",
+        "group[:, :, rest == 0] -= group[:, :, rest > 0].sum(axis=2)[..., None]",
         ("control/test_cases.py::test_three_classes_share_the_rest",),
     ),
     Mutation(

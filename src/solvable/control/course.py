@@ -58,7 +58,7 @@ class Course:
 
     def __init__(self, asked: Asked, start: Overlaps, knobs: Sequence[Knob], *, readouts: bool = False) -> None:
         """`readouts`: derivatives by those of the start are wanted, trained or not."""
-        first = {knob.name: knob.schedule(np.full(knob.size, knob.upper)) for knob in knobs}
+        first = {knob.name: knob.schedule(np.full(knob.size, knob.first)) for knob in knobs}
         problem = effective(with_schedules(asked.problem, first))
         start = fitted(problem, start)
         self.system = reversible(problem, start, readouts=readouts)

@@ -18,13 +18,13 @@ from solvable.control.numbers import (
     KEEP,
     LEAST,
     columns_of,
+    groups_of,
     is_of_inputs,
     is_share,
     own_number,
     own_schedule,
     place,
     rest_shares,
-    share_place,
 )
 from solvable.dynamics.kernel_data import Packed
 from solvable.problems import Problem, Schedule
@@ -55,6 +55,11 @@ class Knob:
     @property
     def width(self) -> float:
         return self.upper - self.lower
+
+    @property
+    def first(self) -> float:
+        """A value that a problem may have while its records are made: probabilities must not sum to more than one."""
+        return self.lower if is_share(self.name) else self.upper
 
     @property
     def lengths(self) -> np.ndarray:
@@ -150,17 +155,21 @@ def knobs(problem: Problem, until: float, control: Mapping[str, int | Control]) 
     return found
 
 
-def _check_shares(problem: Problem, found: Sequence[Knob]) -> None:
-    """Of tasks, and of classes, one probability may be free."""
-    named: dict[str, str] = {}
-    for name in (knob.name for knob in found if is_share(knob.name)):
-        group, _ = share_place(problem, name)
-        if group in named:
+def _check_shares(problem: Problem, found: Sequence[Knob], *, bounded: bool = True) -> None:
+    """Of tasks, and of classes, those that are free must leave something to share at all times."""
+    named = {knob.name: knob for knob in found}
+    for names in groups_of(problem, named):
+        rest_shares(problem, names)
+        total = sum(named[name].upper for name in names)
+        if len(names) > 1 and any(named[name].shape != "steps" for name in names):
             raise ValueError(
-                f"control: {name}: given together with {named[group]}; one is free, the others share the rest"
+                f"control: {names[-1]}: several probabilities are free, and one is a line; must go in steps"
             )
-        named[group] = name
-        rest_shares(problem, name)
+        if bounded and total > 1 + 1e-12:
+            raise ValueError(
+                f"control: {names[-1]}: upper bounds of the free probabilities sum to {total:g}, must be at most 1: give "
+                "Control(upper=...)"
+            )
 
 
 def own_knobs(problem: Problem, until: float, names: Sequence[str]) -> tuple[list[Knob], list[np.ndarray]]:
@@ -173,7 +182,7 @@ def own_knobs(problem: Problem, until: float, names: Sequence[str]) -> tuple[lis
         for name, one in zip(names, schedules, strict=True)
     )
     found = tuple(replace(knob, gain=_gain(problem, knob.name)) for knob in found)
-    _check_shares(problem, found)
+    _check_shares(problem, found, bounded=False)
     return list(found), [knob.possible(np.array(one.rates)) for knob, one in zip(found, schedules, strict=True)]
 
 
