@@ -2184,7 +2184,7 @@ CONTROL = (
     ),
     Mutation(
         "reverse-of-zero-readouts",
-        "dynamics/reverse.py",
+        "dynamics/moment_reverse.py",
         "a_bar[m] += bar * a[k] * bare[k, m]",
         "a_bar[m] += bar * a[m] * bare[k, m]",
         ("dynamics/test_reverse.py::test_state_and_all_numbers[erf-2-1-1-free-True]",),
@@ -2290,8 +2290,8 @@ CONTROL = (
     Mutation(
         "others-do-not-share-the-rest",
         "control/mixing.py",
-        "group[:, :, number] -= group[:, :, others] @ rest",
-        "group[:, :, number] -= group[:, :, others].sum(axis=2)",
+        "group[:, :, rest == 0] -= (group @ rest)[..., None]",
+        "group[:, :, rest == 0] -= group[:, :, rest > 0].sum(axis=2)[..., None]",
         ("control/test_cases.py::test_three_classes_share_the_rest",),
     ),
     Mutation(
@@ -2318,7 +2318,7 @@ CONTROL = (
     Mutation(
         "momentum-without-its-gain",
         "control/knobs.py",
-        "by_value, by_slope = self.gain * found",
+        "by_value, by_slope = self.gains(begins) * found",
         "by_value, by_slope = found",
         ("control/test_gradient.py::test_fast_momentum_is_plain_at_the_effective_rate",),
     ),
