@@ -114,7 +114,11 @@ def test_parameters_have_paths():
         ({"repeats": 0}, "repeats: 0 given"),
         ({"repeats": 2, "lookahead": 0.1}, "lookahead: given together with repeats"),
         ({"repeats": 2, "momentum": 0.9}, "repeats: given together with momentum"),
-        ({"rule": "normalised", "rate_rule": sv.problems.Polyak()}, "rate_rule: given together with rule"),
+        ({"repeats": 2, "rate_rule": sv.problems.Polyak()}, "rate_rule: given together with repeats, of which each"),
+        (
+            {"rule": "normalised", "rate_rule": sv.problems.LineSearch()},
+            "line search given together with rule or lookahead",
+        ),
     ],
 )
 def test_mistakes_are_told_in_one_line(training, line):

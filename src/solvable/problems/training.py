@@ -178,7 +178,8 @@ class Training(Model):
             raise ValueError("lookahead: given together with repeats, of which one is kept and one is not; give one")
         if self.uses_again and self.momentum is not None:
             raise ValueError(
-                "repeats: given together with momentum, with which steps on one sample do not come in a row"
+                "repeats: given together with momentum, whose velocity moves fields less between uses of a sample than the "
+                "effective rate would; give one of them"
             )
         return self
 
@@ -187,10 +188,16 @@ class Training(Model):
             raise ValueError(
                 "readout_rate: is missing; rate_rule is for the weights alone, the readout needs a rate of its own"
             )
-        if self.is_shaped:
-            raise ValueError("rate_rule: given together with rule, lookahead or repeats, whose steps no rate follows")
+        if self.uses_again:
+            raise ValueError(
+                "rate_rule: given together with repeats, of which each moves fields by a rate not yet known"
+            )
         if not isinstance(rule, LineSearch):
             return
+        if self.is_shaped:
+            raise ValueError(
+                "rate_rule: line search given together with rule or lookahead, along which the risk need not fall"
+            )
         for name in (
             "weight_decay",
             "anchor",
