@@ -40,7 +40,7 @@ def file(tmp_path: Path) -> str:
 
 def test_summary_problem_and_picture(file, tmp_path, capsys) -> None:
     output, picture = tmp_path / "best.toml", tmp_path / "best.png"
-    assert main(["optimal", file, "--output", str(output), "--plot", str(picture)]) == 1  # four segments are too few
+    assert main(["optimal", file, "--output", str(output), "--plot", str(picture)]) == 0
     told = capsys.readouterr().out
     assert "with the best constants" in told
     assert f"wrote {output}" in told
@@ -77,6 +77,11 @@ def test_a_run_passes_over_the_table(file, capsys) -> None:
         ("training.learning_rate = 4->", [], "control: is empty"),
         ("training.learning_rate = 4->training.loss_factor = 4", [], "training.loss_factor: cannot be chosen in time"),
         ("guesses = 1->guesses = 0", [], "control.guesses: 0 given"),
+        (
+            "guesses = 1->guess = 1",
+            [],
+            "control.guess: is neither a number of a problem nor a setting (did you mean guesses?)",
+        ),
         ("guesses = 1->objective = 'loss'", [], "control.objective"),
         ("guesses = 1->integral = 3", [], "control.integral"),
         ("guesses = 1->integral.training.learning_rate = 'x'", [], "must be a number"),

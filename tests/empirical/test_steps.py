@@ -148,7 +148,7 @@ def test_which_problems_are_trained_in_steps() -> None:
         {"training__samples": None, "training__repeats": 2},
     ):  # fmt: skip
         assert level.in_steps(quadratic.replace(**changes))
-    with pytest.raises(ValueError, match=r"training\.step: is 0\.1; Empirical does not know"):
+    with pytest.raises(ValueError, match=r"training\.step: is 0\.1; Empirical\(form='flow'\) does not know"):
         follow(quadratic.replace(training__step=0.1), level=sv.Empirical(form="flow"))
 
 
@@ -183,6 +183,18 @@ def test_given_labels_are_learned() -> None:
     run = follow(problem, 100, sv.Empirical(data=sv.Data(rows, prepare=False), labels=labels), weights)
     assert run.training_loss[0, -1] < 0.3 < 0.9 < run.training_loss[0, 0]
     assert run.risk[0, -1] < 0.35
+    flips = problem.replace(training__label_flips=0.2)
+    with pytest.raises(ValueError, match=r"^training\.label_flips: given together with labels"):
+        follow(flips, 3, sv.Empirical(data=sv.Data(rows, prepare=False), labels=labels), weights)
+    many = follow(flips, 3, sv.Empirical(runs=3, data=sv.Data(rows, prepare=False)), weights)
+    assert np.ptp(many.training_loss[:, 0]) > 0
+    again = problem.replace(training__samples=None, training__batch=20, training__repeats=2)
+    with pytest.raises(ValueError, match=r"^training\.repeats: is for fresh batches, but data are given"):
+        follow(again, 3, sv.Empirical(data=sv.Data(rows)), weights)
+    with pytest.raises(ValueError, match=r"^training\.batch: 301 given, must be at most samples, 300"):
+        follow(
+            problem.replace(training__samples=None, training__batch=301), 3, sv.Empirical(data=sv.Data(rows)), weights
+        )
 
 
 def test_thresholds_stop_at_the_first_step_beyond() -> None:
@@ -201,6 +213,14 @@ def test_thresholds_stop_at_the_first_step_beyond() -> None:
     assert early.risk_on(whole.replace(training__label_noise=0.0)).shape == (1, 2)
     by_risk = follow(until=40, stop=sv.when("risk", below=0.8, relative=True))
     assert by_risk.ending[0].name == "STOPPED"
+
+
+def test_thresholds_look_at_all_batches_of_a_partition() -> None:
+    """In every step, however few the outputs."""
+    problem = ERF.replace(inputs__dim=2000, training__samples=400, training__batch=100, training__selection="partition")
+    run = follow(problem, None, times=[0, 60], stop=sv.when("training_loss", below=0.15, relative=True))
+    assert run.ending[0].name == "STOPPED"
+    assert 5 < run.end_alpha[0] < 60
 
 
 def test_a_run_is_its_own_whatever_runs_beside_it() -> None:
@@ -252,8 +272,8 @@ def test_too_large_steps_diverge() -> None:
         ({}, {"method": "implicit"}, "method: 'implicit' given, but methods are for the flow"),
         ({"training__label_noise": sv.Schedule(times=(0, 1), rates=(0, 1))}, {}, r"training\.label_noise: a schedule"),
         ({"training__input_noise": 0.1}, {}, r"training\.input_noise: is 0\.1; Empirical does not know"),
-        ({"training__batch": 20, "training__selection": "partition"}, {"form": "gram"}, r"training\.selection: form 'gram'"),
-        ({"inputs__spectrum": sv.Spectrum(eigenvalues=(1.0, 2.0))}, {"form": "gram"}, r"inputs\.spectrum: form 'gram'"),
+        ({"training__batch": 20, "training__selection": "partition"}, {"form": "gram"}, r"training\.selection: 'partition' given"),
+        ({"inputs__spectrum": sv.Spectrum(eigenvalues=(1.0, 2.0))}, {"form": "gram"}, r"inputs\.spectrum: 2 eigenvalues, but"),
         ({"training__momentum": sv.Momentum(kappa=1.0)}, {}, r"training\.momentum: kappa is for many steps"),
         ({"mixture": sv.Mixture.opposite(1.0)}, {"form": "gram"}, "mixture: classes are for"),
     ],

@@ -85,6 +85,34 @@ def test_a_function_sees_time_and_sums_and_goes_on_later():
     assert problem.later(1.0).hash != problem.hash
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("readout", [{}, {"train_readout": True, "readout_rate": 0.2}])
+def test_fast_velocities_keep_the_sum_of_squares(readout):
+    """With momentum beta the equations are those of the effective rates; G is that of the gradients, and a restart knows it."""
+    rule, times = AdaGrad(offset=0.5), [0.0, 1.0, 3.0]
+    fast = problem_of(rule, unit="erf", width=2, rate=0.2, momentum=0.75, dim=999, **readout)
+    plain = sv.problems.effective(fast)
+    expected = sv.run(plain, begun(plain), sv.Macro(), times=times, keep_blocks=True)
+    for level in (sv.Macro(), sv.Meso(runs=3, seed=seed(4))):
+        run = sv.run(fast, begun(fast), level, times=times, keep_blocks=True)
+        if level.name == "macro":
+            np.testing.assert_allclose(run.scalars[..., -1], expected.scalars[..., -1], rtol=1e-12)
+            np.testing.assert_allclose(4 * run.rate, expected.rate, rtol=1e-12)
+        assert (run.scalars[:, -1, -1] > 0.5 * expected.scalars[0, -1, -1]).all()
+        assert (run.scalars[..., :-1] == 0).all()
+        assert run.last(0).scalars[-1] == run.scalars[0, -1, -1]
+    rest = sv.run(fast, sv.run(fast, begun(fast), sv.Macro(), times=[1.0]).last(), sv.Macro(), times=[2.0])
+    np.testing.assert_allclose(rest.risk[0, -1], expected.risk[0, -1], rtol=1e-6)
+    np.testing.assert_allclose(rest.scalars[0, -1, -1], expected.scalars[0, -1, -1], rtol=1e-6)
+
+
+def test_a_negative_value_of_a_function_counts_as_zero():
+    problem = problem_of(RateFunction("ending", lambda alpha, risk, square, accumulated: 1 - alpha))
+    run = sv.run(problem, begun(problem), sv.Macro(), times=[0.0, 0.5, 1.0, 2.0], keep_blocks=True)
+    np.testing.assert_allclose(run.rate[0], [1.0, 0.5, 0.0, 0.0], atol=1e-12)
+    assert run.risk[0, 3] == pytest.approx(run.risk[0, 2], rel=1e-6)
+
+
 RULES = {
     "adagrad": (AdaGrad(offset=0.5), {"label_noise": 0.1, "weight_decay": 0.1}),
     "line search": (LineSearch(), {"rate": 0.7}),
@@ -128,6 +156,31 @@ def test_what_cannot_be_is_refused_in_one_line():
     clipped = problem_of(ClipBatches(norm=1.0))
     with pytest.raises(ValueError, match=r"^training\.batch: 1 given with clipping.*use Micro$"):
         sv.run(clipped, begun(clipped), sv.Macro(), until=1)
+    crowded = problem_of(ClipBatches(norm=1.0), batch=100, dim=999)
+    with pytest.raises(
+        ValueError, match=r"^training\.batch: 100 given with clipping and inputs\.dim = 999, must be at most dim/10"
+    ):
+        sv.run(crowded, begun(crowded), sv.Macro(), until=1)
+    with pytest.raises(
+        sv.InvalidProblem, match=r"^training\.rate_rule: line search given together with student\.norm = \"sphere\""
+    ):
+        problem_of(LineSearch()).replace(student__norm="sphere")
+    with pytest.raises(
+        sv.InvalidProblem, match=r"^rate_rule: 'adagrad' given, must be AdaGrad\(offset=\.\.\.\), LineSearch"
+    ):
+        sv.Training(learning_rate=1.0, rate_rule="adagrad")
+    with pytest.raises(sv.InvalidProblem, match=r"^rate_rule: {'offset': 1\.0} given, must be a table with a kind$"):
+        sv.Training(learning_rate=1.0, rate_rule={"offset": 1.0})
+    with pytest.raises(sv.InvalidProblem, match=r"^rate_rule\.norm: 'long' given, must be a number$"):
+        sv.Training(learning_rate=1.0, rate_rule={"kind": "clip", "norm": "long"})
+    with pytest.raises(
+        sv.InvalidProblem, match=r"^rate_rule: None given for 'none', must be a function of four numbers$"
+    ):
+        RateFunction("none", None)
+    with pytest.raises(
+        sv.InvalidProblem, match=r"^rate_rule: the function 'root' has no value at alpha = 7\.5, risk = 0\.1"
+    ):
+        RateFunction("root", lambda alpha, risk, square, accumulated: (1 - alpha) ** 0.5)
     with pytest.raises(sv.InvalidProblem, match=r"^rate_rule: line search given together with weight_decay"):
         sv.Training(learning_rate=1.0, rate_rule=LineSearch(), weight_decay=0.1)
     with pytest.raises(sv.InvalidProblem, match=r"^readout_rate: is missing; rate_rule is for the weights alone"):

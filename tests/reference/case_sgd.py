@@ -78,8 +78,8 @@ class Setting:
     rule: object = lambda F, z, y, output, size: F  # what becomes of F (run, sample, p)
     lookahead: float = 0.0
     repeats: int = 1
-    beta: float = 0.0
-    kappa: float = 0.0
+    beta: object = 0.0  # a number, or a function of alpha
+    kappa: object = 0.0
     nesterov: bool = False
     average_rate: float = 0.0
     average_begin: float | None = None
@@ -170,7 +170,8 @@ def _learn(one, step, W, V, heads, more, random):
     head = np.array(one.heads)[task]
     mask = one.mask_scale * (random.random((*shape, p)) < one.keep)
     x, seen = _inputs(one.but(variances=one.variances * one.stretch(step / N)), kind, random)
-    beta, kick, share = (1 - one.kappa / N, one.kappa, 1 / N) if one.kappa else (one.beta, 1.0, 1.0)
+    fast, slow = (given(step / N) if callable(given) else given for given in (one.beta, one.kappa))
+    beta, kick, share = (1 - slow / N, slow, 1 / N) if slow else (fast, 1.0, 1.0)
     at = W + beta * share * more["velocity"] if one.nesterov else W
     z, fields = seen @ at.transpose(0, 2, 1) * scale, x @ V.transpose(0, 2, 1) * scale
     taught = (one.teacher_readout[task] * UNITS[one.teacher_unit][0](fields)).sum(axis=-1)
@@ -195,7 +196,7 @@ def _learn(one, step, W, V, heads, more, random):
         rate = rate * np.minimum(1.0, one.clip / np.sqrt(square))
     more["G"], rate = more["G"] + square / N, rate[:, None, None]
     more["velocity"] = beta * more["velocity"] + kick * rate * gradient
-    W = W - rate / (1 - one.beta) / N * pull + share * more["velocity"]
+    W = W - rate / (1 - fast) / N * pull + share * more["velocity"]
     if one.sphere:
         W = W * np.sqrt(N / (W**2).sum(axis=2, keepdims=True))
     belongs = head[..., None] == np.arange(heads.shape[1])  # (run, sample, head)

@@ -110,16 +110,20 @@ def print_summary(trajectory: Any, summary: dict[str, Any], defaults: dict[str, 
 
 
 def draw(trajectory: Any, path: Path) -> None:
-    """The risk, and beside it the overlaps of the first run with the teachers, where there are any."""
-    from solvable.plot import compare, cross_overlaps, figure, risk, style
+    """The risk, or training and test loss of a data set, and beside it the overlaps of the first run with the teachers, where there
+    are any."""
+    from solvable.plot import compare, cross_overlaps, figure, risk, style, train_and_test
     from solvable.results.files import write_whole
 
     many, teachers = len(trajectory.risk) > 1, trajectory.problem.teacher.width > 0
     with style():
         picture, panels = figure(columns=1 + teachers, squeeze=False)
         left, *right = panels[0]
-        _ = compare(trajectory, ax=left) if many else risk(trajectory, left, phases=True)
-        left.set_ylim(bottom=0)
+        if trajectory.base == "steps" and trajectory.gap is not None:
+            train_and_test(trajectory, left)
+        else:
+            _ = compare(trajectory, ax=left) if many else risk(trajectory, left, phases=True)
+            left.set_ylim(bottom=0)
         for ax in right:
             cross_overlaps(trajectory, ax, legend=True)
         write_whole(path, lambda place: picture.savefig(place, format=path.suffix[1:]))

@@ -9,6 +9,7 @@ from solvable.dynamics.rows import moving_rows, row_order
 from solvable.overlaps import gram_factor
 from solvable.problems import Problem, features
 from solvable.problems.rate_rules import KINDS
+from solvable.problems.schedules import value_at
 
 ORDER = (
     "teacher",
@@ -53,7 +54,8 @@ def case_words(problem: Problem, rows: Rows, draws: int) -> dict[str, Any]:
         **_places(rows), "drifting": bool(problem.teacher.drift), "state_rows": moving_rows(problem),
         "scalars": len(problem.scalars),
         "slow": training.is_slow, "nesterov": training.momentum is not None and training.momentum.nesterov,
-        "beta": (training.momentum and training.momentum.beta) or 0.0, "gain": training.gain,
+        "gain": value_at(training.gain, 0.0),  # with beta that of the first segment; `set_friction` knows the others
+        "beta": 0.0 if training.momentum is None or training.is_slow else value_at(training.momentum.beta, 0.0),
         "readout_velocities": "readout_velocity" in problem.scalars,
         **_rule(problem),
         "average_rate": (average and average.rate) or 0.0, "average_begin": (average and average.begin) or 0.0,

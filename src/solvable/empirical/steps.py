@@ -48,7 +48,7 @@ def momentum_of(problem: Problem) -> Momentum:
     given = problem.training.momentum
     if given is None:
         return Momentum()
-    assert given.beta is not None
+    assert isinstance(given.beta, float)
     return Momentum(given.beta, given.nesterov)
 
 

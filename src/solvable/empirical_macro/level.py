@@ -10,6 +10,7 @@ from solvable.empirical_macro.outcome import Outcome, outcome, trajectory
 from solvable.empirical_macro.replicas import WIDTHS
 from solvable.empirical_macro.translation import check, particles, room, setting, span
 from solvable.levels import Lane, Plan
+from solvable.levels.effective import as_asked, effective_lanes
 from solvable.levels.jobs import Control, run_jobs
 from solvable.levels.limits import check_outputs, check_settings, check_whole
 from solvable.levels.observer import Observer
@@ -77,7 +78,8 @@ class EmpiricalMacro:
 
     name = "empirical_macro"
     clock = counts = "steps"
-    domain = replace(EVERYTHING, knows=(*EVERYTHING.knows, "training.repeats"))
+    keeps_velocities = True
+    domain = replace(EVERYTHING, knows=(*EVERYTHING.knows, "training.momentum", "training.repeats"))
 
     def __post_init__(self) -> None:
         check_whole(self, replicas=2, threads=1, seed=0)
@@ -130,7 +132,10 @@ class EmpiricalMacro:
         return count
 
     def _jobs(self, lane: Lane, plan: Plan, steps: int, count: int) -> list["_Pass"]:
-        root, bound = lane_seed(self.seed, KIND, lane), Observer(lane, replace(plan, stop=None)).bound
+        root, bound = (
+            lane_seed(self.seed, KIND, lane),
+            Observer(effective_lanes([lane])[0], replace(plan, stop=None)).bound,
+        )
         widths = [None] if self.smoothing is None else [self.smoothing * one for one in WIDTHS]
         settings = [setting(lane, steps, width) for width in widths]
         return [
@@ -141,13 +146,14 @@ class EmpiricalMacro:
 
     @interruptible
     def _trajectory(self, lanes: list[Lane], plan: Plan, jobs: list["_Pass"], count: int) -> Trajectory:
-        each = len(jobs) // len(lanes)
+        each, observed = len(jobs) // len(lanes), effective_lanes(lanes)  # without velocities, which losses do not see
         found: list[Outcome] = []
-        for i, lane in enumerate(lanes):
+        for i, lane in enumerate(observed):
             passes = [job.found for job in jobs[i * each : (i + 1) * each]]
             found.append(outcome(lane, plan, passes, each // self.replicas, self.two_times))
         settings = self.settings() | {"particles": count}
-        return trajectory(self.name, settings, lanes, plan, found, count * each)
+        made = trajectory(self.name, settings, observed, plan, found, count * each)
+        return made if observed is lanes else as_asked(made, lanes)
 
 
 class _Pass:

@@ -24,6 +24,12 @@ def check(problem: Problem, smoothing: float | None) -> None:
     for name in ("label_noise", "batch"):
         if isinstance(getattr(training, name), Schedule):
             raise ValueError(f"training.{name}: a schedule is given, but EmpiricalMacro is for a constant one")
+    if training.momentum is not None and training.momentum.beta is None:
+        raise ValueError("training.momentum: kappa is for many steps of 1/dim, a data set is seen in few; give beta")
+    if training.momentum is not None and training.momentum.nesterov:
+        raise ValueError(
+            "training.momentum.nesterov: gradients are taken elsewhere than losses, which needs two sets of fields; use Empirical"
+        )
     _check_size(problem)
     unit, kinks = problem.student.activation, problem.student.unit.kinks
     if kinks and smoothing is None:
@@ -53,8 +59,11 @@ def is_fresh(problem: Problem) -> bool:
 
 
 def is_random(problem: Problem) -> bool:
-    """Whether each step sees another part of the samples."""
-    return not is_fresh(problem) and problem.training.batch is not None and epochs_per_step(problem) != 1.0
+    """Whether each step sees another part of the samples; those drawn with replacement miss some even where as many are drawn."""
+    training = problem.training
+    if is_fresh(problem) or training.batch is None:
+        return False
+    return training.selection == "drawn" or epochs_per_step(problem) != 1.0
 
 
 def span(problem: Problem, steps: int) -> int:
@@ -77,6 +86,7 @@ def setting(lane: Lane, steps: int, width: float | None) -> Setting:
         steps=unit * np.broadcast_to(training.schedule(times), (steps,)),
         readout_steps=unit * np.broadcast_to(training.readout_schedule(times), (steps,)),
         decays=np.array([float(value_at(training.weight_decay, float(t))) for t in times]),
+        beta=0.0 if training.momentum is None else training.momentum.beta or 0.0,
         eigenvalues=inputs.eigenvalues,
         fractions=inputs.fractions,
         students=start.block_student_overlap,

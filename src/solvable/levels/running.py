@@ -54,7 +54,7 @@ def run(
     keep_blocks : bool
         Keep the overlaps of single blocks at all times, not only at the end.
     progress : bool, optional
-        Whether to show a bar where a level takes long; left out: on terminals.
+        Whether to show a bar where a level takes long; left out: on terminals and in notebooks.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def run_batch(
     level, until, times, clock, stop, keep_blocks, progress
         As in `run`. With several learning rates the clock must be "alpha" or "steps", which all runs share.
     learning_rates : list of float or Schedule, optional
-        Learning rates; left out, the problem's own.
+        Learning rates, step x dim for training on a data set; left out, the problem's own.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
         if samples is not None:
             raise ValueError(
                 f"training.samples: {samples} given, but {type(level).__name__} sees every sample once; "
-                f"use Empirical, or leave it out"
+                f"use Empirical (in the limit of many dimensions EmpiricalMacro), or leave it out"
             )
         if stop is not None and stop.quantity == "training_loss":
             raise ValueError(f"stop: {type(level).__name__} has no training loss; it sees every sample once")

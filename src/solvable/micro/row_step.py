@@ -12,9 +12,11 @@ from solvable.numerics.lanes import fill, fma, load, store
 
 @compiled(strict=True)
 def set_friction(form, friction):
-    """What a step keeps of a velocity."""
+    """What a step keeps of a velocity; of fast ones `friction` is beta."""
     if form.slow:
         form.friction, form.beta = friction, 1.0 - friction / form.dim
+    elif form.velocity_row >= 0:
+        form.beta, form.gain = friction, 1.0 / (1.0 - friction)
 
 
 @compiled(strict=True, inline=True)

@@ -116,6 +116,7 @@ def measure(
         problem.extras,
         stacked[:, p + q :],
         first_scalars(problem),
+        problem.scalars,
     )
 
 

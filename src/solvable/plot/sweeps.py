@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable.plot.curves import dataset
-from solvable.plot.style import axes, figure, letter
+from solvable.plot.style import axes, figure, in_style, letter
 from solvable.plot.sweep_entries import REPEATED, entries, entry
 from solvable.plot.sweep_labels import edges_of, name_of, place_of, positions_along, short, title_of
 from solvable.problems.nearest import not_one_of
@@ -21,6 +21,7 @@ QUANTITIES = (
 PANELS = 6
 
 
+@in_style
 def sweep(source: Any, quantity: str | None = None) -> "Figure":
     """Draw a sweep as its axes ask for, averaged over seeds and runs.
 
@@ -110,6 +111,7 @@ def _average(data: Any, quantity: str, kept: tuple[str, ...]) -> tuple[Any, Any]
     return mean, (each.std(along, ddof=1) / np.sqrt(count)).where(count > 1)
 
 
+@in_style
 def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = None) -> "Axes":
     """Draw a quantity over two axes of a sweep, averaged over the others, with contour lines.
 
@@ -166,6 +168,7 @@ def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = Non
     return ax
 
 
+@in_style
 def lines(source: Any, quantity: str, one: str, other: str, ax: "Axes | None" = None) -> "Axes":
     """Draw a quantity along the numeric one of two axes, with a line for each value of the other.
 
@@ -206,6 +209,7 @@ def lines(source: Any, quantity: str, one: str, other: str, ax: "Axes | None" = 
     return ax
 
 
+@in_style
 def phases(source: Any, x: str, ax: "Axes | None" = None) -> "Axes":
     """Draw the share of data sets in which so many samples determine the teacher, from a sweep of recovery.
 
@@ -247,6 +251,7 @@ def phases(source: Any, x: str, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
+@in_style
 def family(source: Any, along: str, ax: "Axes | None" = None) -> "Axes":
     """Draw the risk over time for each value of one axis of a sweep, as the mean over runs and seeds.
 

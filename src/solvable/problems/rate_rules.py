@@ -12,6 +12,7 @@ from solvable.gaussian.units import OwnFunction
 from solvable.problems.model import InvalidProblem, Model, Plain
 
 Positive = Annotated[float, Plain, Field(gt=0)]
+ARGUMENTS = ("alpha", "risk", "square", "accumulated")  # of functions of one's own
 KINDS = {"adagrad": 1, "line-search": 2, "polyak": 3, "clip-batches": 4, "custom": 5}  # in compiled code
 
 
@@ -112,7 +113,8 @@ class ClipBatches(Model):
 
     Notes
     -----
-    Macro and Meso know the norm in the limit of large batches, in which it does not scatter: sqrt(mean square/batch).
+    Macro and Meso know the norm in the limit of large batches, in which it does not scatter, of samples far fewer than dim, whose
+    mean is then small beside their noise: sqrt(mean square/batch). They refuse batches below 16 and above dim/10.
     """
 
     norm: Positive
@@ -133,8 +135,9 @@ class RateFunction(OwnFunction):
     name : str
         Name in results and messages.
     function : callable
-        Of four numbers (alpha, risk, square, accumulated), for one number, not negative: time in steps/dim, risk, mean of
-        |batch gradient|^2, and its integral over alpha. It is compiled, so it may use arithmetic and `math`.
+        Of four numbers (alpha, risk, square, accumulated), for one number; a negative one counts as zero. They are time in
+        steps/dim, risk, mean of |batch gradient|^2, and its integral over alpha. It is compiled, so it may use arithmetic
+        and `math`.
     version : str or int, optional
         Raise it with every change; without it rules are equal if name, code and values are.
     begin : float
@@ -156,6 +159,10 @@ class RateFunction(OwnFunction):
     number = 0.0
 
     def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InvalidProblem(
+                [f"rate_rule: {self.function!r} given for {self.name!r}, must be a function of four numbers"]
+            )
         self._check_version()
         self._compiled  # noqa: B018  (refuses what cannot be compiled)
         self.fingerprint  # noqa: B018  (also checks that values are finite)
@@ -182,7 +189,7 @@ class RateFunction(OwnFunction):
         return replace(self, begin=self.begin + time)
 
     def _functions(self) -> tuple[Callable[[np.ndarray], Any], ...]:
-        return (_on_rows(self.function),)
+        return (_on_rows(self.name, self.function),)
 
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
         near = np.array(
@@ -200,9 +207,16 @@ class RateFunction(OwnFunction):
         return f"RateFunction({self.name!r})"
 
 
-def _on_rows(function: Callable[..., float]) -> Callable[[np.ndarray], np.ndarray]:
+def _on_rows(name: str, function: Callable[..., float]) -> Callable[[np.ndarray], np.ndarray]:
+    def value(row: list[float]) -> float:
+        try:
+            return float(function(*row))
+        except (TypeError, ValueError, ArithmeticError) as error:
+            where = ", ".join(f"{word} = {number:g}" for word, number in zip(ARGUMENTS, row, strict=True))
+            raise InvalidProblem([f"rate_rule: the function {name!r} has no value at {where}: {error}"]) from None
+
     def values(rows: np.ndarray) -> np.ndarray:
-        return np.array([float(function(*map(float, row))) for row in rows])
+        return np.array([value(row) for row in rows.tolist()])
 
     return values
 
@@ -211,6 +225,17 @@ def _custom(value: RateFunction) -> dict[str, Any]:
     """How a function shows in dumps: enough to compare, not to restore."""
     begin = {"begin": value.begin} if value.begin else {}
     return {"custom": value.name, "fingerprint": value.fingerprint, "identity": value.identity} | begin
+
+
+def check_named(given: Any) -> None:
+    """Raise ValueError where a rule for the rate is given by its name alone, or as something else that it cannot be."""
+    if given is None or isinstance(given, dict | Model | RateFunction):
+        return
+    shown = getattr(given, "__name__", None) or repr(given)
+    kinds = "AdaGrad(offset=...), LineSearch(), Polyak(), ClipBatches(norm=...) or RateFunction(name, function)"
+    raise ValueError(
+        f"rate_rule: {shown} given, must be {kinds} of sv.problems; in files a table, as {{ kind = 'adagrad', offset = 1.0 }}"
+    )
 
 
 OwnRate = Annotated[RateFunction, InstanceOf(), PlainSerializer(_custom), WithJsonSchema({"not": {}})]

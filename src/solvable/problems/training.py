@@ -13,7 +13,7 @@ from solvable.problems.dropout import Dropout
 from solvable.problems.losses import NUMBERED, AnyLoss, loss_of
 from solvable.problems.model import Array, InvalidProblem, Model, Plain, Unbounded
 from solvable.problems.momentum import Momentum
-from solvable.problems.rate_rules import LineSearch, RateFunction, RateRule
+from solvable.problems.rate_rules import LineSearch, RateFunction, RateRule, check_named
 from solvable.problems.reuse import Ratio, Selection, check_reuse
 from solvable.problems.rules import AnyRule
 from solvable.problems.schedules import Schedule, as_schedule, later, scaled, segments_of, value_at, whole, within
@@ -47,7 +47,7 @@ SCHEDULED = (*RATES, "batch", "weight_decay", "label_noise")
 class Training(Model):
     """How the student learns: one-pass SGD on loss_factor x (label - output)^2, unless said otherwise.
 
-    Rates, batch, weight decay and label noise may be a `Schedule`; a scheduled batch is the nearest whole number at
+    Rates, batch, weight decay, label noise and momentum may be a `Schedule`; a scheduled batch is the nearest whole number at
     each time.
 
     Parameters
@@ -92,8 +92,9 @@ class Training(Model):
     anchor : float
         Pulls students back to where the run began: rate x anchor x (w - w_start) / dim in each step; or to the
         `snapshot`, if there is one.
-    momentum : Momentum or float, optional
-        `Momentum(beta=...)` or `Momentum(kappa=...)`; a number is beta. Weight decay and anchor use the effective rate.
+    momentum : Momentum, float or Schedule, optional
+        `Momentum(beta=...)` or `Momentum(kappa=...)`; a number is beta. Weight decay and anchor use the effective rate, also
+        where that follows the state.
     average : Average, optional
         An average of the students' weights that is kept beside them, with a risk of its own.
     snapshot : float, optional
@@ -142,9 +143,12 @@ class Training(Model):
     @model_validator(mode="before")
     @classmethod
     def _name_beta(cls, fields: Any) -> Any:
-        given = fields.get("momentum") if isinstance(fields, dict) else None
-        if isinstance(given, int | float | np.number) and not isinstance(given, bool):
-            return fields | {"momentum": {"beta": float(given)}}
+        if not isinstance(fields, dict):
+            return fields
+        given = fields.get("momentum")
+        check_named(fields.get("rate_rule"))
+        if isinstance(given, int | float | np.number | Schedule) and not isinstance(given, bool):
+            return fields | {"momentum": {"beta": given if isinstance(given, Schedule) else float(given)}}
         return fields
 
     @model_validator(mode="before")
@@ -168,6 +172,10 @@ class Training(Model):
             rate = getattr(self, name)
             if isinstance(rate, Schedule) and max(rate.rates) == 0:
                 raise ValueError(f"{name}: is zero at all times, so nothing would be learned")
+            if isinstance(rate, Schedule) and rate.shape == "linear" and isinstance(self.gain, Schedule):
+                raise ValueError(
+                    f"{name}: a linear schedule given together with one of momentum.beta; let both go in steps"
+                )
         if self.rate_rule is not None:
             self._check_rule(self.rate_rule)
         if isinstance(self.batch, Schedule) and min(self.batch.rates) < 1:
@@ -246,7 +254,8 @@ class Training(Model):
 
     @property
     def _friction(self) -> float | Schedule:
-        return 0.0 if self.momentum is None or self.momentum.kappa is None else self.momentum.kappa
+        """Kappa of slow velocities, beta of fast ones."""
+        return 0.0 if self.momentum is None else self.momentum.number
 
     @property
     def effective_rate(self) -> float | Schedule:
@@ -261,7 +270,7 @@ class Training(Model):
         return rate
 
     @property
-    def gain(self) -> float:
+    def gain(self) -> float | Schedule:
         """The effective rate over the learning rate."""
         return 1.0 if self.momentum is None else self.momentum.gain
 
@@ -278,11 +287,18 @@ class Training(Model):
         if isinstance(self.batch, Schedule):
             batch, _ = within(self.segments["batch"], np.maximum([time], 0.0))
             found["batch"] = int(batch[0])
-        return self._with(found | {"momentum": None if self.momentum is None else self.momentum.at(time)})
+        return self._with(
+            found
+            | {
+                "momentum": None if self.momentum is None else self.momentum.at(time),
+                "dropout": None if self.dropout is None else self.dropout.at(time),
+            }
+        )
 
     def replace(self, **changes: Any) -> "Training":
         """Of `learning_rate` and `step` the new one takes the place of the other; a data set in the place of fresh single
-        samples is seen as a whole, unless a batch is given too; a loss that is given by its name has its numbers too."""
+        samples is seen as a whole, unless a batch is given too; `samples__ratio` takes
+        the place of a number of samples; a loss that is given by its name has its numbers too."""
         if isinstance(self.loss, str) and any(name.startswith("loss__") for name in changes):
             if self.loss not in NUMBERED:
                 raise InvalidProblem([f"loss: {self.loss!r} has no numbers; {' and '.join(map(repr, NUMBERED))} have"])
@@ -290,6 +306,9 @@ class Training(Model):
         for name, other in (("learning_rate", "step"), ("step", "learning_rate")):
             if changes.get(name) is not None:
                 changes.setdefault(other, None)
+        for name in ("samples", "batch"):
+            if f"{name}__ratio" in changes and name not in changes and not isinstance(getattr(self, name), Ratio):
+                changes[name] = {"ratio": changes.pop(f"{name}__ratio")}
         if changes.get("samples") is not None and self.samples is None and self.batch == 1:
             changes.setdefault("batch", None)
         return super().replace(**changes)
@@ -307,6 +326,8 @@ class Training(Model):
         found: dict[str, Any] = {name: later(getattr(self, name), time) for name in SCHEDULED}
         if self.momentum is not None:
             found["momentum"] = self.momentum.later(time)
+        if self.dropout is not None:
+            found["dropout"] = self.dropout.later(time)
         if self.average is not None:
             found["average"] = self.average.later(time)
         if self.snapshot is not None:
@@ -323,7 +344,8 @@ class Training(Model):
     def is_scheduled(self) -> bool:
         """Whether a number changes in time."""
         changing = [getattr(self, name) for name in SCHEDULED]
-        return any(isinstance(number, Schedule) for number in (*changing, self._friction))
+        keep = None if self.dropout is None else self.dropout.keep
+        return any(isinstance(number, Schedule) for number in (*changing, self._friction, keep))
 
     def _with(self, found: dict[str, Any]) -> "Training":
         """Not checked: a rate may be zero by now, which none that is given is."""

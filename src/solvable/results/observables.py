@@ -324,6 +324,17 @@ def loss(trajectory: Trajectory) -> np.ndarray:
     return trajectory.risk.copy()
 
 
+def eigenvalues(trajectory: Trajectory) -> np.ndarray:
+    """(run, time, dim) see `Trajectory.eigenvalues`."""
+    t = trajectory
+    if t.matrix is None:
+        raise ValueError(f"eigenvalues: a run of {t.level} has no matrix on the inputs; Empirical has")
+    values = np.full(t.matrix.shape[:-1], np.nan)
+    reached = np.isfinite(t.risk)
+    values[reached] = np.linalg.eigvalsh(t.matrix[reached])
+    return values
+
+
 def oracle_error(trajectory: Trajectory) -> float:
     from solvable.dynamics.oracle import oracle_error as error_of
 

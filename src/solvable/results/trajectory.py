@@ -230,25 +230,26 @@ class Trajectory:
 
     @property
     def population_loss(self) -> np.ndarray:
-        """(run, time) half the mean squared error over all Gaussian inputs, saraomannelli2020's E. The training loss tends to it
-        with infinitely many samples, up to half the label noise."""
+        """(run, time) half the mean squared error over all Gaussian inputs, saraomannelli2020's E, without noise on labels."""
         return self.risk / (2 * self.problem.training.loss_factor)
 
-    @property
+    @cached_property
     def gap(self) -> np.ndarray | None:
-        """(run, time) how much larger the loss on fresh samples is than that on the data set: risk + loss_factor x label noise -
-        training loss with its factor. None without a data set, and for other losses than the squared one."""
+        """(run, time) by how much the loss on fresh samples exceeds that on the data set: risk + loss_factor x label noise
+        - training loss with its factor; fresh labels have the wrong sign as often as those of the data set. None without a data
+        set, for other losses than the squared one, and with label flips for rows of data and for blocks that were not kept."""
         return memory.gap(self)
+
+    @property
+    def test_loss(self) -> np.ndarray:
+        """(run, time) the mean loss on fresh samples, noise on their labels included, in the normalisation of `training_loss`: what
+        that would be on infinitely many samples. For other losses than the squared one it is `loss`, without noise on labels."""
+        return memory.test_loss(self)
 
     @property
     def eigenvalues(self) -> np.ndarray:
         """(run, time, dim) eigenvalues of `matrix`, smallest first."""
-        if self.matrix is None:
-            raise ValueError(f"eigenvalues: a run of {self.level} has no matrix on the inputs; Empirical has")
-        values = np.full(self.matrix.shape[:-1], np.nan)
-        reached = np.isfinite(self.risk)
-        values[reached] = np.linalg.eigvalsh(self.matrix[reached])
-        return values
+        return observables.eigenvalues(self)
 
     @property
     def frame(self) -> np.ndarray:
