@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from solvable.gaussian.losses import Loss
 from solvable.problems.averages import Average
 from solvable.problems.dropout import Dropout
-from solvable.problems.losses import NUMBERED, AnyLoss, loss_of
+from solvable.problems.losses import NUMBERED, AnyLoss, loss_of, named
 from solvable.problems.model import Array, InvalidProblem, Model, Plain, Unbounded
 from solvable.problems.momentum import Momentum
 from solvable.problems.rate_rules import LineSearch, RateFunction, RateRule, check_named
@@ -150,6 +150,11 @@ class Training(Model):
         if isinstance(given, int | float | np.number | Schedule) and not isinstance(given, bool):
             return fields | {"momentum": {"beta": given if isinstance(given, Schedule) else float(given)}}
         return fields
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_loss(cls, fields: Any) -> Any:
+        return fields | {"loss": named(fields["loss"])} if isinstance(fields, dict) and "loss" in fields else fields
 
     @model_validator(mode="before")
     @classmethod
