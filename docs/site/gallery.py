@@ -12,7 +12,6 @@ from solvable.papers.parameters import shown
 from solvable.papers.references import REFERENCES
 from solvable.papers.statements import summary
 
-
 LONG = 6  # entries of a list that a caption leaves to the table
 
 

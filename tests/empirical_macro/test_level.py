@@ -40,7 +40,7 @@ def follow(problem: sv.Problem = ERF, until: float | None = 6, level: sv.Empiric
         ({"training__label_noise": sv.Schedule(times=(0.0, 1.0), rates=(0.1, 0.2))}, {}, "training.label_noise: a schedule"),
         ({"mixture": sv.Mixture.xor(1.0)}, {}, "mixture: is .*EmpiricalMacro does not know this setting"),
         ({"training__momentum": sv.Momentum(kappa=0.5)}, {}, "training.momentum: kappa is for many steps of 1/dim"),
-        ({"training__momentum": sv.Momentum(beta=0.5, nesterov=True)}, {}, "training.momentum.nesterov: .* two sets of fields; use Empirical"),
+        ({"training__momentum": sv.Momentum(beta=0.5, nesterov=True)}, {}, "training.momentum.nesterov: .*; use Empirical"),
         ({"training__anchor": 0.1}, {}, "training.anchor: is 0.1; EmpiricalMacro does not know this setting"),
         ({}, {"particles": 4}, "particles: 4 given, must be a whole number, at least 16"),
         ({}, {"particles": 100}, "particles: 100 given, must be a power of two"),

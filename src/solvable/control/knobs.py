@@ -207,7 +207,12 @@ def _knob(problem: Problem, until: float, name: str, given: int | Control) -> Kn
 
 
 def _gain(problem: Problem, name: str) -> float:
-    return problem.training.gain if name in ("training.learning_rate", "training.readout_rate") else 1.0
+    if name not in ("training.learning_rate", "training.readout_rate"):
+        return 1.0
+    gain = problem.training.gain
+    if isinstance(gain, Schedule):
+        raise ValueError(f"control: {name}: beta of training.momentum has a schedule; give a number")
+    return gain
 
 
 def _tested(problem: Problem, name: str, shape: str, until: float) -> float | None:

@@ -26,6 +26,8 @@ def check(problem: Problem, smoothing: float | None) -> None:
             raise ValueError(f"training.{name}: a schedule is given, but EmpiricalMacro is for a constant one")
     if training.momentum is not None and training.momentum.beta is None:
         raise ValueError("training.momentum: kappa is for many steps of 1/dim, a data set is seen in few; give beta")
+    if training.momentum is not None and isinstance(training.momentum.beta, Schedule):
+        raise ValueError("training.momentum: beta has a schedule, but EmpiricalMacro keeps it constant; give a number")
     if training.momentum is not None and training.momentum.nesterov:
         raise ValueError(
             "training.momentum.nesterov: gradients are taken elsewhere than losses, which needs two sets of fields; use Empirical"
@@ -80,13 +82,15 @@ def setting(lane: Lane, steps: int, width: float | None) -> Setting:
     size = training.batch if fresh else training.samples
     assert isinstance(size, int | Ratio)
     loss, push = loss_functions(training.loss_function, training.loss_factor)
+    beta = 0.0 if training.momentum is None else training.momentum.beta or 0.0
+    assert isinstance(beta, float)
     selection = (training.selection or "subsets") if is_random(problem) else "all"
     return Setting(
         ratio=per_dimension(size, inputs.dim),
         steps=unit * np.broadcast_to(training.schedule(times), (steps,)),
         readout_steps=unit * np.broadcast_to(training.readout_schedule(times), (steps,)),
         decays=np.array([float(value_at(training.weight_decay, float(t))) for t in times]),
-        beta=0.0 if training.momentum is None else training.momentum.beta or 0.0,
+        beta=beta,
         eigenvalues=inputs.eigenvalues,
         fractions=inputs.fractions,
         students=start.block_student_overlap,

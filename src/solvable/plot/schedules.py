@@ -45,12 +45,8 @@ def schedule(best: Any, *others: Any, labels: list[str] | None = None) -> "Figur
     picture, panels = figure(len(names) + 1, 1, height=1.9, width=4.6, sharex=True)
     for ax, name in zip(panels, names, strict=False):
         draw_schedule(ax, best.schedule[name], best.until)
-<<<<<<< HEAD
         ax.set_xlim(0.0, min(best.until, BEHIND * best.end))
-        ax.axhline(best.constant[0][name], **_stroke(1))
-=======
         ax.axhline(best.constant[0][name], **stroke(1))
->>>>>>> n30
         ax.set_ylim(bottom=0.0)
         ax.set_ylabel(_title(name))
     _draw_risks(panels[-1], best, others, labels or [one.level for one in others])
@@ -70,11 +66,7 @@ def draw_schedule(ax: "Axes", one: Any, until: float, **style: Any) -> None:
 def _draw_risks(ax: "Axes", best: Any, others: Any, labels: list[str]) -> None:
     curves = [(best.trajectory, "best schedule"), (best.constant_trajectory, "best constant")]
     for i, (run, label) in enumerate([*curves, *zip(others, labels, strict=True)]):
-<<<<<<< HEAD
-        ax.plot(run.alpha, np.nanmean(best.counted(run), axis=0), **_stroke(i), label=label)
-=======
-        ax.plot(run.alpha, np.nanmean(run.risk, axis=0), **stroke(i), label=label)
->>>>>>> n30
+        ax.plot(run.alpha, np.nanmean(best.counted(run), axis=0), **stroke(i), label=label)
     ax.set_yscale("log")
     ax.set_ylabel("risk" if best.quantity == "time" else best.quantity.removeprefix("mean "))
     if best.quantity == "time":

@@ -235,15 +235,14 @@ class Trajectory:
 
     @cached_property
     def gap(self) -> np.ndarray | None:
-        """(run, time) by how much the loss on fresh samples exceeds that on the data set: risk + loss_factor x label noise
-        - training loss with its factor; fresh labels have the wrong sign as often as those of the data set. None without a data
-        set, for other losses than the squared one, and with label flips for rows of data and for blocks that were not kept."""
+        """(run, time) by how much the squared loss on fresh samples exceeds that on the data set, with the same noise and flips of
+        labels. None without a data set, for other losses, and with flips for rows of data and for blocks that were not kept."""
         return memory.gap(self)
 
     @property
     def test_loss(self) -> np.ndarray:
-        """(run, time) the mean loss on fresh samples, noise on their labels included, in the normalisation of `training_loss`: what
-        that would be on infinitely many samples. For other losses than the squared one it is `loss`, without noise on labels."""
+        """(run, time) what `training_loss` would be on infinitely many samples; for other losses than the squared one without noise
+        on their labels, `loss`."""
         return memory.test_loss(self)
 
     @property
