@@ -100,7 +100,7 @@ class Rule(OwnFunction):
                         raise ValueError(
                             f"amplitude: of the rule {self.name!r} is not finite, for instance {F.tolist()}"
                         )
-                    if (F != again).any():
+                    if (again != F).any():
                         raise ValueError(
                             f"amplitude: of the rule {self.name!r} differs from call to call; it must not draw"
                         )
