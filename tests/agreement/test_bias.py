@@ -298,3 +298,17 @@ def test_a_data_set_trains_a_bias():
     drawn = sv.run(problem, start, sv.Empirical(runs=24, seed=seed(10)), times=times, progress=False)
     spread = drawn.bias.std(axis=0, ddof=1)
     assert (np.abs(drawn.bias.mean(axis=0) - run.bias[0]) < 5.5 * spread * np.sqrt(1 + 1 / 24) + 1e-12).all()
+
+
+@pytest.mark.statistical
+def test_a_log_of_weights_has_its_biases():
+    problem, _, start = CASES["quadratic"]()
+    W, V = vectors()
+    logged = sv.Trajectory.from_weights(problem, np.stack([W, W]), V, times=[0, 10], bias=[-0.3, 0.1])
+    assert logged.bias.tolist() == [[-0.3, 0.1]]
+    assert logged.risk[0, 0] == pytest.approx(sv.run(problem, start, sv.Macro(), times=[0.0]).risk[0, 0], rel=1e-12)
+    assert logged.risk[0, 0] != logged.risk[0, 1]
+    with pytest.raises(ValueError, match=r"bias: is missing; the problem trains it, so give its log \(time,\)"):
+        sv.Trajectory.from_weights(problem, np.stack([W, W]), V, times=[0, 10])
+    fixed = problem.replace(training__train_bias=False, training__readout_rate=None)
+    assert sv.Trajectory.from_weights(fixed, W[None], V, times=[0]).bias.tolist() == [[-0.3]]

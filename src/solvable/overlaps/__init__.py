@@ -1,5 +1,6 @@
 """The state that all levels share: overlaps of all units, measured from weights, drawn or prescribed."""
 
+from solvable.overlaps.first_scalars import first_scalars
 from solvable.overlaps.fixed_rows import fixed_overlaps
 from solvable.overlaps.frames import nearest_frame
 from solvable.overlaps.grams import block_gram, gram
@@ -20,6 +21,7 @@ __all__ = [
     "check_overlaps",
     "check_start",
     "embed",
+    "first_scalars",
     "fitted",
     "fixed_overlaps",
     "gram",

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvable.overlaps import check_start, integrated
-from solvable.overlaps.first_scalars import first_scalars
+from solvable.overlaps import check_start, first_scalars, integrated
 from solvable.problems import EVERYTHING, FEATURES, Problem
 from solvable.results.averaged import bare, bias_scalars
 
