@@ -88,7 +88,7 @@ def test_a_link_reproduces_the_view(page: Any, opened: Callable[..., Any]) -> No
 
 def test_addresses_hold_the_whole_state(page: Any) -> None:
     """Also the defaults, a second link in the same tab, and a reload."""
-    page.click("text=Start")
+    page.click("summary:text-is('Start')")
     page.select_option("[id='start.students']", "gaussian")
     drawn(page)
     page.wait_for_function("!location.hash.includes('orthogonal')")  # soon, not at once

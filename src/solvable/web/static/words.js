@@ -90,8 +90,11 @@ export function mistake(line, level) {
   const cut = line.match(/^([a-z_.0-9]+): (.*)$/s);
   if (!cut) return [null, upper(line.endsWith(".") ? line : `${line}.`)];
   let [, name, text] = cut;
+  name = name.replace(/\.ratio$/, "");
+  text = text.replace(/, or (a Schedule|Extra inputs are not permitted)/g, "");  // which no field here can hold
   if (level === "empirical") name = NAMES[name] ?? (name === "training.batch" ? "data.batch" : name);
   if (name.startsWith("training.rate_rule.") && name !== "training.rate_rule.kind") name = "training.rate_rule.number";
+  if (["simulate", "diagram", "optimal"].includes(name)) return [null, upper(`${text}.`)];
   const is = text.match(/^is (.*?)(, as the teacher's)?; this (.*?) is for (.*)$/);
   const given = text.match(/^(.*?) given, must be (.*)$/);
   const known = ROWS.some(row => row.name === name);
