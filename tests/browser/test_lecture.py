@@ -91,7 +91,7 @@ def test_play_goes_through_the_phases(motion: str, opened: Callable[..., Any]) -
     page.click("#play")
     page.wait_for_function("text => document.getElementById('now').textContent !== text", arg=seen[0])
     page.wait_for_function("document.querySelector('.phase[aria-pressed=true]').textContent.startsWith('escape')")
-    assert page.text_content("#phase-words").startswith("A tiny overlap")
+    assert page.text_content("#phase-words").startswith("An overlap that grew unseen")
     page.wait_for_function("document.getElementById('bent').textContent.startsWith('Hessian at α = ')")
     assert "Pause" in page.text_content("#play")
     page.click("#play")
@@ -124,7 +124,7 @@ def test_a_story_is_told_step_by_step(page: Any) -> None:
 
 def test_words_where_things_happen(page: Any) -> None:
     page.click(".phase:has-text('plateau')")
-    assert page.text_content("#phase-words").startswith("The risk hardly falls. The students rest near a saddle")
+    assert page.text_content("#phase-words").startswith("The risk hardly falls: near a saddle")
     page.click("#tab-landscape")
     page.wait_for_function(
         "document.getElementById('unlisted').textContent.includes('nearest critical point is a saddle')"

@@ -185,8 +185,8 @@ def theory(asked: View) -> tuple[list[dict[str, Any]], str | None]:
     problem, start = asked.problem, asked.start
     wanted: list[tuple[str, str, str, Callable[[], Any]]] = [
         ("plateau", "plateau height", "risk", lambda: known.plateau(problem)),
-        ("escape_time", "escape time (to half)", "time", lambda: known.escape_time(problem, start)),
-        ("erf_plateau", "plateau height", "risk", lambda: known.erf_plateau(problem, start)),
+        ("escape_time", "escape time to half", "time", lambda: known.escape_time(problem, start)),
+        ("erf_plateau", "plateau height at small rates", "risk", lambda: known.erf_plateau(problem, start)),
         ("optimal_rate", "rate of the fastest escape", "", lambda: known.optimal_rate(problem)),
         ("rate_limit", "zero error is stable below the rate", "", lambda: known.rate_limit(problem)),
         ("annealed_escape_time", "escape time, annealed", "time", lambda: known.annealed_escape_time(problem)),

@@ -39,7 +39,7 @@ export async function tell(name, step, isFirst = false) {
     Object.assign(state, one.change ?? {});
   }
   const {view = {}, simulate: wanted, best} = story.steps[step];
-  Object.assign(state, {"view.log_time": false, "view.log_risk": true, "view.tab": "overlaps", "sgd.level": wanted?.level ?? "micro", ...story.view, ...view, "story.name": name, "story.step": step});
+  Object.assign(state, {"view.log_time": false, "view.log_risk": true, "view.tab": "overlaps", "sgd.level": wanted?.level ?? "micro", "sgd.runs": wanted?.runs ?? 4, ...story.view, ...view, "story.name": name, "story.step": step});
   fillAll();
   showStory();
   openTab(state["view.tab"]);
@@ -50,6 +50,6 @@ export async function tell(name, step, isFirst = false) {
   await computed;
   drawPanel();
   if (mine !== page.latest) return;
-  if (wanted) { state["sgd.runs"] = $("runs").value = wanted.runs; await simulate(wanted.seed); }
+  if (wanted) await simulate(wanted.seed);
   if (best) await findBest();
 }
