@@ -1,4 +1,4 @@
-"""The page in Firefox, where Debian's is installed (apt-get install firefox-esr); driven by its own headless pictures and log.
+"""The page in Firefox, where Debian's is installed (apt-get install firefox-esr): drawing, moving, simulating, playing, undoing.
 
 Playwright drives only a Firefox of its own making, so this one is driven by Marionette, the protocol that every Firefox speaks.
 """
@@ -82,7 +82,7 @@ def firefox(tmp_path: Path) -> Iterator[Marionette]:
 
 
 def test_firefox_draws_moves_keeps_and_tells(firefox: Marionette, address: str) -> None:
-    latest = "window.wrappedJSObject.page?.latest"
+    latest = "globalThis.page?.latest"
     done = f"{latest} > 0 && Number(document.documentElement.dataset.drawn) === {latest}"
     firefox.call("WebDriver:Navigate", {"url": address})
     firefox.until(done)
@@ -99,3 +99,16 @@ def test_firefox_draws_moves_keeps_and_tells(firefox: Marionette, address: str) 
     firefox.script("document.getElementById('after').click()")
     firefox.until(done)
     assert firefox.script("document.getElementById('where').textContent") == "2 of 5"
+    firefox.script("(() => { page.wrong = []; addEventListener('error', one => page.wrong.push(one.message)); })()")
+    for tab in firefox.script("Array.from(document.querySelectorAll('[role=tab]'), one => one.id)"):
+        firefox.script(f"document.getElementById('{tab}').click()")
+        assert not firefox.script(
+            f"document.getElementById(document.getElementById('{tab}').getAttribute('aria-controls')).hidden"
+        )
+    firefox.script("document.getElementById('simulate').click()")
+    firefox.until("document.getElementById('progress').value > 0.99")
+    firefox.script("document.getElementById('play').click()")
+    firefox.until("document.getElementById('now').textContent.startsWith('α = 4')")
+    firefox.script("document.getElementById('undo').click()")
+    firefox.until("document.getElementById('progress').value === 0")
+    assert firefox.script("page.wrong") == []
