@@ -116,8 +116,11 @@ def test_a_story_is_told_step_by_step(page: Any) -> None:
     assert len(set(told)) == 4
     assert page.is_disabled("#after")
     simulated(page, by_hand=False)
-    page.go_back()
-    page.wait_for_function("page.state['story.step'] < 4 || page.samples === null")
+    page.go_back()  # one step, with its simulation
+    page.wait_for_function("page.state['story.step'] === 3")
+    assert page.text_content("#where") == "4 of 5"
+    move(page, RATE, -0.2)
+    assert page.text_content("#where") == "4 of 5, changed"
     page.select_option("#preset", "")
     assert page.is_hidden("#story")
 

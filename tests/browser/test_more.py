@@ -72,8 +72,8 @@ def test_spectra_and_exponents(page: Any) -> None:
 def test_a_phase_diagram_comes_in_can_be_cancelled_and_opens_curves(page: Any) -> None:
     page.click("#tab-diagram")
     page.click("#diagram-run")
-    page.wait_for_function("document.getElementById('diagram-progress').value > 0")
-    page.click("#diagram-stop")
+    stop = "document.getElementById('diagram-stop').click()"
+    page.wait_for_function(f"document.getElementById('diagram-progress').value > 0 && ({stop}, true)")
     far = page.evaluate("document.getElementById('diagram-progress').value")
     page.wait_for_timeout(400)
     assert page.evaluate("document.getElementById('diagram-progress').value") == far

@@ -1,5 +1,6 @@
 """Answers to the page's requests, computed by the library within bounds: the curve with its phases, and the landscape."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -201,13 +202,20 @@ def theory(asked: View) -> tuple[list[dict[str, Any]], str | None]:
             continue
         number = _number(float(getattr(prediction.value, "risk", prediction.value)))
         if number is not None:
-            about = " ".join((getattr(known, name).__doc__ or "").split())
+            about = _about(getattr(known, name).__doc__ or "")
             found.append(
                 {"name": label, "at": kind, "value": number, "source": f"theory.{name}", "about": about,
                  "caveats": list(prediction.caveats)}
             )  # fmt: skip
     first = "erf_plateau" if problem.student.activation == "erf" else "plateau"
     return found, None if found else refusals.get(first)
+
+
+def _about(text: str) -> str:
+    """Of a docstring, what it is and its notes."""
+    parts = re.split(r"\n\s*(\w+)\n\s*-{3,}\n", text)
+    notes = dict(zip(parts[1::2], parts[2::2], strict=True)).get("Notes", "")
+    return " ".join(f"{parts[0]} {notes}".split())
 
 
 def landscape_refusal(problem: Problem) -> str | None:

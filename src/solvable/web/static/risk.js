@@ -51,7 +51,10 @@ function overlay(samples, from, parts, series, legend) {
 // ---- phases
 
 export function drawPhases() {
-  const {phases} = page.shown.facts;
+  // the same ones are not made again, so that one of them may have the focus
+  const {phases} = page.shown.facts, made = JSON.stringify(phases);
+  if ($("phases").dataset.made === made) return;
+  $("phases").dataset.made = made;
   $("phases").replaceChildren(...phases.map(one => {
     const button = Object.assign(document.createElement("button"), {type: "button", className: "phase", textContent: `${one.name} ${rough(one.from)} to ${rough(one.to)}`});
     button.addEventListener("click", () => scrub((one.from + one.to) / 2));

@@ -14,7 +14,8 @@ const DONE = {
   empirical: "Training on the data set has finished. A step on it goes as far as single samples in α = step/rate.",
 };
 
-export async function simulate(seed) {
+export async function simulate(seed, isStep = true) {
+  // where it belongs to a story or a link, it is no step of its own
   forget();
   problems([]);
   const mine = running = new AbortController(), runs = Number($("runs").value), level = state["sgd.level"];
@@ -31,7 +32,7 @@ export async function simulate(seed) {
       if (piece.refused) { problems(piece.problems); say(`${NAMES[level]} was refused.`, true); refused = true; break; }
       if (state["sgd.seed"] === null) {
         Object.assign(state, {"sgd.seed": seed, "sgd.runs": runs});
-        remember(`simulated ${seed}`);
+        if (isStep) remember(`simulated ${seed}`); else writeAddress();
       }
       take(piece, level);
     }

@@ -105,6 +105,7 @@ export function mistake(line, level) {
   return [known ? name : null, upper(`${text}.`.replace(/\.\.$/, ".")).replaceAll("'", "")];
 }
 
+export const sentence = text => upper(text.endsWith(".") ? text : `${text}.`);
 export const refusal = line => mistake(line)[1];
 
 export function critical(one) {
