@@ -20,7 +20,7 @@ REST = (
     types.Tuple(DATA),
 )  # fmt: skip
 ORDERS = {"implicit": implicit.ORDER, "weights": 2}  # of the steps that are doubled
-FINE, FINER = 1e-8, 1e-9  # rtol from which on order 8 needs less work than order 5, of one block and of several
+FINE, FINER = 1e-7, 1e-9  # rtol from which on order 8 needs less work than order 5, of one block and of several
 
 
 @compiled(void(SYSTEM_FUNCTION, SYSTEM_FUNCTION, *REST), pure=True)

@@ -37,7 +37,7 @@ class Macro:
     max_steps : int
         Steps after which a run gives up.
     method : str
-        "explicit": order 5, or 8 at small rtol (1e-8 and below; 1e-9 with several eigenvalues). "implicit": order 5,
+        "explicit": order 5, or 8 at small rtol (1e-7 and below; 1e-9 with several eigenvalues). "implicit": order 5,
         for spectra whose largest eigenvalues make the equations stiff (free norms and closed moments only). "weights":
         order 3, for the same spectra with weights in place of overlaps, at small_rate; far fewer numbers where hardly
         any eigenvalue repeats. "closed": closed form of gradient flow, for quadratic units at small_rate. "auto":

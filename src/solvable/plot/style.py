@@ -1,8 +1,13 @@
-"""The look of the library's figures, inside a `with`."""
+"""The look of the library's figures: of pictures that it begins, and inside a `with`."""
 
+import inspect
+import re
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -10,6 +15,9 @@ if TYPE_CHECKING:
 
 SHEET = Path(__file__).with_name("solvable.mplstyle")
 WIDTH = 7.0  # inches: two columns
+Given = ParamSpec("Given")
+Drawn = TypeVar("Drawn")
+_ours: "WeakSet[Axes]" = WeakSet()  # panels of pictures that were begun in this look
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))  # beside the colours, for print without them
 
 
@@ -60,7 +68,43 @@ def figure(
     from matplotlib.figure import Figure
 
     made = Figure(figsize=(width, height * rows), layout="constrained")
-    return made, made.subplots(rows, columns, **options)
+    panels = made.subplots(rows, columns, **options)
+    for ax in made.axes:
+        _keep_ticks(ax)
+    return made, panels
+
+
+def in_style(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
+    """A function that draws in the library's look where it begins a picture, or goes on with one that was begun so. Into
+    panels of the caller's own it draws with the caller's settings."""
+    signature = inspect.signature(draw)
+
+    @wraps(draw)
+    def drawn(*args: Given.args, **options: Given.kwargs) -> Drawn:
+        ax = signature.bind_partial(*args, **options).arguments.get("ax")
+        if ax is not None and ax not in _ours:
+            return draw(*args, **options)
+        with style():
+            found: Any = draw(*args, **options)
+            for panel in found.axes if hasattr(found, "subplots") else [found]:
+                _settle(panel)
+                _ours.add(panel)
+        return found
+
+    return drawn
+
+
+def _settle(ax: "Axes") -> None:
+    """Make numbers of colours the colours, which matplotlib would look up in its settings only when it draws."""
+    from matplotlib.colors import to_hex
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Text
+
+    for one in ax.findobj(lambda artist: isinstance(artist, Line2D | Text)):
+        for name in ("color", "markerfacecolor", "markeredgecolor") if isinstance(one, Line2D) else ("color",):
+            value = getattr(one, f"get_{name}")()
+            if isinstance(value, str) and re.fullmatch(r"C\d+", value):
+                getattr(one, f"set_{name}")(to_hex(value))
 
 
 def axes(ax: "Axes | None") -> "Axes":
@@ -69,7 +113,17 @@ def axes(ax: "Axes | None") -> "Axes":
     from matplotlib import pyplot
 
     made: Axes = pyplot.subplots(layout="constrained")[1]
+    _keep_ticks(made)
     return made
+
+
+def _keep_ticks(ax: "Axes") -> None:
+    """Ticks that are only made when a picture is drawn look as the settings say now."""
+    import matplotlib
+
+    settings = matplotlib.rcParams
+    ax.tick_params("x", which="both", direction=settings["xtick.direction"], labelsize=settings["xtick.labelsize"])
+    ax.tick_params("y", which="both", direction=settings["ytick.direction"], labelsize=settings["ytick.labelsize"])
 
 
 def stroke(i: int) -> dict[str, Any]:

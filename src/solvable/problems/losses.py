@@ -59,6 +59,7 @@ class Hinge(Model):
         return hinge(self.sharpness)
 
 
+NUMBERED: dict[str, type[Huber] | type[Hinge]] = {"huber": Huber, "hinge": Hinge}  # losses that have a number
 Parametric = Annotated[Huber | Hinge, Field(discriminator="name")]
 AnyLoss = Annotated[str, one_of(LOSSES)] | Parametric | Annotated[Loss, InstanceOf(), PlainSerializer(as_text), AS_TEXT]
 

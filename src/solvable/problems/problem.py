@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -12,6 +13,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from solvable.gaussian.losses import BUILT_IN_LOSSES, LOSSES
 from solvable.gaussian.units import BUILT_IN, UNITS, OwnFunction
+from solvable.problems.features import used_features
 from solvable.problems.file_tables import OTHER_TABLES, as_table, check_suffix, naming, read_tables, understood
 from solvable.problems.fitting import check_parts
 from solvable.problems.foreign import parse_json, parse_toml
@@ -33,7 +35,10 @@ OWN = (
 )
 FUNCTIONS = tuple(tuple(path.split(".")) for path in OWN)  # which may be one's own
 
-QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor", "lookahead", "repeats")}
+QUIET = {
+    "teacher": ("drift", "rotation", "bias"), "student": ("bias",),
+    "training": ("input_noise", "label_flips", "anchor", "lookahead", "repeats", "train_bias"),
+}  # fmt: skip
 
 
 def _hash(content: dict[str, Any]) -> str:
@@ -108,7 +113,7 @@ class Problem(Model):
         """
         return super().replace(**with_sequence(self.tasks, changes))
 
-    @property
+    @cached_property
     def heads(self) -> int:
         """How many readouts the students have."""
         return 1 + max(self.task_heads)
@@ -128,17 +133,22 @@ class Problem(Model):
             return values.reshape(-1)
         return np.array(np.broadcast_to(values, (self.heads, self.student.width)))
 
-    @property
+    @cached_property
     def extras(self) -> tuple[str, ...]:
         """The roles of the rows beyond students and teachers: directions of the mixture, then, one for each student, anchors,
         velocities, averages and snapshots."""
         return extra_roles(self)
 
-    @property
+    @cached_property
     def scalars(self) -> tuple[str, ...]:
-        """The roles of the numbers behind the readouts in a state: velocities of trained readouts, and the sum of squared gradients
-        where the rate follows the state."""
+        """The roles of the numbers behind the readouts in a state: biases of outputs, velocities of trained readouts and biases,
+        and the sum of squared gradients where the rate follows it."""
         return scalar_roles(self)
+
+    @cached_property
+    def features(self) -> tuple[str, ...]:
+        """Paths of the fields that take it beyond one class, one task, and gradients of plain samples."""
+        return used_features(self)
 
     @property
     def hash(self) -> str:

@@ -14,7 +14,7 @@ export const page = {
 globalThis.page = page;  // for the console, and for tests
 export const state = page.state;
 
-const NUMBERS = {adagrad: "offset", "line-search": "largest", clip: "norm"};
+const NUMBERS = {adagrad: "offset", "line-search": "largest", "clip-batches": "norm"};
 
 export function tables(settings = state) {
   const made = {};
