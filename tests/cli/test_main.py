@@ -327,6 +327,7 @@ def test_the_gallery_shows_parameters_and_verdicts(tmp_path, monkeypatch, capsys
         "| corrected ([B1](../errata.md#B1)) | (1) | 1 | 2 | 2 | 0.1 | a \\* b &lt; \\|c\\| \\[found is 1 from the print"
         in text
     )
+    assert f"$p^*$ &lt; = 5. The quick form, {record['seconds']:.2g} s." in text  # the caption has what was drawn
     assert "Not drawn in this build." in text
     capsys.readouterr()
 
