@@ -1,5 +1,7 @@
 """Pictures that the library begins have its look, whenever they are drawn; panels of the caller's keep the caller's."""
 
+import contextlib
+
 import matplotlib
 import numpy as np
 import pytest
@@ -70,3 +72,19 @@ def test_curves_of_many_runs_have_error_bars_that_are_seen(runs) -> None:
     assert len(caps) == 2
     assert curve.get_linestyle() == "--"
     assert ax.get_legend().get_texts()[1].get_text() == "micro, 8 runs (mean ± s.e.)"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_a_notebook_notes_at_the_first_figure_stays(fails) -> None:
+    """The backend of notebooks turns this on when the first figure is made, which may be inside the `with`."""
+    assert not matplotlib.is_interactive()
+    try:
+        with contextlib.suppress(ZeroDivisionError), sv.plot.style():
+            matplotlib.interactive(True)
+            assert 1 / (1 - fails)
+        assert matplotlib.is_interactive()
+    finally:
+        matplotlib.interactive(False)
+    with sv.plot.style():
+        pass
+    assert not matplotlib.is_interactive()

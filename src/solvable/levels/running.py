@@ -41,7 +41,7 @@ def run(
     start : Overlaps or Weights
         The state at time zero, as from `start` or `measure`.
     level : Level
-        `Macro()`, `Meso()`, `Micro()` or `Empirical()`.
+        `Macro()`, `Meso()`, `Micro()`, `Empirical()` or `EmpiricalMacro()`.
     until : float, optional
         End of the run in the unit of `clock`. Give `until`, `times` or both.
     times : array, optional

@@ -2,8 +2,8 @@
 
 import inspect
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -34,10 +34,23 @@ def style() -> AbstractContextManager[None]:
     >>> with sv.plot.style():
     ...     picture, axes = sv.plot.figure(columns=2)
     """
+    return _style()
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """A notebook begins to show figures when it meets the first one, and notes that in the settings: that stays."""
     import matplotlib.style
 
-    context: AbstractContextManager[None] = matplotlib.style.context(str(SHEET))
-    return context
+    is_interactive = matplotlib.is_interactive()
+    try:
+        with matplotlib.style.context(str(SHEET)):
+            try:
+                yield
+            finally:
+                is_interactive = matplotlib.is_interactive()
+    finally:
+        matplotlib.interactive(is_interactive)
 
 
 def figure(
