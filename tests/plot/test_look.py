@@ -31,12 +31,12 @@ def runs() -> tuple[sv.Trajectory, sv.Trajectory]:
 def test_a_picture_begun_here_has_the_look_of_the_library(runs) -> None:
     before = dict(matplotlib.rcParams)
     ax = sv.plot.compare(*runs)
-    ax.set_xlim(0, 300)  # ticks that are made when it is drawn
+    ax.set(xlim=(0, 300), yscale="log")  # with ticks that are made when it is drawn
     ax.figure.canvas.draw()
     assert [to_hex(line.lines[0].get_color()) for line in ax.containers] == PALETTE
     assert not ax.spines["top"].get_visible()
     assert {tick.label1.get_fontsize() for tick in ax.xaxis.get_major_ticks()} == {8.0}
-    assert {tick.get_tickdir() for tick in ax.yaxis.get_major_ticks()} == {"in"}
+    assert {tick.get_tickdir() for tick in (*ax.yaxis.get_major_ticks(), *ax.yaxis.get_minor_ticks())} == {"in"}
     assert dict(matplotlib.rcParams) == before
 
 
