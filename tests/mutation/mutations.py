@@ -2123,14 +2123,10 @@ NOTEBOOKS = (
         "plot/style.py",
         "                _settle(panel)\n",
         "",
-        ("plot/test_look.py::test_numbers_of_colours_are_those_of_the_library_also_later",),
-    ),
-    Mutation(
-        "ticks-of-the-settings-when-drawn",
-        "plot/style.py",
-        "    _keep_ticks(made)\n",
-        "",
-        ("plot/test_look.py::test_a_picture_begun_here_has_the_look_of_the_library",),
+        (
+            "plot/test_look.py::test_numbers_of_colours_are_those_of_the_library_also_later",
+            "plot/test_look.py::test_a_picture_begun_here_has_the_look_of_the_library",
+        ),
     ),
     Mutation(
         "style-in-panels-of-the-caller",

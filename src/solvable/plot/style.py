@@ -81,10 +81,7 @@ def figure(
     from matplotlib.figure import Figure
 
     made = Figure(figsize=(width, height * rows), layout="constrained")
-    panels = made.subplots(rows, columns, **options)
-    for ax in made.axes:
-        _keep_ticks(ax)
-    return made, panels
+    return made, made.subplots(rows, columns, **options)
 
 
 def in_style(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
@@ -108,7 +105,8 @@ def in_style(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
 
 
 def _settle(ax: "Axes") -> None:
-    """Make numbers of colours the colours, which matplotlib would look up in its settings only when it draws."""
+    """Make numbers of colours the colours, which matplotlib would look up in its settings only when it draws. Looking at all
+    artists makes the first ticks, whose look those that come later copy."""
     from matplotlib.colors import to_hex
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
@@ -126,17 +124,7 @@ def axes(ax: "Axes | None") -> "Axes":
     from matplotlib import pyplot
 
     made: Axes = pyplot.subplots(layout="constrained")[1]
-    _keep_ticks(made)
     return made
-
-
-def _keep_ticks(ax: "Axes") -> None:
-    """Ticks that are only made when a picture is drawn look as the settings say now."""
-    import matplotlib
-
-    settings = matplotlib.rcParams
-    ax.tick_params("x", which="both", direction=settings["xtick.direction"], labelsize=settings["xtick.labelsize"])
-    ax.tick_params("y", which="both", direction=settings["ytick.direction"], labelsize=settings["ytick.labelsize"])
 
 
 def stroke(i: int) -> dict[str, Any]:
