@@ -2121,7 +2121,7 @@ NOTEBOOKS = (
     Mutation(
         "colours-looked-up-when-drawn",
         "plot/style.py",
-        "                _settle(panel)\n",
+        '            _settle(found.axes if hasattr(found, "subplots") else [found])\n',
         "",
         (
             "plot/test_look.py::test_numbers_of_colours_are_those_of_the_library_also_later",

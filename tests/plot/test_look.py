@@ -88,3 +88,16 @@ def test_what_a_notebook_notes_at_the_first_figure_stays(fails) -> None:
     with sv.plot.style():
         pass
     assert not matplotlib.is_interactive()
+
+
+def test_figures_made_inside_the_style_keep_it_when_they_are_drawn() -> None:
+    before = pyplot.figure()
+    with sv.plot.style():
+        _, ax = pyplot.subplots()
+        ax.plot([1, 2], color="C1")
+        pyplot.figure(before.number)
+        before.add_subplot().plot([1, 2], color="C1")
+    assert pyplot.gcf() is before
+    ax.figure.canvas.draw()
+    assert ax.lines[0].get_color() == PALETTE[1]
+    assert before.axes[0].lines[0].get_color() == "C1"  # that one belongs to the caller

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-LEFT = "style='text-align:left;vertical-align:top'"
+LEFT = "style='text-align:left;vertical-align:top;padding:.15em .8em .15em 0'"
 SHOWN = 8  # rows and columns of a matrix
 
 

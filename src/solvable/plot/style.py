@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
@@ -39,18 +40,27 @@ def style() -> AbstractContextManager[None]:
 
 @contextmanager
 def _style() -> Iterator[None]:
-    """A notebook begins to show figures when it meets the first one, and notes that in the settings: that stays."""
+    """Figures made inside keep the look, whenever they are drawn. A notebook begins to show figures when it meets the first one,
+    and notes that in the settings: that stays."""
     import matplotlib.style
 
-    is_interactive = matplotlib.is_interactive()
+    is_interactive, before = matplotlib.is_interactive(), _open_figures()
     try:
         with matplotlib.style.context(str(SHEET)):
             try:
                 yield
             finally:
                 is_interactive = matplotlib.is_interactive()
+                for one in _open_figures():
+                    _settle([] if one in before else one.axes)
     finally:
         matplotlib.interactive(is_interactive)
+
+
+def _open_figures() -> "list[Figure]":
+    """Those that pyplot has, where someone uses it; asking pyplot itself would change its current figure."""
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    return [] if helpers is None else [one.canvas.figure for one in helpers.Gcf.get_all_fig_managers()]
 
 
 def figure(
@@ -96,26 +106,26 @@ def in_style(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
             return draw(*args, **options)
         with style():
             found: Any = draw(*args, **options)
-            for panel in found.axes if hasattr(found, "subplots") else [found]:
-                _settle(panel)
-                _ours.add(panel)
+            _settle(found.axes if hasattr(found, "subplots") else [found])
         return found
 
     return drawn
 
 
-def _settle(ax: "Axes") -> None:
+def _settle(panels: "list[Axes]") -> None:
     """Make numbers of colours the colours, which matplotlib would look up in its settings only when it draws. Looking at all
     artists makes the first ticks, whose look those that come later copy."""
     from matplotlib.colors import to_hex
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
 
-    for one in ax.findobj(lambda artist: isinstance(artist, Line2D | Text)):
-        for name in ("color", "markerfacecolor", "markeredgecolor") if isinstance(one, Line2D) else ("color",):
-            value = getattr(one, f"get_{name}")()
-            if isinstance(value, str) and re.fullmatch(r"C\d+", value):
-                getattr(one, f"set_{name}")(to_hex(value))
+    for ax in panels:
+        _ours.add(ax)
+        for one in ax.findobj(lambda artist: isinstance(artist, Line2D | Text)):
+            for name in ("color", "markerfacecolor", "markeredgecolor") if isinstance(one, Line2D) else ("color",):
+                value = getattr(one, f"get_{name}")()
+                if isinstance(value, str) and re.fullmatch(r"C\d+", value):
+                    getattr(one, f"set_{name}")(to_hex(value))
 
 
 def axes(ax: "Axes | None") -> "Axes":
