@@ -2411,6 +2411,47 @@ FITS = (
     ),
 )
 
+NOTEBOOKS = (
+    Mutation(
+        "figures-not-shown-after-the-style",
+        "plot/style.py",
+        "        matplotlib.interactive(is_interactive)",
+        "        pass",
+        ("plot/test_look.py::test_what_a_notebook_notes_at_the_first_figure_stays[False]",),
+    ),
+    Mutation(
+        "colours-looked-up-when-drawn",
+        "plot/style.py",
+        '            _settle(found.axes if hasattr(found, "subplots") else [found])\n',
+        "",
+        (
+            "plot/test_look.py::test_numbers_of_colours_are_those_of_the_library_also_later",
+            "plot/test_look.py::test_a_picture_begun_here_has_the_look_of_the_library",
+        ),
+    ),
+    Mutation(
+        "style-in-panels-of-the-caller",
+        "plot/style.py",
+        "if ax is not None and ax not in _ours:",
+        "if False:",
+        ("plot/test_look.py::test_panels_of_the_caller_keep_the_settings_of_the_caller",),
+    ),
+    Mutation(
+        "progress-stays-in-the-notebook",
+        "levels/progress.py",
+        'self._show({"text/plain": "", "text/html": ""})',
+        "pass",
+        ("levels/test_progress.py::test_a_notebook_sees_one_output_that_changes_and_goes",),
+    ),
+    Mutation(
+        "cards-not-escaped",
+        "numerics/cards.py",
+        "<td {LEFT}>{escape(text)}</td>",
+        "<td {LEFT}>{text}</td>",
+        ("results/test_cards.py::test_texts_are_escaped_and_large_matrices_cut",),
+    ),
+)
+
 MUTATIONS = (
     *GAUSSIAN,
     *DYNAMICS,
@@ -2429,4 +2470,5 @@ MUTATIONS = (
     *FIRST_MINUTE,
     *FRONTS,
     *CONTROL,
+    *NOTEBOOKS,
 )
