@@ -2383,7 +2383,7 @@ FITS = (
     ),
     Mutation(
         "hotelling-without-its-degrees",
-        "fits/inference.py",
+        "fits/report.py",
         "free = nu - degrees + 1",
         "free = nu + 1",
         ("fits/test_fits.py::test_the_law_with_a_covariance_from_replicas",),
@@ -2391,7 +2391,7 @@ FITS = (
     Mutation(
         "profiles-that-hold-the-others",
         "fits/profile.py",
-        "x, found = model.search(self.noise, first)",
+        "x, found = model.search(self.noise, first, ENOUGH)",
         "x, found = first, model.misfit(self.noise, np.delete(self.best, number))",
         ("fits/test_fits.py::test_an_interval_is_where_the_profile_has_risen_by_that_of_95_percent",),
     ),
