@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo docs explore test test-browser test-mutations test-seeds test-slow lint warm-up wheel bench reproduce lock clean help
+.PHONY: setup demo docs notebooks explore test test-browser test-mutations test-seeds test-slow lint warm-up wheel bench reproduce lock clean help
 
 help:
 	@echo "make demo       draw a figure of bocchi2026 into figures/ and print its verdicts"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-mutations  mistakes that the tests must notice (a quarter of an hour)"
 	@echo "make explore    open the explorer"
 	@echo "make bench      ratios against the alternatives"
+	@echo "make notebooks  the notebooks of the tutorials with their outputs, into examples/"
 	@echo "make docs       the documentation site, offline, into docs/_build/html"
 	@echo "make reproduce  all figures and claims, full size"
 	@echo "make wheel      a wheel with machine code, into dist/"
@@ -73,6 +74,10 @@ docs: setup docs/_figures/.drawn
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.txt
 	$(BIN)/sphinx-build -b html -E -a -W --keep-going docs/site docs/_build/html
 	$(BIN)/python docs/site/links.py docs/_build/html
+
+# after a change of a tutorial; a test compares cells and outputs
+notebooks: setup
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/site/notebooks.py
 
 bench: setup
 	@for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done

@@ -8,8 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from solvable.papers import registry, tables
+from solvable.papers.parameters import shown
 from solvable.papers.references import REFERENCES
 from solvable.papers.statements import summary
+
+LONG = 6  # entries of a list that a caption leaves to the table
 
 
 def write_gallery(figures: Path, site: Path) -> None:
@@ -53,11 +56,23 @@ def _section(key: str, figures: Path, pictures: Path) -> list[str]:
     if not (figures / f"{name}.png").is_file():
         return [*lines, "Not drawn in this build.", ""]
     shutil.copy(figures / f"{name}.png", pictures / f"{name}.png")
-    lines += [f"![{figure.title}](../_pictures/{name}.png)", ""]
     record = json.loads((figures / f"{name}.json").read_text(encoding="utf-8"))
+    lines += [f"```{{figure}} ../_pictures/{name}.png", f":alt: {figure.title}", "", caption(record), "```", ""]
     if record["parameters"]:
         lines += [*_markdown(tables.parameters(record["parameters"]), _outside_formulas), ""]
     return [*lines, *_markdown(_linked(tables.verdicts(record["claims"]), record["claims"])), ""]
+
+
+def caption(record: dict) -> str:
+    """What a picture shows, with the settings that it was drawn with: those of its table, but for seeds and long lists."""
+    form = "quick" if record["quick"] else "full"
+    settings = [
+        f"{row['label']} = {shown(row[form])}"
+        for row in record["parameters"]
+        if "seed" not in row["name"] and not (isinstance(row[form], list) and len(row[form]) > LONG)
+    ]
+    told = _outside_formulas("; ".join(settings)) + "." if settings else ""
+    return f"**{_plain(record['title'])}.** {told} The {form} form, {record['seconds']:.2g} s."
 
 
 def _coverage(paper: str) -> list[str]:

@@ -1,7 +1,10 @@
 """The site has a page for each room with all its public names, and docstrings come through as they were meant."""
 
+import doctest
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,6 +34,15 @@ def test_every_public_name_has_its_place(tmp_path) -> None:
     assert set(re.findall(r"<(solvable\.\S+)>", contents)) <= set(placed)
     for name in set(sv.__all__) - set(sv._ROOMS):
         assert f":py:obj:`{name} <" in contents
+
+
+def test_the_first_example_of_the_library_has_the_outputs_that_it_shows() -> None:
+    text = (SITE / "api.rst").read_text(encoding="utf-8")
+    assert text.index("solvable.problems.Problem") < text.index("solvable.levels.run") < text.index("py:obj")
+    found = doctest.DocTestParser().get_doctest(text, {}, "api.rst", None, None)
+    said: list[str] = []
+    assert doctest.DocTestRunner(verbose=False).run(found, out=said.append).attempted == 7
+    assert said == []
 
 
 def _public(room: str) -> list[str]:
@@ -79,3 +91,62 @@ def test_names_link_to_nothing_that_is_not_described() -> None:
     assert described("solvable.dynamics.equations.rhs") is None
     assert described("solvable.gaussian.quadrature.expect") == "solvable.gaussian.expect"
     assert linked_guide("`sv.run` and `sv.nothing`") == "{py:obj}`sv.run <solvable.levels.run>` and `sv.nothing`"
+
+
+@pytest.mark.parametrize("page", ["index", "levels", "errors"])
+def test_the_code_of_pages_runs(page, monkeypatch) -> None:
+    """What they show is tested in the tutorials; what these cells print is told in the words around them."""
+    from notebooks import CODE, Execution
+
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(HTML=str, Markdown=str))
+    execution = Execution()
+    outputs = [
+        execution.run(re.sub(r"^:tags:.*\n", "", cell))
+        for cell in CODE.findall((SITE / f"{page}.md").read_text("utf-8"))
+    ]
+    assert any(outputs)
+    if page == "errors":
+        shown = "".join("".join(one.get("text", ())) for output in outputs for one in output)
+        for words in (
+            "did you mean readout?",
+            "InvalidStart: overlaps: no weights",
+            "NotApplicable: ",
+            "False | the overlaps",
+        ):
+            assert words in shown
+    if page == "levels":
+        assert "Micro: " in "".join(outputs[1][0]["text"])
+
+
+NOT_IN_A_DATA_SET = {
+    "tasks": {"tasks": sv.Task.sequence([[1, 0], [0, 1]], [1.0])},
+    "dropout": {"training__dropout": {"keep": 0.8}},
+    "anchors": {"training__anchor": 0.1},
+    "averages": {"training__average": {"rate": 1.0}},
+    "moving teachers": {"teacher__drift": 0.1},
+    "noise on inputs": {"training__input_noise": 0.1},
+    "rules": {"training__rule": "normalised"},
+    "rates of your own": {"training__rate_rule": {"kind": "adagrad", "offset": 1.0}},
+}
+
+
+def test_levels_refuse_what_their_page_says() -> None:
+    text = (SITE / "levels.md").read_text(encoding="utf-8")
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, activation="erf"),
+        student=sv.Student(width=2, activation="erf"),
+        inputs=sv.Inputs(dim=100),
+        training=sv.Training(step=0.5, samples=200),
+    )
+    refused = "".join(line for line in text.splitlines() if line.endswith("| no | no |"))
+    assert all(word in refused for word in NOT_IN_A_DATA_SET)
+    for change in NOT_IN_A_DATA_SET.values():
+        one = problem.replace(**change)
+        for level in (sv.Empirical(), sv.EmpiricalMacro()):
+            with pytest.raises(ValueError, match="does not know"):
+                sv.run(one, sv.start(one, seed=0), level, until=2)
+    for change in ({"mixture": sv.Mixture.xor(1.0)}, {"training__label_flips": 0.1}):
+        one = problem.replace(**change)
+        assert sv.run(one, sv.start(one, seed=0), sv.Empirical(), until=1, progress=False).success
+        with pytest.raises(ValueError, match="does not know"):
+            sv.run(one, sv.start(one, seed=0), sv.EmpiricalMacro(), until=2)

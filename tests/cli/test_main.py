@@ -172,6 +172,20 @@ def test_examples_run(name, capsys) -> None:
     assert expected in capsys.readouterr().out
 
 
+def test_pictures_of_data_sets_have_both_losses(tmp_path, monkeypatch) -> None:
+    drawn, draw = [], sv.plot.train_and_test
+    monkeypatch.setattr(sv.plot, "train_and_test", lambda *given: drawn.append(draw(*given)) or drawn[-1])
+    small = (EXAMPLES / "memory.toml").read_text().replace("dim = 1000", "dim = 60")
+    (tmp_path / "one.toml").write_text(small)
+    (tmp_path / "many.toml").write_text(small + "[vary]\ntraining.samples.ratio = [1.0, 2.0]\n")
+    store, picture = str(tmp_path / "store"), str(tmp_path / "a.png")
+    assert main(["run", str(tmp_path / "one.toml"), "--plot", picture]) == 0
+    assert main(["sweep", str(tmp_path / "many.toml"), "--store", store, "--workers", "0"]) == 0
+    show = ["--store", store, "--show", "--output", picture, "--quantity", "train_and_test"]
+    assert main(["sweep", str(tmp_path / "many.toml"), *show]) == 0
+    assert [ax.get_xlabel() for ax in drawn] == ["epochs", "samples ratio"]
+
+
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
@@ -327,6 +341,7 @@ def test_the_gallery_shows_parameters_and_verdicts(tmp_path, monkeypatch, capsys
         "| corrected ([B1](../errata.md#B1)) | (1) | 1 | 2 | 2 | 0.1 | a \\* b &lt; \\|c\\| \\[found is 1 from the print"
         in text
     )
+    assert f"$p^*$ &lt; = 5. The quick form, {record['seconds']:.2g} s." in text  # the caption has what was drawn
     assert "Not drawn in this build." in text
     capsys.readouterr()
 

@@ -67,7 +67,7 @@ def test_few_outputs_are_points_with_error_bars(tasks) -> None:
         tasks.problem, sv.start(tasks.problem, seed=0), sv.Micro(runs=8), times=[1.0, 2.0, 3.0], progress=False
     )
     ax = sv.plot.compare(tasks, few, ax=sv.plot.figure()[1])
-    (bars,) = ax.containers
+    _, bars = ax.containers
     assert bars.has_yerr
     assert bars.lines[0].get_linestyle() == "None"
-    assert names(ax) == ["macro", "micro, 8 runs"]
+    assert names(ax) == ["macro", "micro, 8 runs (mean ± s.e.)"]

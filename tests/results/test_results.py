@@ -300,7 +300,9 @@ def test_plots_return_axes_and_touch_no_settings(trajectory: sv.Trajectory) -> N
     ]:
         assert {text.get_text() for text in draw(trajectory, legend=True).get_legend().get_texts()} == names
     ax = sv.plot.compare(trajectory, trajectory, labels=["one", "two"], ax=axes[1, 1])
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one, 3 runs", "two, 3 runs"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        f"{name}, 3 runs (mean ± s.e.)" for name in ("one", "two")
+    ]
     with pytest.raises(ValueError, match="1 labels given for 2 trajectories"):
         sv.plot.compare(trajectory, trajectory, labels=["one"], ax=axes[1, 1])
     assert axes[0, 0].get_xlabel() == "α = steps / dim"
@@ -315,7 +317,7 @@ def test_compare_leaves_diverged_runs_out_and_says_so(quadratic: sv.Problem) -> 
     _, ax = sv.plot.figure()
     sv.plot.compare(batch, ax=ax)
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts == ["macro, rate 0.1, 2 runs", "macro, rate 3 (2 of 2 diverged, left out)"]
+    assert texts == ["macro, rate 0.1, 2 runs (mean ± s.e.)", "macro, rate 3 (2 of 2 diverged, left out)"]
     assert np.isfinite(ax.lines[0].get_ydata()).all()
     _, ax = sv.plot.figure()
     batch.plot(ax=ax)

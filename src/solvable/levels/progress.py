@@ -1,9 +1,10 @@
-"""Shows the progress of a run, on terminals and in logs."""
+"""Shows the progress of a run, on terminals, in notebooks and in logs."""
 
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 Report = Callable[[float, float], None]  # steps done, steps in all
@@ -17,39 +18,68 @@ def silent(done: float, total: float) -> None:
 
 @contextmanager
 def meter(show: bool | None, unit: str = "steps", *, plain: bool = False) -> Iterator[Report]:
-    """Progress on the standard error, with the speed and the time left: a bar on a terminal, one line that changes in a notebook,
-    and with `plain` a line now and then in a log. None: only where someone is looking (a terminal, a notebook, or a log)."""
-    notebook, terminal = "ipykernel" in sys.modules, sys.stderr.isatty()
+    """Progress with the speed and the time left: a bar on a terminal, an output that changes and then goes in a notebook, and with
+    `plain` a line now and then in a log. None: only where someone is looking (a terminal, a notebook, or a log)."""
+    notebook, terminal = in_notebook(), sys.stderr.isatty()
     if show is False or (show is None and not (terminal or notebook or plain)):
         yield silent
         return
-    shown = _Bar(unit) if terminal or not (notebook or plain) else _Lines(unit, notebook)
+    shown = _Cell(unit) if notebook else _Bar(unit) if terminal or not plain else _Lines(unit)
     try:
         yield shown.report
     finally:
         shown.close()
 
 
+def in_notebook() -> bool:
+    """Whether the kernel of a notebook runs this."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
 class _Lines:
     """Progress as lines of text, for logs."""
 
-    def __init__(self, unit: str, one: bool) -> None:
+    def __init__(self, unit: str) -> None:
         self.began = self.last = time.monotonic()
-        self.unit, self.one, self.wrote = unit, one, False
+        self.unit = unit
 
     def report(self, done: float, total: float) -> None:
         now = time.monotonic()
-        if now - self.last < (UNSHOWN_SECONDS if self.one else LINES):
-            return
-        self.last, self.wrote = now, True
-        speed = done / (now - self.began)
-        left = f", {clock((total - done) / speed)} left" if speed > 0 else ""
-        text = f"{done:.0f} of {total:.0f} {self.unit}, {_rounded(speed)} {self.unit}/s{left}"
-        print(f"\r{text:70}" if self.one else text, end="" if self.one else "\n", file=sys.stderr, flush=True)
+        if now - self.last >= LINES:
+            self.last = now
+            print(_words(done, total, now - self.began, self.unit), file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        if self.one and self.wrote:
-            print(file=sys.stderr, flush=True)
+        """Lines stay."""
+
+
+class _Cell:
+    """Progress as an output of a notebook's cell: it changes in place, and nothing of it is left in the file."""
+
+    def __init__(self, unit: str) -> None:
+        self.began = self.last = time.monotonic()
+        self.unit = unit
+        self.shown: Any = None
+
+    def report(self, done: float, total: float) -> None:
+        now = time.monotonic()
+        if now - self.last < UNSHOWN_SECONDS:
+            return
+        self.last = now
+        words = _words(done, total, now - self.began, self.unit)
+        bar = f"<progress value='{done:g}' max='{total:g}'></progress> {words}"
+        self._show({"text/plain": words, "text/html": bar})
+
+    def _show(self, content: dict[str, str]) -> None:
+        if self.shown is None:
+            self.shown = import_module("IPython.display").display(content, raw=True, display_id=True)
+        else:
+            self.shown.update(content, raw=True)
+
+    def close(self) -> None:
+        if self.shown is not None:
+            self._show({"text/plain": "", "text/html": ""})
 
 
 class _Bar:
@@ -78,6 +108,12 @@ class _Bar:
     def close(self) -> None:
         if self.shown is not None:
             self.shown.stop()
+
+
+def _words(done: float, total: float, seconds: float, unit: str) -> str:
+    speed = done / seconds
+    left = f", {clock((total - done) / speed)} left" if speed > 0 else ""
+    return f"{done:,.0f} of {total:,.0f} {unit}, {_rounded(speed)} {unit}/s{left}"
 
 
 def clock(seconds: float) -> str:

@@ -1,9 +1,19 @@
 """How a run ended, and what to change. Kernels, levels and results count endings alike."""
 
 from enum import IntEnum
+from typing import Any
+
+from solvable.numerics.cards import card
 
 
-class Ending(IntEnum):
+class _Shown:
+    """What notebooks show of an ending; enumerations take such a name only from a class that they inherit."""
+
+    def _repr_html_(self: Any) -> str:
+        return card({self.name.lower().replace("_", " "): self.text})
+
+
+class Ending(_Shown, IntEnum):
     """How a run ended; `text` says it in words, with what to change.
 
     Examples

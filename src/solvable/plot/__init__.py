@@ -1,5 +1,6 @@
 """One function per kind of picture, from labelled datasets. They take `ax=`, return the Axes, show nothing by themselves
-and leave matplotlib's settings alone; `with style():` gives the look of the library's own figures."""
+and leave matplotlib's settings alone. Without `ax` they begin a picture in the library's own look, and go on in it; into panels of
+your own they draw with your settings. `with style():` gives that look to all that is drawn inside."""
 
 from solvable.plot.atlas import atlas, landscape, spectra
 from solvable.plot.cases import classification_error, direction_overlaps, task_risks

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from solvable.plot.style import axes, figure
+from solvable.plot.style import axes, figure, in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +19,7 @@ def _check(data: Any) -> None:
         raise TypeError(f"plot: must be given a dataset, as from landscape.atlas(problem), not {type(data).__name__}")
 
 
+@in_style
 def landscape(data: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw the risk of every critical point against the number of directions outside the teachers' span.
 
@@ -72,6 +73,7 @@ def landscape(data: Any, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
+@in_style
 def spectra(data: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw the Hessian's eigenvalues at every critical point, by falling risk.
 
@@ -125,8 +127,9 @@ def spectra(data: Any, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
+@in_style
 def atlas(data: Any) -> "Figure":
-    """Draw `landscape` and `spectra` side by side; call it inside `with style():`.
+    """Draw `landscape` and `spectra` side by side.
 
     Parameters
     ----------
@@ -141,8 +144,7 @@ def atlas(data: Any) -> "Figure":
     Examples
     --------
     >>> problem = sv.problems.convention("bocchi2026").problem(p=3, p_star=2, eta=0.1, N=100)
-    >>> with sv.plot.style():
-    ...     picture = sv.plot.atlas(sv.landscape.atlas(problem))
+    >>> picture = sv.plot.atlas(sv.landscape.atlas(problem))
     """
     picture, (left, right) = figure(1, 2, height=3.0, width=8.5)
     landscape(data, left)

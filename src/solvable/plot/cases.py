@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable.plot.curves import dataset, draw_entries, label_time
-from solvable.plot.style import axes
+from solvable.plot.style import axes, in_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@in_style
 def direction_overlaps(
     source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: bool = False, **style: Any
 ) -> "Axes":
@@ -48,6 +49,7 @@ def direction_overlaps(
     return draw_entries(source, "direction_overlap", ax, run, style, kind)
 
 
+@in_style
 def task_risks(source: Any, ax: "Axes | None" = None, **style: Any) -> "Axes":
     """Draw the risk of every task against time, as the mean over the runs, on a logarithmic scale.
 
@@ -88,6 +90,7 @@ def task_risks(source: Any, ax: "Axes | None" = None, **style: Any) -> "Axes":
     return ax
 
 
+@in_style
 def classification_error(source: Any, ax: "Axes | None" = None, **style: Any) -> "Axes":
     """Draw how often signs are wrong against time, for every run, and the least that this can be where that is known.
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable.numerics.statistics import standard_error
-from solvable.plot.style import DASHES, axes, stroke
+from solvable.plot.style import DASHES, axes, in_style, stroke
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 FEW = 40  # outputs that are drawn as points where curves are compared
+BARS = 12  # error bars along a curve
 OF_RUNS = ("risk", "student_overlap", "cross_overlap", "direction_overlap", "readout", "task_risk")
 
 
@@ -30,13 +31,15 @@ def label_time(ax: "Axes", data: Any) -> None:
     ax.set_xlabel(data["time"].attrs.get("long_name", "time"))
 
 
+@in_style
 def risk(source: Any, ax: "Axes | None" = None, *, phases: bool = False, **style: Any) -> "Axes":
     """Draw the risk of every run against time.
 
     Parameters
     ----------
     source : Trajectory or xarray.Dataset
-        What to draw. The runs of a batch at several learning rates get a colour and a line style for each rate.
+        What to draw. The runs of a batch at several learning rates get a colour and a line style for each rate. Where
+        `average_risk` has been asked for, the risk of averaged weights is drawn too, dashed.
     ax : matplotlib Axes, optional
         Where to draw; left out, a new figure.
     phases : bool
@@ -67,7 +70,12 @@ def risk(source: Any, ax: "Axes | None" = None, *, phases: bool = False, **style
         lines = ax.plot(data["time"], part["risk"].transpose("time", "run"), **chosen)
         if name:
             lines[0].set_label(name)
-    if len(groups) > 1:
+        if "average_risk" in part:
+            dashed = {"color": lines[0].get_color(), "linestyle": "--"}
+            ax.plot(data["time"], part["average_risk"].transpose("time", "run"), **chosen | dashed)
+            lines[0].set_label(name or "weights of the run")
+            ax.lines[-1].set_label(f"{name} averaged".strip() + " weights" * (not name))
+    if len(groups) > 1 or "average_risk" in data:
         ax.legend()
     label_time(ax, data)
     ax.set_ylabel("risk")
@@ -153,6 +161,7 @@ def _shade_errors(ax: "Axes", data: Any, lines: list[Any]) -> None:
         ax.fill_between(time, low, high, alpha=0.25, color=line.get_color(), linewidth=0)
 
 
+@in_style
 def cross_overlaps(
     source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: bool = False, **style: Any
 ) -> "Axes":
@@ -186,6 +195,7 @@ def cross_overlaps(
     return draw_entries(source, "cross_overlap", ax, run, style, (lambda _, j: f"teacher {j + 1}") if legend else None)
 
 
+@in_style
 def student_overlaps(
     source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: bool = False, **style: Any
 ) -> "Axes":
@@ -219,6 +229,7 @@ def student_overlaps(
     return draw_entries(source, "student_overlap", ax, run, style, (lambda i, j: named[i == j]) if legend else None)
 
 
+@in_style
 def readouts(source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: bool = False, **style: Any) -> "Axes":
     """Draw the second layer of one run against time.
 
@@ -251,12 +262,13 @@ def readouts(source: Any, ax: "Axes | None" = None, run: int = 0, *, legend: boo
     return draw_entries(source, "readout", ax, run, style, (lambda i, *_: f"{word} {i + 1}") if legend else None)
 
 
+@in_style
 def compare(*sources: Any, labels: list[str] | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw the risks of several trajectories in one picture.
 
-    A single run is a line. Many runs are their mean with its standard error at the times that all of them reached,
-    separately for each learning rate; runs that diverged are left out, and the legend says how many. Few outputs are points with
-    error bars, because a line between them would say what nobody has computed.
+    A single run is a line. Many runs are their mean with its standard error, as bars and as a band, at the times that all of them
+    reached, separately for each learning rate; runs that diverged are left out, and the legend says how many. Few outputs are
+    points with error bars, because a line between them would say what nobody has computed.
 
     Parameters
     ----------
@@ -302,16 +314,17 @@ def compare(*sources: Any, labels: list[str] | None = None, ax: "Axes | None" = 
 def _mean(ax: "Axes", data: Any, label: str) -> None:
     kept = data["risk"].values[data["ending"].values != "diverged"]
     runs, lost = len(data["risk"]), len(data["risk"]) - len(kept)
-    label += f", {len(kept)} runs" if len(kept) > 1 else ""
+    label += f", {len(kept)} runs (mean ± s.e.)" if len(kept) > 1 else ""
     label += f" ({lost} of {runs} diverged, left out)" if lost else ""
     reached = np.isfinite(kept).all(axis=0) if len(kept) else np.zeros(data.sizes["time"], dtype=bool)
     time, kept = data["time"].values[reached], kept[:, reached]
+    mean = kept.mean(axis=0) if len(kept) else np.zeros(0)
+    error = standard_error(kept, axis=0) if len(kept) > 1 else None
+    bars: dict[str, Any] = {"capsize": 2.5, "elinewidth": 1.0, "label": label}
     if 0 < len(time) <= FEW:
-        error = standard_error(kept, axis=0) if len(kept) > 1 else None
-        ax.errorbar(time, kept.mean(axis=0), error, fmt="o", markersize=3.5, linewidth=1.0, label=label)
+        ax.errorbar(time, mean, error, fmt="o", markersize=3.0, **bars)
         return
-    dashes = DASHES[len(ax.lines) % len(DASHES)]
-    (curve,) = ax.plot(time, kept.mean(axis=0) if len(kept) else [], linestyle=dashes, label=label)
-    if len(kept) > 1:
-        mean, error = kept.mean(axis=0), standard_error(kept, axis=0)
+    dashes = DASHES[len(ax.containers) % len(DASHES)]
+    curve = ax.errorbar(time, mean, error, linestyle=dashes, errorevery=max(1, len(time) // BARS), **bars).lines[0]
+    if error is not None:
         ax.fill_between(time, mean - error, mean + error, alpha=0.25, color=curve.get_color(), linewidth=0)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable.plot.curves import label_time
+from solvable.plot.style import figure, in_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 WIDE = 1.96  # standard deviations of the band: 95 %
 
 
+@in_style
 def fit(found: Any) -> "Figure":
     """Draw a learning curve, the fit with its 95 % band, and how far the data are from the fit.
 
@@ -35,8 +37,6 @@ def fit(found: Any) -> "Figure":
     >>> found = sv.fit((curve.alpha, curve.risk, 0.02 * curve.risk[0]), problem, free=["training.learning_rate"], start=start)
     >>> picture = sv.plot.fit(found)
     """
-    from solvable.plot.style import figure
-
     data = found if hasattr(found, "data_vars") else found.data
     quantity, time = data.attrs["quantity"], data["time"].values
     runs, expected, band = data[quantity].values, data["prediction"].values, data["band"].values

@@ -4,11 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from solvable.plot.style import figure, in_style, stroke
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+BEHIND = 1.2  # times the end of what counts: how far a picture goes
 
+
+@in_style
 def schedule(best: Any, *others: Any, labels: list[str] | None = None) -> "Figure":
     """Draw the schedules of an optimum, and under them the risk with these and with the best constants.
 
@@ -34,15 +39,14 @@ def schedule(best: Any, *others: Any, labels: list[str] | None = None) -> "Figur
     >>> len(sv.plot.schedule(best).axes)
     2
     """
-    from solvable.plot.style import figure
-
     names = list(best.schedule)
     if labels is not None and len(labels) != len(others):
         raise ValueError(f"schedule: {len(labels)} labels given for {len(others)} trajectories, must be as many")
     picture, panels = figure(len(names) + 1, 1, height=1.9, width=4.6, sharex=True)
     for ax, name in zip(panels, names, strict=False):
         draw_schedule(ax, best.schedule[name], best.until)
-        ax.axhline(best.constant[0][name], **_stroke(1))
+        ax.set_xlim(0.0, min(best.until, BEHIND * best.end))
+        ax.axhline(best.constant[0][name], **stroke(1))
         ax.set_ylim(bottom=0.0)
         ax.set_ylabel(_title(name))
     _draw_risks(panels[-1], best, others, labels or [one.level for one in others])
@@ -54,26 +58,20 @@ def draw_schedule(ax: "Axes", one: Any, until: float, **style: Any) -> None:
     """A schedule as a line, with its jumps."""
     times = np.append(one.times, until)
     if one.shape == "steps":
-        ax.step(times, np.append(one.rates, one.rates[-1]), where="post", **{**_stroke(0), **style})
+        ax.step(times, np.append(one.rates, one.rates[-1]), where="post", **{**stroke(0), **style})
     else:
-        ax.plot(times, np.append(one.rates, one.rates[-1]), **{**_stroke(0), **style})
+        ax.plot(times, np.append(one.rates, one.rates[-1]), **{**stroke(0), **style})
 
 
 def _draw_risks(ax: "Axes", best: Any, others: Any, labels: list[str]) -> None:
     curves = [(best.trajectory, "best schedule"), (best.constant_trajectory, "best constant")]
     for i, (run, label) in enumerate([*curves, *zip(others, labels, strict=True)]):
-        ax.plot(run.alpha, np.nanmean(run.risk, axis=0), **_stroke(i), label=label)
+        ax.plot(run.alpha, np.nanmean(best.counted(run), axis=0), **stroke(i), label=label)
     ax.set_yscale("log")
-    ax.set_ylabel("risk")
+    ax.set_ylabel("risk" if best.quantity == "time" else best.quantity.removeprefix("mean "))
     if best.quantity == "time":
-        ax.axvline(best.value, color="0.5", linewidth=0.6)
+        ax.axvline(best.value, color="0.5", linewidth=0.6, label=f"the best time, {best.value:.4g}")
     ax.legend(fontsize=7)
-
-
-def _stroke(i: int) -> dict[str, Any]:
-    from solvable.plot.style import stroke
-
-    return stroke(i)
 
 
 def _title(name: str) -> str:

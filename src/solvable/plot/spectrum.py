@@ -4,10 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from solvable.plot.style import figure, in_style, letter
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@in_style
 def forecast(data: Any) -> "Figure":
     """Draw a spectrum with its power law, and the learning curves that it forecasts.
 
@@ -26,8 +29,6 @@ def forecast(data: Any) -> "Figure":
     >>> eigenvalues = np.arange(1, 51) ** -1.5
     >>> picture = sv.plot.forecast(sv.theory.forecast(eigenvalues).value)
     """
-    from solvable.plot.style import figure, letter
-
     picture, (left, right) = figure(1, 2, height=2.9)
     good = data["eigenvalue"].values > 1e-12 * float(data["eigenvalue"][0])
     left.loglog(data["rank"][good], data["eigenvalue"][good], label="eigenvalues, mean one")

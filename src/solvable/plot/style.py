@@ -1,8 +1,14 @@
-"""The look of the library's figures, inside a `with`."""
+"""The look of the library's figures: of pictures that it begins, and inside a `with`."""
 
-from contextlib import AbstractContextManager
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -10,6 +16,9 @@ if TYPE_CHECKING:
 
 SHEET = Path(__file__).with_name("solvable.mplstyle")
 WIDTH = 7.0  # inches: two columns
+Given = ParamSpec("Given")
+Drawn = TypeVar("Drawn")
+_ours: "WeakSet[Axes]" = WeakSet()  # panels of pictures that were begun in this look
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))  # beside the colours, for print without them
 
 
@@ -26,10 +35,32 @@ def style() -> AbstractContextManager[None]:
     >>> with sv.plot.style():
     ...     picture, axes = sv.plot.figure(columns=2)
     """
+    return _style()
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """Figures made inside keep the look, whenever they are drawn. A notebook begins to show figures when it meets the first one,
+    and notes that in the settings: that stays."""
     import matplotlib.style
 
-    context: AbstractContextManager[None] = matplotlib.style.context(str(SHEET))
-    return context
+    is_interactive, before = matplotlib.is_interactive(), _open_figures()
+    try:
+        with matplotlib.style.context(str(SHEET)):
+            try:
+                yield
+            finally:
+                is_interactive = matplotlib.is_interactive()
+                for one in _open_figures():
+                    _settle([] if one in before else one.axes)
+    finally:
+        matplotlib.interactive(is_interactive)
+
+
+def _open_figures() -> "list[Figure]":
+    """Those that pyplot has, where someone uses it; asking pyplot itself would change its current figure."""
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    return [] if helpers is None else [one.canvas.figure for one in helpers.Gcf.get_all_fig_managers()]
 
 
 def figure(
@@ -61,6 +92,40 @@ def figure(
 
     made = Figure(figsize=(width, height * rows), layout="constrained")
     return made, made.subplots(rows, columns, **options)
+
+
+def in_style(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
+    """A function that draws in the library's look where it begins a picture, or goes on with one that was begun so. Into
+    panels of the caller's own it draws with the caller's settings."""
+    signature = inspect.signature(draw)
+
+    @wraps(draw)
+    def drawn(*args: Given.args, **options: Given.kwargs) -> Drawn:
+        ax = signature.bind_partial(*args, **options).arguments.get("ax")
+        if ax is not None and ax not in _ours:
+            return draw(*args, **options)
+        with style():
+            found: Any = draw(*args, **options)
+            _settle(found.axes if hasattr(found, "subplots") else [found])
+        return found
+
+    return drawn
+
+
+def _settle(panels: "list[Axes]") -> None:
+    """Make numbers of colours the colours, which matplotlib would look up in its settings only when it draws. Looking at all
+    artists makes the first ticks, whose look those that come later copy."""
+    from matplotlib.colors import to_hex
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Text
+
+    for ax in panels:
+        _ours.add(ax)
+        for one in ax.findobj(lambda artist: isinstance(artist, Line2D | Text)):
+            for name in ("color", "markerfacecolor", "markeredgecolor") if isinstance(one, Line2D) else ("color",):
+                value = getattr(one, f"get_{name}")()
+                if isinstance(value, str) and re.fullmatch(r"C\d+", value):
+                    getattr(one, f"set_{name}")(to_hex(value))
 
 
 def axes(ax: "Axes | None") -> "Axes":

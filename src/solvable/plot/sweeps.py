@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable.plot.curves import dataset
-from solvable.plot.style import axes, figure, letter
+from solvable.plot.style import axes, figure, in_style, letter
 from solvable.plot.sweep_entries import REPEATED, entries, entry
 from solvable.plot.sweep_labels import edges_of, name_of, place_of, positions_along, short, title_of
 from solvable.problems.nearest import not_one_of
@@ -18,9 +18,11 @@ QUANTITIES = (
     "exit_time", "end_risk", "end_time", "start_risk", "nfev", "fewest", "success", "end_training_loss", "end_gap", "best_risk",
     "best_time", "interpolation_time",
 )  # fmt: skip
+LOST = ("diverged", "disagreed")  # endings of runs whose last values mean nothing
 PANELS = 6
 
 
+@in_style
 def sweep(source: Any, quantity: str | None = None) -> "Figure":
     """Draw a sweep as its axes ask for, averaged over seeds and runs.
 
@@ -91,7 +93,7 @@ def _axes_of(data: Any) -> list[str]:
 
 def _average(data: Any, quantity: str, kept: tuple[str, ...]) -> tuple[Any, Any]:
     """Mean over runs and seeds, and its standard error: over seeds if there are several, else over runs. Times that some runs do
-    not have, and values of runs of which some diverged, are not averaged."""
+    not have, and values of runs of which some broke off, are not averaged. A single run may state its own error."""
     there = data["done"] if "ending" not in data else data["done"] & (data["ending"] != "")
     values = data["exit_time"].notnull().where(there) if quantity == "success" else data[quantity]
     over = [dim for dim in values.dims if dim not in kept]
@@ -99,17 +101,19 @@ def _average(data: Any, quantity: str, kept: tuple[str, ...]) -> tuple[Any, Any]
     if quantity in ("exit_time", "interpolation_time"):
         mean = mean.where(~(values.isnull() & there).any(over))
     elif quantity != "success" and "ending" in data:
-        mean = mean.where(~(data["ending"] == "diverged").any(over))
+        mean = mean.where(~data["ending"].isin(LOST).any(over))
     runs = [dim for dim in over if dim in REPEATED]
     seeds = [dim for dim in over if dim not in runs and values.sizes[dim] > 1]
     along = seeds or runs
     each = values.mean([dim for dim in over if dim not in along])
-    if not along:
-        return mean, each.where(False)
+    if not along or (not seeds and all(values.sizes[dim] == 1 for dim in runs)):
+        stated = f"{quantity}_error"
+        return mean, data[stated].mean(over) if stated in data else mean.where(False)
     count = each.notnull().sum(along)
     return mean, (each.std(along, ddof=1) / np.sqrt(count)).where(count > 1)
 
 
+@in_style
 def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = None) -> "Axes":
     """Draw a quantity over two axes of a sweep, averaged over the others, with contour lines.
 
@@ -166,6 +170,7 @@ def heat_map(source: Any, quantity: str, x: str, y: str, ax: "Axes | None" = Non
     return ax
 
 
+@in_style
 def lines(source: Any, quantity: str, one: str, other: str, ax: "Axes | None" = None) -> "Axes":
     """Draw a quantity along the numeric one of two axes, with a line for each value of the other.
 
@@ -206,6 +211,7 @@ def lines(source: Any, quantity: str, one: str, other: str, ax: "Axes | None" = 
     return ax
 
 
+@in_style
 def phases(source: Any, x: str, ax: "Axes | None" = None) -> "Axes":
     """Draw the share of data sets in which so many samples determine the teacher, from a sweep of recovery.
 
@@ -247,6 +253,7 @@ def phases(source: Any, x: str, ax: "Axes | None" = None) -> "Axes":
     return ax
 
 
+@in_style
 def family(source: Any, along: str, ax: "Axes | None" = None) -> "Axes":
     """Draw the risk over time for each value of one axis of a sweep, as the mean over runs and seeds.
 
@@ -274,7 +281,7 @@ def family(source: Any, along: str, ax: "Axes | None" = None) -> "Axes":
 
     data, ax = dataset(source), axes(ax)
     values = data[along].values
-    risk = data["risk"].where(data["ending"] != "diverged")
+    risk = data["risk"].where(~data["ending"].isin(LOST))
     mean = risk.mean([dim for dim in risk.dims if dim not in (along, "time")])
     shown = np.unique(np.linspace(0, len(values) - 1, min(8, len(values))).round().astype(int))
     for i, at in enumerate(shown):
@@ -282,7 +289,7 @@ def family(source: Any, along: str, ax: "Axes | None" = None) -> "Axes":
         colour = colormaps["viridis"](0.9 * i / max(1, len(shown) - 1))
         curve = mean.isel({along: at}).values
         ax.plot(
-            times, curve, color=colour, label=short(values[at]) + ("" if np.isfinite(curve).any() else ", diverged")
+            times, curve, color=colour, label=short(values[at]) + ("" if np.isfinite(curve).any() else ", broke off")
         )
     ax.set_yscale("log")
     ax.set_xlabel("time" if data["time"].attrs.get("long_name") is None else data["time"].attrs["long_name"])

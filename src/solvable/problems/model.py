@@ -8,11 +8,13 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
+from solvable.numerics.cards import card
 from solvable.problems.foreign import one_line
 from solvable.problems.nearest import hint
 
 MOST = 100  # mistakes that are told
 LARGEST = 1e150  # number in a description
+ALWAYS = ("width", "activation", "dim", "learning_rate")  # fields that notebooks show at their defaults too
 UNKNOWN = ": is not a field here"  # behind the name of one
 
 
@@ -34,7 +36,9 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
     lines: dict[str, str] = {}
     words: dict[str, str] = {}
     items = error.errors(include_url=False)
-    inside = {tuple(_path(item["loc"])) for item in items if item["type"] not in _NOT_A_TABLE}
+    paths = [tuple(_path(item["loc"])) for item in items]
+    inside = {path for path, item in zip(paths, items, strict=True) if item["type"] not in _NOT_A_TABLE}
+    inside |= {path[:i] for path in paths for i in range(len(path))}  # where something within is wrong
     for item in items:
         kind, given, message = item["type"], item["input"], item["msg"]
         path = tuple(_path(item["loc"]))
@@ -54,13 +58,18 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
             text = message[field.end() :] if field else message
         else:
             if kind == "union_tag_not_found":
-                message = "a table with its `kind`"
+                message = f"a table with a {item['ctx']['discriminator'].strip(chr(39))}"
             if kind == "model_type":
-                message = f"a {item['ctx']['class_name']}".replace("Table", " table")
-                message += _EXAMPLES.get(item["ctx"]["class_name"], "")
+                name = item["ctx"]["class_name"]
+                message = f"{'an' if name[0] in 'AEIOU' else 'a'} {name}".replace("Table", " table")
+                message += _EXAMPLES.get(name, "")
+            if kind == "is_instance_of":
+                message += _EXAMPLES.get(item["ctx"]["class"], "")
             if kind == "union_tag_invalid":
                 tag = item["ctx"]["discriminator"].strip("'")
                 message = f"a table with the {tag} {item['ctx']['expected_tags'].replace(', ', ' or ')}"
+            if kind in ("float_type", "int_type") and _is_schedule(given):
+                message, kind = _CONSTANT, "schedule"
             message = _WORDS.get(kind, message.removeprefix("Input should be ").removeprefix("a valid "))
             text = f"{short(given)} given, must be {message}"
             if isinstance(given, str):
@@ -84,10 +93,38 @@ _WORDS = {
     "finite_number": "finite",
     "model_attributes_type": "a table of its fields",
     "too_short": "not empty",
-    "union_tag_not_found": "a table with a name",
 }
-_EXAMPLES = {"Dropout": ", as { keep = 0.8 }"}  # of tables whose main field is easily taken for the whole
-_BRANCHES = {"float", "int", "str", "none", "literal", "tuple", "constrained", "huber", "hinge"}
+_CONSTANT = (
+    "one number for the whole run; rates, batch, weight decay, label noise, momentum, probabilities and eigenvalues "
+    "may be schedules"
+)
+_EXAMPLES = {  # of tables whose main field is easily taken for the whole
+    "Dropout": ", as { keep = 0.8 }",
+    "Momentum": ", as { beta = 0.9 } or { kappa = 2.0 }, or a number beta",
+    "Ratio": ", as { ratio = 2.0 }",
+    "Average": ", as { rate = 1.0 } or { begin = 10.0 }",
+    "ClipSamples": ", as { norm = 1.0 }",
+    "Rule": ', sv.Rule("name", function)',
+    "Loss": ', sv.problems.Loss("name", function, push, push_slope)',
+}
+_BRANCHES = {
+    "float",
+    "int",
+    "str",
+    "none",
+    "literal",
+    "tuple",
+    "constrained",
+    "huber",
+    "hinge",
+    "adagrad",
+    "polyak",
+    "clip-batches",
+}
+
+
+def _is_schedule(given: Any) -> bool:
+    return "times" in given if isinstance(given, dict) else type(given).__name__ == "Schedule"
 
 
 def _path(location: tuple[int | str, ...]) -> list[str]:
@@ -107,9 +144,18 @@ def _fields_there(model: type[BaseModel], location: tuple[int | str, ...]) -> st
     for part in _path(location[:-1]):
         annotations = [table.model_fields[part].annotation for table in tables if part in table.model_fields]
         tables = [table for annotation in annotations for table in _models(annotation)]
+    chosen = [
+        table for table in tables if _tag(table) in location
+    ]  # by its name or kind, where that tells tables apart
+    tables = chosen or tables
     found = {field.alias or name for table in tables for name, field in table.model_fields.items()}
     fields = sorted(found - {"kind"})
     return f"{hint(location[-1], fields)}, must be one of {', '.join(fields)}" if fields else ""
+
+
+def _tag(table: type[BaseModel]) -> Any:
+    fields = [table.model_fields[name] for name in ("name", "kind") if name in table.model_fields]
+    return fields[0].default if fields else None
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
@@ -199,6 +245,9 @@ class Model(BaseModel):
     def __hash__(self) -> int:
         return hash((type(self), self._values()))
 
+    def _repr_html_(self) -> str:
+        return card({name: _told(part) for name, part in _shown(self).items()}, title=type(self).__name__)
+
     @classmethod
     def from_mapping(cls, fields: Mapping[str, Any]) -> Self:
         try:
@@ -225,6 +274,27 @@ class Model(BaseModel):
             except InvalidProblem as error:
                 raise InvalidProblem([f"{part}.{line}" for line in error.problems]) from None
         return type(self)(**fields)
+
+
+def _shown(model: Model) -> dict[str, Any]:
+    """What a card tells of: parts, fields that most problems choose, and all that are not at their defaults."""
+    found = {name: getattr(model, name) for name in type(model).model_fields}
+    defaults = {name: field.get_default(call_default_factory=True) for name, field in type(model).model_fields.items()}
+    return {
+        name: "infinite" if name == "dim" and value is None else value
+        for name, value in found.items()
+        if (value is not None or name == "dim")
+        and (name in ALWAYS or isinstance(value, Model) or (name in model.model_fields_set and value != defaults[name]))
+        and getattr(value, "width", None) != 0  # there is no teacher
+    }
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, Model):
+        return ", ".join(f"{name} {_told(part)}" for name, part in _shown(value).items())
+    if _are_models(value):
+        return "; ".join(_told(part) for part in value)
+    return value if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else short(value)
 
 
 def _are_models(value: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from solvable.numerics.cards import grid, short
 from solvable.problems import Problem
 from solvable.theory import (
     adaptive,
@@ -91,7 +92,7 @@ class Available:
     def __str__(self) -> str:
         if not self.applies:
             return f"{self.name}: does not apply, {self.reason}"
-        value = "" if self.value is None else f" = {_short(self.value)}"
+        value = "" if self.value is None else f" = {short(self.value)}"
         return f"{self.call}{value}: {self.what}"
 
 
@@ -103,15 +104,19 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
-def _short(value: Any) -> str:
-    """In a few words: six digits, the first three of many numbers."""
-    if hasattr(value, "_asdict"):
-        return ", ".join(f"{name} {_short(part)}" for name, part in value._asdict().items())
-    if isinstance(value, np.ndarray | tuple | list):
-        parts = list(np.ravel(value))
-        more = f", ... ({len(parts)})" if len(parts) > 3 else ""
-        return f"({', '.join(_short(part) for part in parts[:3])}{more})"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+class Listing(list[Available]):
+    """A list of predictions, which notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        rows = (
+            [
+                one.call,
+                "" if one.value is None else short(one.value),
+                one.what if one.applies else f"does not apply: {one.reason}",
+            ]
+            for one in self
+        )
+        return grid(("call", "value", "what it is"), rows)
 
 
 _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
@@ -158,6 +163,7 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "linear_mean_risk": ("linear_mean_risk(problem, start, alpha)", linear.check_finite),
     "adagrad_rate": ("adagrad_rate(problem, start)", adaptive.check_adagrad),
     "momentum_late_rate": ("momentum_late_rate(problem)", adaptive.check_slow),
+    "momentum_growth": ("momentum_growth(problem, growth)", adaptive.check_growth),
     "feature_risk": ("feature_risk(problem, start, features, alpha)", linear.check_finite),
     "hidden_feature_risk": ("hidden_feature_risk(problem, basis, features, alpha, distance=...)", linear.check_finite),
     "hidden_feature_rests": ("hidden_feature_rests(problem, basis, distance=...)", linear.check_finite),
@@ -196,7 +202,7 @@ def available(problem: Problem, *, why: bool = False) -> list[Available]:
     Returns
     -------
     list of Available
-        In the order of the theory.
+        In the order of the theory; a notebook shows it as a table.
 
     Examples
     --------
@@ -204,7 +210,7 @@ def available(problem: Problem, *, why: bool = False) -> list[Available]:
     >>> "escape_time" in [one.name for one in sv.theory.available(problem)]
     True
     """
-    found = []
+    found = Listing()
     for name, (call, check) in _PREDICTIONS.items():
         try:
             check(problem)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from solvable.numerics.cards import card, short
 from solvable.problems import NotApplicable
 
 __all__ = ["NotApplicable", "Prediction", "checked_times"]
@@ -38,6 +39,10 @@ class Prediction:
     caveats: tuple[
         str, ...
     ] = ()  # assumptions that this problem or start does not meet, so that the value is approximate
+
+    def _repr_html_(self) -> str:
+        rows = {"value": short(self.value), "assumptions": "; ".join(self.assumptions), "source": self.source}
+        return card(rows | ({"but here": "; ".join(self.caveats)} if self.caveats else {}))
 
 
 def checked_times(name: str, times: Any) -> np.ndarray:
