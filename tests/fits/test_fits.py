@@ -270,7 +270,8 @@ def test_a_wrong_unit_does_not_fit() -> None:
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_photographs_are_not_gaussian() -> None:
-    """With the measured spectrum, erf units: Gaussian inputs fit, patches of photographs do not, and that is said."""
+    """With the measured spectrum and known noise on labels: Gaussian inputs fit, patches of photographs do not, and that is said.
+    With the noise free too, a larger rate and noise may explain the curve."""
     from solvable.papers.worschech2024.photographs import patches
 
     data = sv.Data(patches(4000, seed=0, size=6))
@@ -281,11 +282,11 @@ def test_photographs_are_not_gaussian() -> None:
         training=sv.Training(learning_rate=0.05, label_noise=0.01, loss_factor=0.5),
     )
     start, times = sv.start(one, seed=0), np.geomspace(0.3, 100, 30)
-    free = {RATE: None, NOISE: (1e-4, 1.0)}
     for level, fits in ((sv.Micro(seed=seed(7), data=data), False), (sv.Micro(seed=seed(7)), True)):
         risk = sv.run(one, start, level, times=times, progress=False).risk[0]
-        found = sv.fit((times, risk), one, free=free, start=start)
-        assert (found.p_value > 1e-6) == fits
+        found = sv.fit((times, risk), one, free=[RATE], start=start)
+        assert (found.chi_squared < 3.5 * found.degrees) == fits
+        assert fits or not found.success
 
 
 def test_what_cannot_be_told_apart_is_told() -> None:

@@ -55,6 +55,7 @@ def told(best: Found, law: Noise, intervals: Intervals, profile: Profile, rests:
     notes = (
         *_of_noise(law, profile, is_heavy, rests),
         *_of_replicas(errors, intervals),
+        *_of_ends(model.values(x), intervals),
         *of_curve(model.curve, problem, start, p_value < SMALL),
     )
     shift = 0.0 if law.drift is None else law.drift
@@ -133,6 +134,19 @@ def _of_replicas(errors: dict[str, float], intervals: Intervals) -> list[str]:
         if error > LARGE * 0.5 * (high - low):
             large.append(f"{name} ± {error:.2g}")
     return [f"another seed would move {', '.join(large)}, which the intervals contain"] if large else []
+
+
+def _of_ends(estimates: dict[str, float], intervals: Intervals) -> list[str]:
+    """Most likely values that their own noise puts at an end: it is large there, which makes any curve likely."""
+    at_end = [
+        name
+        for name, (ends, is_open) in intervals.items()
+        if ends[0] < ends[1] and any(end == estimates[name] and not is_open[i] for i, end in enumerate(ends))
+    ]
+    return [
+        f"{name} is at the end of its interval: the noise is so large there that it may make any curve"
+        for name in at_end
+    ]
 
 
 def of_curve(curve: Curve, problem: Problem, start: Overlaps, is_misfit: bool) -> list[str]:
