@@ -57,8 +57,11 @@ def schedule(best: Any, *others: Any, labels: list[str] | None = None) -> "Figur
 def draw_schedule(ax: "Axes", one: Any, until: float, **style: Any) -> None:
     """A schedule as a line, with its jumps."""
     times = np.append(one.times, until)
-    if one.shape == "steps":
-        ax.step(times, np.append(one.rates, one.rates[-1]), where="post", **{**stroke(0), **style})
+    if one.shape == "steps":  # what holds from the end on is not shown
+        shown = np.array(one.rates)[np.array(one.times) < until]
+        ax.step(
+            np.append(times[: shown.size], until), np.append(shown, shown[-1]), where="post", **{**stroke(0), **style}
+        )
     else:
         ax.plot(times, np.append(one.rates, one.rates[-1]), **{**stroke(0), **style})
 
