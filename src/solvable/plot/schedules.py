@@ -78,6 +78,11 @@ def _draw_risks(ax: "Axes", best: Any, others: Any, labels: list[str]) -> None:
 
 
 def _title(name: str) -> str:
-    """The last word of a path that is one, as "learning rate"; with the number behind it, "eigenvalue 1"."""
+    """The last word of a path that is one, as "learning rate"; with a number behind or before it, "eigenvalue 1", "probability of
+    task 1"."""
     *_, before, last = name.split(".")
-    return f"{before.removesuffix('s')} {int(last) + 1}" if last.isdecimal() else last.replace("_", " ")
+    if before.isdecimal():
+        return f"{last} of {name.split('.')[-3].removesuffix('s')} {int(before) + 1}"
+    if last.isdecimal():
+        return f"{'probability of class' if before == 'probabilities' else before.removesuffix('s')} {int(last) + 1}"
+    return last.replace("_", " ")
