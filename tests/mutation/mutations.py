@@ -1045,6 +1045,13 @@ REUSE = (
         ("results/test_training_memory.py::test_the_gap_knows_labels_of_the_wrong_sign[plain]",),
     ),
     Mutation(
+        "labels-of-other-samples",
+        "empirical/steps.py",
+        "Part(engine, part.labels[chosen])",
+        "Part(engine, part.labels[: chosen.size])",
+        ("empirical/test_steps.py::test_steps_between_outputs_read_what_they_take[full-subsets]",),
+    ),
+    Mutation(
         "no-room-for-thresholds",
         "empirical/descent.py",
         "records.steps.size if stop is None else steps + 1",
@@ -1095,6 +1102,34 @@ LIMIT_OF_DATA = (
         "rest = seen[:, :rank] - self.Gamma[now, past] @ of_h",
         "rest = seen[:, :rank] - self.Gamma[now, past][:, -p:] @ of_h[-p:]",
         ("empirical_macro/test_limit.py::test_linear_units_have_marchenko_and_pasturs_density[3.0]",),
+    ),
+    Mutation(
+        "interrupted-replicas-are-averaged",
+        "empirical_macro/replicas.py",
+        "if one.reached >= (second or first)",
+        "if one.reached >= 0",
+        ("empirical_macro/test_level.py::test_an_interrupted_run_has_what_two_replicas_did",),
+    ),
+    Mutation(
+        "disagreement-has-an-end",
+        "results/observables.py",
+        "LOST = (Ending.DIVERGED, Ending.DISAGREED)",
+        "LOST = (Ending.DIVERGED,)",
+        ("empirical_macro/test_level.py::test_replicas_that_disagree_are_a_failure",),
+    ),
+    Mutation(
+        "forces-never-outgrow-fields",
+        "results/causes.py",
+        "FAR, GROWTH = 50.0, 2.5",
+        "FAR, GROWTH = 50.0, 25.0",
+        ("empirical_macro/test_level.py::test_units_whose_forces_outgrow_their_fields_are_told",),
+    ),
+    Mutation(
+        "risks-of-products-on-few-nodes",
+        "empirical_macro/outcome.py",
+        "FINE = 2**16",
+        "FINE = 2**12",
+        ("empirical_macro/test_limit.py::test_risks_without_closed_form_have_small_errors",),
     ),
     Mutation(
         "selections-at-random",
@@ -2103,6 +2138,69 @@ MEMORY = (
         "ARRAYS[5:] * False",
         ("overlaps/test_extras.py::test_scalars_are_part_of_a_state",),
     ),
+    Mutation(
+        "velocities-mended-before-students",
+        "meso/case_leap.py",
+        "if mending and problem.velocities > 0:",
+        "if mending and problem.velocities > 99:",
+        ("meso/test_case_leaps.py::test_short_velocities_do_not_stretch_students",),
+    ),
+    Mutation(
+        "coordinates-longer-than-their-row",
+        "meso/case_leap.py",
+        "if value * value > left + SINGULAR * abs(size):",
+        "if value * value > 1e300:",
+        ("meso/test_case_leaps.py::test_short_velocities_do_not_stretch_students",),
+    ),
+    Mutation(
+        "fast-momentum-forgets-squared-gradients",
+        "levels/effective.py",
+        "made[..., ~still] = scalars",
+        "made[..., ~still] = 0.0",
+        ("macro/test_rate_rules.py::test_fast_velocities_keep_the_sum_of_squares",),
+    ),
+    Mutation(
+        "scalars-of-a-state-not-kept",
+        "overlaps/starts.py",
+        "if len(values) == roles.count(role):",
+        "if len(values) == roles.count(role) + 1:",
+        ("overlaps/test_extras.py::test_scalars_are_fitted_by_what_they_are",),
+    ),
+    Mutation(
+        "share-of-velocities-never-changes",
+        "micro/row_step.py",
+        "form.beta, form.gain = friction, 1.0 / (1.0 - friction)",
+        "form.gain = 1.0 / (1.0 - friction)",
+        ("agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[fast in steps, decay]",),
+    ),
+    Mutation(
+        "product-of-schedules-at-the-first-rate",
+        "problems/schedules.py",
+        "float(rate(time) * factor(time))",
+        "float(rate(0.0) * factor(time))",
+        ("macro/test_momentum.py::test_a_share_that_changes_in_steps_is_a_rate_that_does",),
+    ),
+    Mutation(
+        "negative-rates",
+        "dynamics/pace.py",
+        "return 0.0 if found < 0.0 else found",
+        "return found",
+        ("macro/test_rate_rules.py::test_a_negative_value_of_a_function_counts_as_zero",),
+    ),
+    Mutation(
+        "growth-with-half-the-friction",
+        "theory/adaptive.py",
+        "math.sqrt(1 + 4 * growth / kappa)",
+        "math.sqrt(1 + 2 * growth / kappa)",
+        ("theory/test_adaptive.py::test_growth_on_a_plateau_with_friction",),
+    ),
+    Mutation(
+        "average-risk-of-the-students",
+        "results/averaged.py",
+        "rows[:, averages, :p], rows[:, averages, p:n]",
+        "rows[:, averages, :p], 0.0 * rows[:, averages, p:n]",
+        ("macro/test_rate_rules.py::test_the_risk_of_averages",),
+    ),
 )
 CONTROL = (
     Mutation(
@@ -2135,7 +2233,7 @@ CONTROL = (
     ),
     Mutation(
         "reverse-of-zero-readouts",
-        "dynamics/reverse.py",
+        "dynamics/moment_reverse.py",
         "a_bar[m] += bar * a[k] * bare[k, m]",
         "a_bar[m] += bar * a[m] * bare[k, m]",
         ("dynamics/test_reverse.py::test_state_and_all_numbers[erf-2-1-1-free-True]",),
@@ -2241,8 +2339,8 @@ CONTROL = (
     Mutation(
         "others-do-not-share-the-rest",
         "control/mixing.py",
-        "group[:, :, number] -= group[:, :, others] @ rest",
-        "group[:, :, number] -= group[:, :, others].sum(axis=2)",
+        "group[:, :, rest == 0] -= (group @ rest)[..., None]",
+        "group[:, :, rest == 0] -= group[:, :, rest > 0].sum(axis=2)[..., None]",
         ("control/test_cases.py::test_three_classes_share_the_rest",),
     ),
     Mutation(
@@ -2269,7 +2367,7 @@ CONTROL = (
     Mutation(
         "momentum-without-its-gain",
         "control/knobs.py",
-        "by_value, by_slope = self.gain * found",
+        "by_value, by_slope = self.gains(begins) * found",
         "by_value, by_slope = found",
         ("control/test_gradient.py::test_fast_momentum_is_plain_at_the_effective_rate",),
     ),
@@ -2285,7 +2383,7 @@ FITS = (
     ),
     Mutation(
         "hotelling-without-its-degrees",
-        "fits/inference.py",
+        "fits/report.py",
         "free = nu - degrees + 1",
         "free = nu + 1",
         ("fits/test_fits.py::test_the_law_with_a_covariance_from_replicas",),
@@ -2293,7 +2391,7 @@ FITS = (
     Mutation(
         "profiles-that-hold-the-others",
         "fits/profile.py",
-        "x, found = model.search(self.noise, first)",
+        "x, found = model.search(self.noise, first, ENOUGH)",
         "x, found = first, model.misfit(self.noise, np.delete(self.best, number))",
         ("fits/test_fits.py::test_an_interval_is_where_the_profile_has_risen_by_that_of_95_percent",),
     ),
@@ -2310,6 +2408,47 @@ FITS = (
         "share = 1 / curve.runs + 1 / len(rows)",
         "share = 1 + 1 / len(rows)",
         ("fits/test_fits.py::test_the_runs_of_a_curve_give_its_noise",),
+    ),
+)
+
+NOTEBOOKS = (
+    Mutation(
+        "figures-not-shown-after-the-style",
+        "plot/style.py",
+        "        matplotlib.interactive(is_interactive)",
+        "        pass",
+        ("plot/test_look.py::test_what_a_notebook_notes_at_the_first_figure_stays[False]",),
+    ),
+    Mutation(
+        "colours-looked-up-when-drawn",
+        "plot/style.py",
+        '            _settle(found.axes if hasattr(found, "subplots") else [found])\n',
+        "",
+        (
+            "plot/test_look.py::test_numbers_of_colours_are_those_of_the_library_also_later",
+            "plot/test_look.py::test_a_picture_begun_here_has_the_look_of_the_library",
+        ),
+    ),
+    Mutation(
+        "style-in-panels-of-the-caller",
+        "plot/style.py",
+        "if ax is not None and ax not in _ours:",
+        "if False:",
+        ("plot/test_look.py::test_panels_of_the_caller_keep_the_settings_of_the_caller",),
+    ),
+    Mutation(
+        "progress-stays-in-the-notebook",
+        "levels/progress.py",
+        'self._show({"text/plain": "", "text/html": ""})',
+        "pass",
+        ("levels/test_progress.py::test_a_notebook_sees_one_output_that_changes_and_goes",),
+    ),
+    Mutation(
+        "cards-not-escaped",
+        "numerics/cards.py",
+        "<td {LEFT}>{escape(text)}</td>",
+        "<td {LEFT}>{text}</td>",
+        ("results/test_cards.py::test_texts_are_escaped_and_large_matrices_cut",),
     ),
 )
 
@@ -2331,4 +2470,5 @@ MUTATIONS = (
     *FIRST_MINUTE,
     *FRONTS,
     *CONTROL,
+    *NOTEBOOKS,
 )

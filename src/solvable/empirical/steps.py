@@ -52,6 +52,16 @@ def momentum_of(problem: Problem) -> Momentum:
     return Momentum(given.beta, given.nesterov)
 
 
+def _alone(part: Part, choice: Choice) -> tuple[Part, Choice]:
+    """The samples that a step takes, without the others, where these are at least half and can be left out."""
+    times, divisor = choice
+    if times is None:
+        return part, choice
+    chosen = np.flatnonzero(times)
+    engine = part.engine.some(chosen) if 0 < 2 * chosen.size <= times.size else None
+    return (part, choice) if engine is None else (Part(engine, part.labels[chosen]), (times[chosen], divisor))
+
+
 class Walk:
     """One run of gradient descent on the samples of a world.
 
@@ -104,9 +114,12 @@ class Walk:
                 break
             part, chosen = self._next(step)
             is_output = step == outputs[output]
+            is_seen = is_output or self.stop is not None
+            if not is_seen:
+                part, chosen = _alone(part, chosen)
             fields = part.engine.fields(self._students(ahead=True))
             response = respond(self.problem, fields, part.labels, (self.readout, self.bias), chosen[0])
-            loss = self._loss(part, response.loss) if is_output or self.stop is not None else math.nan
+            loss = self._loss(part, response.loss) if is_seen else math.nan
             y, seen, error = self._seen(step) if is_output or self.observer.watches else (None, None, 0.0)
             if is_output:
                 self.training_loss[self.run, output] = loss
