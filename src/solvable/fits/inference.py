@@ -1,5 +1,6 @@
 """The function `fit`: least squares against the exact equations, with the noise that training itself makes."""
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,13 +8,15 @@ import numpy as np
 
 from solvable.fits import noise as noises
 from solvable.fits.curve import MOST, Curve, read_curve
-from solvable.fits.model import Model
+from solvable.fits.model import FEW_NODES, RTOL, Model
 from solvable.fits.noise import Noise
 from solvable.fits.parameters import Family, Parameter, Start, check_arguments, parameters
 from solvable.fits.profile import Profile, ending_rise, settled_end
 from solvable.fits.report import Found, Interval, Intervals, told
 from solvable.fits.result import Fit
 from solvable.fits.settling import Settled, least, noise_at, searched, settled
+from solvable.levels.progress import Report, meter
+from solvable.macro import Macro
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 from solvable.results import Trajectory
@@ -41,7 +44,8 @@ def fit(
     Parameters
     ----------
     curve : Trajectory, tuple or path
-        What was measured: (times, values) or (times, values, errors), with values (times,) or (runs, times); a Trajectory, as
+        What was measured: (times, values) or (times, values, errors), with values (times,) or (runs, times) and errors (times,) or
+        their covariance (times, times); a Trajectory, as
         from `Trajectory.from_weights`; or a CSV file with the columns `time` (or `alpha`, `steps`), `risk` (or `mse`, `loss`;
         several of them are runs) and `error`, or those that `columns` chooses. Times without a value (NaN) are left out, and
         a value at time zero is compared with the start only. All runs have one start.
@@ -112,9 +116,12 @@ def fit(
         data = data.grouped(min(MOST, data.runs // 2) if source == "replicas" else MOST)
     if data.rows.shape[1] <= len(chosen):
         raise ValueError(f"free: {len(chosen)} numbers to infer from {data.rows.shape[1]}, must be fewer")
-    models = _models(family, data, chosen)
-    found = settled(models, data, source, seed)
-    best, law, intervals, profile = _profiled(found, source, seed)
+    level = Macro(rtol=RTOL, nodes=FEW_NODES) if source == "simulated" else Macro(rtol=RTOL)
+    models = _models(family, data, chosen, level)
+    with meter(None, "stages") as report:
+        report(0, 2 + 2 * len(chosen))  # the estimate counts as two, each end as one
+        found = settled(models, data, source, seed)
+        best, law, intervals, profile = _profiled(found, source, seed, report)
     intervals |= _not_excluded(models, best, law)
     return told(best, law, intervals, profile, found.rests)
 
@@ -129,7 +136,7 @@ def _start(curve: Any, given: Any) -> Start:
     return given
 
 
-def _models(family: Family, data: Curve, chosen: tuple[Parameter, ...]) -> list[Model]:
+def _models(family: Family, data: Curve, chosen: tuple[Parameter, ...], level: Macro) -> list[Model]:
     """One for each value of a whole number that is free."""
     whole = [one for one in chosen if one.is_whole]
     rest = tuple(one for one in chosen if not one.is_whole)
@@ -140,13 +147,13 @@ def _models(family: Family, data: Curve, chosen: tuple[Parameter, ...]) -> list[
         raise ValueError(f"free: {whole[0].name}: {len(values)} whole numbers to try, must be at most {MOST_WHOLE}")
     if whole and whole[0].name in WIDTHS and data.overlaps is not None:
         raise ValueError(f"overlaps: their number changes with {whole[0].name}, which is free; leave one of them out")
-    models = [Model(family, data, rest, {} if value is None else {whole[0].name: value}) for value in values]
+    models = [Model(family, data, rest, {} if value is None else {whole[0].name: value}, level) for value in values]
     for model in models:
         family.member(model.values(model.first))  # mistakes show here
     return models
 
 
-def _profiled(given: Settled, source: str, seed: int) -> tuple[Found, Noise, Intervals, Profile]:
+def _profiled(given: Settled, source: str, seed: int, report: Report) -> tuple[Found, Noise, Intervals, Profile]:
     """Intervals; where the way to their ends leads to better parameters, once more from there."""
     best, law = given.best, given.law
     for _ in range(AGAIN):
@@ -159,12 +166,15 @@ def _profiled(given: Settled, source: str, seed: int) -> tuple[Found, Noise, Int
             except noises.Diverging:
                 return None
 
-        found = [[settled_end(profile, i, side, noise) for side in (-1, 1)] for i in range(best.x.size)]
+        ends: list[float] = []
+        for i, side in itertools.product(range(best.x.size), (-1, 1)):
+            report(2 + len(ends), 2 + 2 * best.x.size)
+            ends.append(settled_end(profile, i, side, noise))
         if profile.better is None:
             break
         best = searched(model, law, profile.better)
-    each = zip(model.chosen, found, best.x, strict=True)
-    return best, law, {one.name: _outside(one, pair[0], pair[1], inside) for one, pair, inside in each}, profile
+    each = zip(model.chosen, ends[::2], ends[1::2], best.x, strict=True)
+    return best, law, {one.name: _outside(one, low, high, inside) for one, low, high, inside in each}, profile
 
 
 def _outside(one: Parameter, low: float, high: float, inside: float) -> Interval:
