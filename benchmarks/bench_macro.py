@@ -196,7 +196,7 @@ def rules() -> None:
         changes = {
             "squared": {}, "correlation": {"training__loss": "correlation"}, "huber": {"training__loss": "huber"},
             "perceptron, signs": {"training__loss": "perceptron", "teacher__target": "sign"},
-            "clipped": {"training__rule": {"threshold": 0.5}}, "three uses": {"training__repeats": 3},
+            "clipped": {"training__rule": {"norm": 0.5}}, "three uses": {"training__repeats": 3},
             "a rule of one's own": {"training__rule": sv.Rule("halved", halved)},
         }  # fmt: skip
         problems = {name: plain.replace(**change) for name, change in changes.items()}

@@ -55,7 +55,7 @@ def features(q):
         "input noise": {"training__input_noise": 0.1},
         "drifting teachers": {"teacher__drift": 0.1},
         "correlation loss": {"training__loss": "correlation"},
-        "clipped": {"training__rule": {"threshold": 1.0}},
+        "clipped": {"training__rule": {"norm": 1.0}},
         "each sample twice": {"training__repeats": 2},
         "clipped, batches of 5": {"training__rule": {"threshold": 1.0}, "training__batch": 5},
         "slow momentum": {"training__momentum": sv.Momentum(kappa=1.0)},

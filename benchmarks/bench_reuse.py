@@ -1,5 +1,6 @@
-"""Training on a data set without the data matrix: its forms against each other around the break-even, and two runs that no drawn
-matrix allows, with their memory."""
+"""Training on a data set without the data matrix: its forms against each other around the break-even, where students x steps are
+half the dimension (later for full batches, whose questions come to depend on each other), and in small problems; and two runs that
+no drawn matrix allows, with their memory and against what a drawn matrix would take, by its cost at 2000 dimensions."""
 
 import os
 
@@ -42,20 +43,31 @@ def contestants(problem, start, steps):
     return {form: call(form) for form in ("dense", "frames", "coordinates")}
 
 
-def large(dim, steps):
+def seconds(dim, steps, form):
     problem, start = setting(dim, sv.Ratio(3))
     begin = time.perf_counter()
-    sv.run(problem, start, sv.Empirical(), until=steps, progress=False)
-    seconds, room = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    drawn = f"a drawn matrix: {24 * dim**2 / 1e9:g} GB"
-    print(f"\nN = {dim:g}, n = {3 * dim:g}, {steps} steps: {seconds:.1f} s, {room / 1e6:.2f} GB ({drawn})")
+    sv.run(problem, start, sv.Empirical(form=form), until=steps, progress=False)
+    return time.perf_counter() - begin
+
+
+def large(dim, steps, small=2000):
+    revealed, room = seconds(dim, steps, "auto"), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    drawn = seconds(small, steps, "full") * (dim / small) ** 2
+    print(f"\nN = {dim:g}, n = {3 * dim:g}, {steps} steps: {revealed:.1f} s, {room / 1e6:.2f} GB")
+    print(
+        f"  a drawn matrix: {drawn / revealed:,.0f} times as long, {24 * dim**2 / (1e3 * room):,.0f} times the memory"
+    )
 
 
 if __name__ == "__main__":
-    problem, start = setting(1000, 1500)
-    for steps in (25, 150, 250, 350):
+    for dim, samples, steps in (
+        (100, 300, 20),
+        (300, 600, 50),
+        *((1000, 1500, many) for many in (25, 150, 250, 350, 450)),
+    ):
+        problem, start = setting(dim, samples)
         best = forms(problem, steps, steps + 1)[0].name
-        title = f"n = 1500, N = 1000, {2 * steps} columns of questions; chosen: {best}"
+        title = f"n = {samples}, N = {dim}, {2 * steps} columns of questions; chosen: {best}"
         report(title, interleaved(contestants(problem, start, steps), 3), "coordinates")
     if "--small" not in sys.argv:
         large(10**6, 6)

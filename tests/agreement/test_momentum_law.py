@@ -13,6 +13,7 @@ import pytest
 import solvable as sv
 from comparing import chances, joint_chance, scores
 from reference.case_sgd import Setting, simulate
+from reference.rules import RULES
 from seeds import seed
 
 RUNS, MANY = 800, 12_000
@@ -79,6 +80,16 @@ def cases():
             {"training__momentum": sv.Momentum(beta=0.75)},
             training={"momentum": fast, "weight_decay": 0.5, "learning_rate": 0.2}, beta=0.8, decay=0.5, rate=0.2,
         ),
+        "fast in steps, decay": case(
+            {"training__momentum": 0.8},
+            training={"momentum": sv.Schedule(times=(0, 1), values=(0.8, 0.2)), "weight_decay": 0.5, "learning_rate": 0.3},
+            beta=lambda alpha: 0.8 if alpha < 1 else 0.2, decay=0.5, rate=0.3,
+        ),
+        "slow in lines": case(
+            {"training__momentum": sv.Momentum(kappa=3.0)},
+            training={"momentum": sv.Momentum(kappa=sv.Schedule(times=(0, 2), values=(1, 5), shape="linear")), "weight_decay": 0.5},
+            kappa=lambda alpha: 1 + 2 * alpha, decay=0.5,
+        ),
         "fast, Nesterov, readout": case(
             {"training__momentum": fast},
             training={
@@ -119,19 +130,35 @@ def cases():
             adagrad=0.4, batch=3, kappa=3.0,
         ),
         "clipped batches": case(
-            {"training__rate_rule": sv.problems.Clip(norm=0.3)},
-            training={"rate_rule": sv.problems.Clip(norm=0.2), "batch": 4}, clip=0.2, batch=4,
+            {"training__rate_rule": sv.problems.ClipBatches(norm=0.3)},
+            training={"rate_rule": sv.problems.ClipBatches(norm=0.2), "batch": 4}, clip=0.2, batch=4,
         ),
         "clipped samples": case(
-            {"training__rate_rule": sv.problems.Clip(norm=0.3)}, training={"rate_rule": sv.problems.Clip(norm=0.2)}, clip=0.2
+            {"training__rate_rule": sv.problems.ClipBatches(norm=0.3)},
+            training={"rate_rule": sv.problems.ClipBatches(norm=0.2)}, clip=0.2,
+        ),
+        "AdaGrad, rule, look-ahead, batch": case(
+            {"training__rule": None},
+            training={
+                "rate_rule": sv.problems.AdaGrad(offset=0.4), "rule": {"norm": 0.4}, "lookahead": 0.5, "batch": 3,
+                "learning_rate": 1.2,
+            },
+            adagrad=0.4, rule=RULES["clipped"].setting["rule"], lookahead=0.5, batch=3, rate=1.2,
+        ),
+        "clipped, rule": case(
+            {"training__rate_rule": sv.problems.ClipBatches(norm=0.6)},
+            training={"rate_rule": sv.problems.ClipBatches(norm=0.3), "rule": {"norm": 0.4}}, clip=0.3,
+            rule=RULES["clipped"].setting["rule"],
         ),
     }  # fmt: skip
 
 
 NAMES = (
-    "slow, decay", "slow, sphere", "slow, readout, batch", "slow, drift", "fast, decay", "fast, Nesterov, readout",
+    "slow, decay", "slow, sphere", "slow, readout, batch", "slow, drift", "fast, decay", "fast in steps, decay", "slow in lines",
+    "fast, Nesterov, readout",
     "fast, batch, sphere", "exponential average", "plain average, momentum", "snapshot, anchor", "all, batch", "AdaGrad, decay",
     "AdaGrad, batch, momentum", "clipped batches", "clipped samples",
+    "AdaGrad, rule, look-ahead, batch", "clipped, rule",
 )  # fmt: skip
 
 

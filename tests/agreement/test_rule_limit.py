@@ -134,7 +134,7 @@ def classes(**changes):
         {"width": 1},
         {"unit": "linear"},
         {
-            "training": {"dropout": {"keep": 0.7}, "rule": {"threshold": 0.4}, "label_flips": 0.1},
+            "training": {"dropout": {"keep": 0.7}, "rule": {"norm": 0.4}, "label_flips": 0.1},
             "setting": {"keep": 0.7, "mask_scale": 1 / 0.7, "flips": 0.1, "rule": RULES["clipped"].setting["rule"]},
         },
         {"training": {"input_noise": 0.5, "repeats": 2}, "setting": {"input_noise": 0.5, "repeats": 2}},

@@ -145,7 +145,7 @@ def test_levels_refuse_what_their_page_says() -> None:
         for level in (sv.Empirical(), sv.EmpiricalMacro()):
             with pytest.raises(ValueError, match="does not know"):
                 sv.run(one, sv.start(one, seed=0), level, until=2)
-    for change in ({"mixture": sv.Mixture.xor(1.0)}, {"training__label_flips": 0.1}, {"training__momentum": 0.5}):
+    for change in ({"mixture": sv.Mixture.xor(1.0)}, {"training__label_flips": 0.1}):
         one = problem.replace(**change)
         assert sv.run(one, sv.start(one, seed=0), sv.Empirical(), until=1, progress=False).success
         with pytest.raises(ValueError, match="does not know"):

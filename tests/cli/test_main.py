@@ -172,6 +172,20 @@ def test_examples_run(name, capsys) -> None:
     assert expected in capsys.readouterr().out
 
 
+def test_pictures_of_data_sets_have_both_losses(tmp_path, monkeypatch) -> None:
+    drawn, draw = [], sv.plot.train_and_test
+    monkeypatch.setattr(sv.plot, "train_and_test", lambda *given: drawn.append(draw(*given)) or drawn[-1])
+    small = (EXAMPLES / "memory.toml").read_text().replace("dim = 1000", "dim = 60")
+    (tmp_path / "one.toml").write_text(small)
+    (tmp_path / "many.toml").write_text(small + "[vary]\ntraining.samples.ratio = [1.0, 2.0]\n")
+    store, picture = str(tmp_path / "store"), str(tmp_path / "a.png")
+    assert main(["run", str(tmp_path / "one.toml"), "--plot", picture]) == 0
+    assert main(["sweep", str(tmp_path / "many.toml"), "--store", store, "--workers", "0"]) == 0
+    show = ["--store", store, "--show", "--output", picture, "--quantity", "train_and_test"]
+    assert main(["sweep", str(tmp_path / "many.toml"), *show]) == 0
+    assert [ax.get_xlabel() for ax in drawn] == ["epochs", "samples ratio"]
+
+
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [

@@ -40,7 +40,7 @@ def file(tmp_path: Path) -> str:
 
 def test_summary_problem_and_picture(file, tmp_path, capsys) -> None:
     output, picture = tmp_path / "best.toml", tmp_path / "best.png"
-    assert main(["optimal", file, "--output", str(output), "--plot", str(picture)]) == 1  # four segments are too few
+    assert main(["optimal", file, "--output", str(output), "--plot", str(picture)]) == 0
     told = capsys.readouterr().out
     assert "with the best constants" in told
     assert f"wrote {output}" in told
@@ -77,6 +77,11 @@ def test_a_run_passes_over_the_table(file, capsys) -> None:
         ("training.learning_rate = 4->", [], "control: is empty"),
         ("training.learning_rate = 4->training.loss_factor = 4", [], "training.loss_factor: cannot be chosen in time"),
         ("guesses = 1->guesses = 0", [], "control.guesses: 0 given"),
+        (
+            "guesses = 1->guess = 1",
+            [],
+            "control.guess: is neither a number of a problem nor a setting (did you mean guesses?)",
+        ),
         ("guesses = 1->objective = 'loss'", [], "control.objective"),
         ("guesses = 1->integral = 3", [], "control.integral"),
         ("guesses = 1->integral.training.learning_rate = 'x'", [], "must be a number"),
@@ -99,3 +104,40 @@ def test_mistakes_are_one_line_and_exit_code_2(file, change, options, message, c
     assert captured.out == ""
     assert message in captured.err
     assert all(line.startswith("solvable: ") for line in captured.err.splitlines())
+
+
+def test_a_curriculum_and_dropout(tmp_path, capsys) -> None:
+    path, output = tmp_path / "problem.toml", tmp_path / "best.toml"
+    path.write_text("""
+tasks = { sequence = [[1, 0], [0, 1]], switches = [5] }
+[teacher]
+width = 2
+activation = "linear"
+[student]
+width = 2
+activation = "linear"
+[inputs]
+dim = 1000
+[training]
+learning_rate = 0.3
+train_readout = true
+dropout = { keep = 0.9, scale = "test", test_factor = 0.9 }
+[start]
+seed = 0
+[run]
+until = 10
+[control]
+tasks.0.probability = 4
+training.dropout.keep = 2
+training.dropout.test_factor = 1
+objective = "task risk"
+guesses = 1
+refine = false
+""")
+    assert main(["optimal", str(path), "--output", str(output), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["quantity"] == "task risk"
+    assert told["value"] < told["constant"]["value"]
+    assert main(["run", str(output), "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert sum(again["task_risk"]) / 2 == pytest.approx(told["value"], rel=1e-6)

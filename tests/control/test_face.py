@@ -159,7 +159,12 @@ def test_eigenvalues_are_free_too(start) -> None:
         ({"teacher__activation": "relu"}, "teacher.activation: is 'relu'"),
         ({"training__loss": "log-cosh"}, "the gradient is for the squared loss"),
         ({"teacher__target": "product"}, "the gradient is for additive targets"),
-        ({"training__dropout": {"keep": 0.8}}, "training.dropout: .* the gradient does not know this setting"),
+        ({"training__train_bias": True}, "the gradient is for both or none"),
+        ({"training__momentum": {"kappa": 0.5}}, "training.momentum: .* the gradient does not know this setting"),
+        (
+            {"training__label_flips": 0.1, "student__activation": "tanh", "teacher__activation": "tanh"},
+            "student.activation: is 'tanh'; with training.label_flips the gradient is for linear",
+        ),
     ],
 )
 def test_what_has_no_reverse_is_refused_in_one_line(problem, start, changes, message) -> None:
@@ -170,5 +175,5 @@ def test_what_has_no_reverse_is_refused_in_one_line(problem, start, changes, mes
 def test_runs_that_never_come_to_their_end(problem, start) -> None:
     with pytest.raises(ValueError, match="no run comes to its end"):
         sv.optimal(problem, start, until=300.0, control={RATE: sv.Control(segments=3, lower=20.0, upper=30.0)})
-    with pytest.raises(ValueError, match="reaches the threshold"):
+    with pytest.raises(ValueError, match="does not reach the threshold by until = 3; give a longer `until`"):
         sv.optimal(problem, start, until=3.0, control={RATE: 3}, objective=sv.when("risk", below=1e-9))

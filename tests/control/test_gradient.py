@@ -119,6 +119,51 @@ def test_value_is_that_of_macro() -> None:
     assert sv.gradient(problem, start, until=15.0).value == pytest.approx(np.log(run.risk[0, -1]), abs=1e-7)
 
 
+def test_fast_momentum_is_plain_at_the_effective_rate() -> None:
+    problem = setting("erf", 2, 1, readout=True)
+    start, name = sv.start(problem, seed=0), "training.learning_rate"
+    plain = sv.gradient(problem, start, until=10.0, of=name)
+    heavy = problem.replace(training__momentum=0.75, training__learning_rate=0.25 * problem.training.learning_rate)
+    found = sv.gradient(heavy, sv.start(heavy, seed=0), until=10.0, of=name)
+    assert found.value == pytest.approx(plain.value)
+    assert found.by[name] == pytest.approx(4 * plain.by[name])
+    assert found.cross_overlap == pytest.approx(plain.cross_overlap)
+    beta = sv.Schedule(times=(0, 4), rates=(0.5, 0.75))
+    rising = problem.replace(training__momentum={"beta": beta}, training__learning_rate=0.1)
+    by = sv.gradient(rising, sv.start(rising, seed=0), until=10.0, of=name).by[name]
+    rates = sv.Schedule(times=(0, 4), rates=(0.2, 0.4))
+    parts = sv.gradient(problem.replace(training__learning_rate=rates), start, until=10.0, of=name).by[name]
+    assert by == pytest.approx(parts @ [2.0, 4.0])
+
+
+def test_several_starts_and_what_is_wrong() -> None:
+    problem, name = setting("erf", 2, 1), "training.learning_rate"
+    starts = [sv.start(problem, seed=number) for number in range(2)]
+    alone = [sv.gradient(problem, one, until=5.0, of=name) for one in starts]
+    both = sv.gradient(problem, starts, until=5.0, of=name)
+    assert both.value == pytest.approx(np.mean([one.value for one in alone]))
+    assert both.by[name] == pytest.approx(np.mean([one.by[name] for one in alone], axis=0))
+    assert both.cross_overlap == pytest.approx(np.array([one.cross_overlap for one in alone]) / 2)
+    for changes, message in (
+        ({"of": 3}, "of: 3 given, must be a name"),
+        ({"objective": sv.when("risk", below=1e-9)}, "does not reach the threshold by until = 5"),
+        ({"objective": sv.when("risk", below=1e9)}, "the threshold is met at the start"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            sv.gradient(problem, starts[0], until=5.0, **changes)
+    fast = setting("quadratic", 3, 2).replace(training__learning_rate=30.0)
+    with pytest.raises(ValueError, match="the run diverges after a time of"):
+        sv.gradient(fast, sv.start(fast, seed=1), until=20.0)
+
+
+def test_steep_units_are_refused() -> None:
+    """Their averages are integrals over both fields, which have no reverse."""
+    steep = sv.Activation("steep", lambda z: np.tanh(8 * z), lambda z: 8 / np.cosh(8 * z) ** 2)
+    problem = setting("erf", 1, 1).replace(student__activation=steep, teacher__activation=steep)
+    with pytest.raises(sv.problems.NotApplicable, match="too steep for the gradient"):
+        sv.gradient(problem, sv.start(problem, student_overlap=[[0.3]], cross_overlap=[[0.1]]), until=0.1)
+
+
 def test_constants_and_schedules_of_the_problem() -> None:
     problem = setting("erf", 2, 1)
     start = sv.start(problem, seed=0)

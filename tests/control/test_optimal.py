@@ -113,10 +113,31 @@ def test_time_to_a_threshold() -> None:
     assert run.end_time[0] == pytest.approx(found.value, abs=1e-5)
 
 
+def test_bounds_that_nobody_gave_are_told() -> None:
+    problem, start = erf_problem()
+    slow = problem.replace(training__learning_rate=0.01)
+    name = "training.learning_rate"
+    found = sv.optimal(slow, start, until=5.0, control={name: 3}, refine=False, guesses=1)
+    assert f"{name} is at its upper bound 0.05 in 3 of 3 segments" in found.message
+    given = sv.optimal(
+        slow, start, until=5.0, control={name: sv.Control(segments=3, upper=0.05)}, refine=False, guesses=1
+    )
+    assert "upper bound" not in given.message
+
+
+def test_edges_and_segments_do_not_go_together() -> None:
+    with pytest.raises(ValueError, match="segments: 10 given together with 3 edges"):
+        sv.Control(segments=10, edges=(0, 10, 20))
+    assert sv.Control(segments=3, edges=(0, 10, 20)).begins(30.0).size == 3
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"control": {}}, "control: must name"),
+        ({"control": {}}, "control: {} given, must be names with segments"),
+        ({"control": "training.learning_rate"}, "control: 'training.learning_rate' given, must be names"),
+        ({"control": {"training.learning_rat": 3}}, "did you mean training.learning_rate"),
+        ({"integral": 25.0}, "integral: 25.0 given, must be names with numbers"),
         ({"control": {"training.loss_factor": 3}}, "training.loss_factor: cannot be chosen in time"),
         ({"control": {"training.weight_decay": 3}}, "give both"),
         ({"control": {"training.learning_rate": 0}}, "segments"),

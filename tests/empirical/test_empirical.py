@@ -344,7 +344,7 @@ def test_refusals() -> None:
         ({"student__activation": "erf", "teacher__activation": "erf"}, "student.activation"),
         (
             {"inputs__spectrum": sv.Spectrum(eigenvalues=(1.0, 2.0))},
-            "has 2 eigenvalues; Empirical is for isotropic inputs",
+            r"has 2 eigenvalues; Empirical\(form='flow'\) is for isotropic inputs",
         ),
         ({"training__weight_decay": 0.1}, "training.weight_decay: is 0.1"),
         ({"student__norm": "sphere"}, "student.norm: is 'sphere'"),

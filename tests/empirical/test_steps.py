@@ -5,6 +5,7 @@ import pytest
 
 import solvable as sv
 from seeds import seed
+from solvable.empirical.engines import DenseEngine
 from solvable.empirical.forms import choose, forms
 from solvable.empirical.selecting import choices
 
@@ -36,6 +37,27 @@ def test_the_gram_matrix_gives_what_rows_give(words: dict) -> None:
         "the data matrix was drawn",
         "of the data matrix its Gram matrix was used",
     )
+
+
+@pytest.mark.parametrize("selection", ["subsets", "drawn", "shuffled", "persistent"])
+@pytest.mark.parametrize("form", ["full", "gram", "classes"])
+def test_steps_between_outputs_read_what_they_take(selection: str, form: str, monkeypatch) -> None:
+    """With the same result as where an output asks for all samples."""
+    read, fields = [], DenseEngine.fields
+    monkeypatch.setattr(DenseEngine, "fields", lambda self, rows: read.append(self.count) or fields(self, rows))
+    problem = ERF.replace(training__batch=16, training__selection=selection, training__train_readout=True)
+    if form == "classes":
+        classes = sv.Mixture(
+            probabilities=(0.5, 0.5), means=((1.0,), (-1.0,)), labels=(1.0, -1.0), variances=(0.5, 1.5)
+        )
+        problem = problem.replace(mixture=classes)
+    start, level = sv.start(problem, seed=0), sv.Empirical(form="gram" if form == "gram" else "full")
+    every = sv.run(problem, start, level, 12, progress=False)
+    assert set(read) == ({80} if form != "gram" else set())
+    few = sv.run(problem, start, level, times=[0, 5, 12], progress=False)
+    assert (min(read, default=80) < 40) == (form != "gram")
+    for name in ("student_overlap", "cross_overlap", "readout", "training_loss"):
+        assert getattr(few, name)[:, -1] == pytest.approx(getattr(every, name)[:, -1], rel=1e-11)
 
 
 def test_a_step_is_that_of_the_definition() -> None:
@@ -148,7 +170,7 @@ def test_which_problems_are_trained_in_steps() -> None:
         {"training__samples": None, "training__repeats": 2},
     ):  # fmt: skip
         assert level.in_steps(quadratic.replace(**changes))
-    with pytest.raises(ValueError, match=r"training\.step: is 0\.1; Empirical does not know"):
+    with pytest.raises(ValueError, match=r"training\.step: is 0\.1; Empirical\(form='flow'\) does not know"):
         follow(quadratic.replace(training__step=0.1), level=sv.Empirical(form="flow"))
 
 
@@ -183,6 +205,18 @@ def test_given_labels_are_learned() -> None:
     run = follow(problem, 100, sv.Empirical(data=sv.Data(rows, prepare=False), labels=labels), weights)
     assert run.training_loss[0, -1] < 0.3 < 0.9 < run.training_loss[0, 0]
     assert run.risk[0, -1] < 0.35
+    flips = problem.replace(training__label_flips=0.2)
+    with pytest.raises(ValueError, match=r"^training\.label_flips: given together with labels"):
+        follow(flips, 3, sv.Empirical(data=sv.Data(rows, prepare=False), labels=labels), weights)
+    many = follow(flips, 3, sv.Empirical(runs=3, data=sv.Data(rows, prepare=False)), weights)
+    assert np.ptp(many.training_loss[:, 0]) > 0
+    again = problem.replace(training__samples=None, training__batch=20, training__repeats=2)
+    with pytest.raises(ValueError, match=r"^training\.repeats: is for fresh batches, but data are given"):
+        follow(again, 3, sv.Empirical(data=sv.Data(rows)), weights)
+    with pytest.raises(ValueError, match=r"^training\.batch: 301 given, must be at most samples, 300"):
+        follow(
+            problem.replace(training__samples=None, training__batch=301), 3, sv.Empirical(data=sv.Data(rows)), weights
+        )
 
 
 def test_thresholds_stop_at_the_first_step_beyond() -> None:
@@ -201,6 +235,14 @@ def test_thresholds_stop_at_the_first_step_beyond() -> None:
     assert early.risk_on(whole.replace(training__label_noise=0.0)).shape == (1, 2)
     by_risk = follow(until=40, stop=sv.when("risk", below=0.8, relative=True))
     assert by_risk.ending[0].name == "STOPPED"
+
+
+def test_thresholds_look_at_all_batches_of_a_partition() -> None:
+    """In every step, however few the outputs."""
+    problem = ERF.replace(inputs__dim=2000, training__samples=400, training__batch=100, training__selection="partition")
+    run = follow(problem, None, times=[0, 60], stop=sv.when("training_loss", below=0.15, relative=True))
+    assert run.ending[0].name == "STOPPED"
+    assert 5 < run.end_alpha[0] < 60
 
 
 def test_a_run_is_its_own_whatever_runs_beside_it() -> None:
@@ -252,8 +294,8 @@ def test_too_large_steps_diverge() -> None:
         ({}, {"method": "implicit"}, "method: 'implicit' given, but methods are for the flow"),
         ({"training__label_noise": sv.Schedule(times=(0, 1), rates=(0, 1))}, {}, r"training\.label_noise: a schedule"),
         ({"training__input_noise": 0.1}, {}, r"training\.input_noise: is 0\.1; Empirical does not know"),
-        ({"training__batch": 20, "training__selection": "partition"}, {"form": "gram"}, r"training\.selection: form 'gram'"),
-        ({"inputs__spectrum": sv.Spectrum(eigenvalues=(1.0, 2.0))}, {"form": "gram"}, r"inputs\.spectrum: form 'gram'"),
+        ({"training__batch": 20, "training__selection": "partition"}, {"form": "gram"}, r"training\.selection: 'partition' given"),
+        ({"inputs__spectrum": sv.Spectrum(eigenvalues=(1.0, 2.0))}, {"form": "gram"}, r"inputs\.spectrum: 2 eigenvalues, but"),
         ({"training__momentum": sv.Momentum(kappa=1.0)}, {}, r"training\.momentum: kappa is for many steps"),
         ({"mixture": sv.Mixture.opposite(1.0)}, {"form": "gram"}, "mixture: classes are for"),
     ],
@@ -278,6 +320,8 @@ def test_the_cheapest_form_is_taken() -> None:
     assert choose(ERF.replace(inputs__dim=1000, training__samples=1500), 1000, 2).name == "dense"
     few, many = (forms(ERF.replace(inputs__dim=1000, training__samples=1500), steps, 2) for steps in (100, 600))
     assert (few[0].name, many[0].name) == ("coordinates", "dense")
+    small = ERF.replace(inputs__dim=1000, training__samples=1500, training__batch=15)
+    assert [choose(small, 100, outputs).name for outputs in (101, 2)] == ["coordinates", "dense"]
     with pytest.raises(ValueError, match=r"steps take .* \((coordinates|frames|dense)\) and .* are free"):
         follow(problem.replace(inputs__dim=10**8, training__samples=3 * 10**8), 10**4)
 

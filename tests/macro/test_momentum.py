@@ -110,10 +110,29 @@ def test_the_clock_of_rates_is_that_of_the_effective_one():
     assert float(sv.results.Clock(falling, "rate").to_alpha(1.5)) == pytest.approx(4.0)
 
 
+def test_a_share_that_changes_in_steps_is_a_rate_that_does():
+    falling = sv.Schedule(times=(0, 2), values=(0.2, 0.1))
+    problem = erf(learning_rate=falling, momentum=sv.Schedule(times=(0, 1), values=(0.0, 0.75)), train_readout=True)
+    rates = sv.Schedule(times=(0, 1, 2), values=(0.2, 0.8, 0.4))
+    assert problem.training.effective_rate == rates
+    assert problem.at(1.5).training.effective_rate == pytest.approx(0.8)
+    assert problem.later(0.5).training.momentum.beta.times == (0.0, 0.5)
+    assert sv.Problem.from_toml(problem.to_toml()) == problem
+    plain = problem.replace(training__momentum=None, training__learning_rate=rates)
+    run = sv.run(problem, sv.start(problem, seed=1), sv.Macro(), until=4)
+    np.testing.assert_array_equal(run.risk, sv.run(plain, sv.start(plain, seed=1), sv.Macro(), until=4).risk)
+    assert float(sv.results.Clock(problem, "rate").from_alpha(3.0)) == pytest.approx(1.4)
+    with pytest.raises(
+        sv.problems.NotApplicable, match=r"training\.momentum: has a schedule; this closed form is for a constant one"
+    ):
+        sv.problems.require(problem, knows=("training.momentum",), schedules="rates", trained_readout=True)
+
+
 ROWS = {
     "slow": {"momentum": sv.Momentum(kappa=2.0), "train_readout": True},
     "friction in time": {"momentum": sv.Momentum(kappa=sv.Schedule(times=(0, 3), rates=(1, 4), shape="linear"))},
     "fast": {"momentum": 0.5},
+    "fast in steps": {"momentum": sv.Schedule(times=(0, 3), values=(0.5, 0.8)), "learning_rate": 0.2},
     "averages": {"average": sv.problems.Average(rate=1.5), "momentum": sv.Momentum(kappa=2.0)},
     "plain average": {"average": sv.problems.Average(begin=1.0)},
     "begun average": {"average": sv.problems.Average(begin=0.0)},
@@ -184,12 +203,47 @@ def test_averages_and_snapshots_of_linear_students():
         ({"momentum": {"kappa": -1.0}}, "momentum.kappa: -1.0 given, must be greater than 0"),
         ({"average": {"rate": 1.0, "begin": 0.0}}, "average.rate: given together with begin; give one of rate and begin"),
         ({"snapshot": -1.0}, "snapshot: -1.0 given, must be greater than or equal to 0"),
+        ({"momentum": "0.9"}, "momentum: '0.9' given, must be a Momentum, as { beta = 0.9 } or { kappa = 2.0 }, or a number beta"),
+        ({"average": 0.1}, "average: 0.1 given, must be an Average, as { rate = 1.0 } or { begin = 10.0 }"),
+        ({"momentum": sv.Schedule(times=(0, 1), values=(0.5, 1.0))}, "momentum.beta: must be below 1 at all times, got (0.5, 1.0)"),
+        (
+            {"momentum": sv.Schedule(times=(0, 1), values=(0.5, 0.6), shape="linear")},
+            "momentum.beta: a linear schedule given, must go in steps: 1/(1 - beta) is not linear",
+        ),
+        (
+            {"momentum": sv.Schedule(times=(0, 1), values=(0.5, 0.6)), "train_readout": True, "readout_rate": {
+                "times": [0, 1], "rates": [1, 2], "shape": "linear"}},
+            "readout_rate: a linear schedule given together with one of momentum.beta; let both go in steps",
+        ),
+        ({"anchor": sv.Schedule(times=(0, 1), values=(0.5, 0.6))}, "anchor: Schedule(times=(0.0, 1.0), rates=(0.5, 0.6), "
+         "shape='steps') given, must be one number for the whole run; rates, batch, weight decay, label noise, momentum,"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_in_one_line(training, line):
     with pytest.raises(sv.InvalidProblem) as error:
-        sv.Training(learning_rate=0.1, **training)
-    assert error.value.problems[0].startswith(line)
+        sv.Training(**{"learning_rate": 0.1} | training)
+    (told,) = error.value.problems
+    assert told.startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("nesterov", "momentum"), ("ema", "average"), ("adagrad", "rate_rule"), ("lr", "learning_rate")],
+)
+def test_other_names_of_fields_are_known(given, meant):
+    with pytest.raises(sv.InvalidProblem, match=rf"^{given}: is not a field here \(did you mean {meant}\?\)"):
+        sv.Training.from_mapping({"learning_rate": 0.1, given: 0.5})
+
+
+def test_friction_is_at_most_dim():
+    problem = erf(momentum=sv.Momentum(kappa=500.0))
+    with pytest.raises(
+        sv.InvalidProblem, match=r"^training\.momentum\.kappa: 500 given for inputs\.dim = 400, must be at most dim"
+    ):
+        problem.replace(inputs__dim=400)
+    rising = sv.Momentum(kappa=sv.Schedule(times=(0, 1), values=(1, 501)))
+    with pytest.raises(sv.InvalidProblem, match=r"^training\.momentum\.kappa: 501 given"):
+        problem.replace(training__momentum=rising)
 
 
 def test_what_does_not_know_momentum_refuses_it():

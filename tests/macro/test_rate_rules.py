@@ -9,8 +9,8 @@ from scipy.optimize import brentq
 import solvable as sv
 from seeds import seed
 
-AdaGrad, Clip, LineSearch, Polyak, RateFunction = (
-    getattr(sv.problems, name) for name in ("AdaGrad", "Clip", "LineSearch", "Polyak", "RateFunction")
+AdaGrad, ClipBatches, LineSearch, Polyak, RateFunction = (
+    getattr(sv.problems, name) for name in ("AdaGrad", "ClipBatches", "LineSearch", "Polyak", "RateFunction")
 )
 
 
@@ -85,12 +85,40 @@ def test_a_function_sees_time_and_sums_and_goes_on_later():
     assert problem.later(1.0).hash != problem.hash
 
 
+@pytest.mark.statistical
+@pytest.mark.parametrize("readout", [{}, {"train_readout": True, "readout_rate": 0.2}])
+def test_fast_velocities_keep_the_sum_of_squares(readout):
+    """With momentum beta the equations are those of the effective rates; G is that of the gradients, and a restart knows it."""
+    rule, times = AdaGrad(offset=0.5), [0.0, 1.0, 3.0]
+    fast = problem_of(rule, unit="erf", width=2, rate=0.2, momentum=0.75, dim=999, **readout)
+    plain = sv.problems.effective(fast)
+    expected = sv.run(plain, begun(plain), sv.Macro(), times=times, keep_blocks=True)
+    for level in (sv.Macro(), sv.Meso(runs=3, seed=seed(4))):
+        run = sv.run(fast, begun(fast), level, times=times, keep_blocks=True)
+        if level.name == "macro":
+            np.testing.assert_allclose(run.scalars[..., -1], expected.scalars[..., -1], rtol=1e-12)
+            np.testing.assert_allclose(4 * run.rate, expected.rate, rtol=1e-12)
+        assert (run.scalars[:, -1, -1] > 0.5 * expected.scalars[0, -1, -1]).all()
+        assert (run.scalars[..., :-1] == 0).all()
+        assert run.last(0).scalars[-1] == run.scalars[0, -1, -1]
+    rest = sv.run(fast, sv.run(fast, begun(fast), sv.Macro(), times=[1.0]).last(), sv.Macro(), times=[2.0])
+    np.testing.assert_allclose(rest.risk[0, -1], expected.risk[0, -1], rtol=1e-6)
+    np.testing.assert_allclose(rest.scalars[0, -1, -1], expected.scalars[0, -1, -1], rtol=1e-6)
+
+
+def test_a_negative_value_of_a_function_counts_as_zero():
+    problem = problem_of(RateFunction("ending", lambda alpha, risk, square, accumulated: 1 - alpha))
+    run = sv.run(problem, begun(problem), sv.Macro(), times=[0.0, 0.5, 1.0, 2.0], keep_blocks=True)
+    np.testing.assert_allclose(run.rate[0], [1.0, 0.5, 0.0, 0.0], atol=1e-12)
+    assert run.risk[0, 3] == pytest.approx(run.risk[0, 2], rel=1e-6)
+
+
 RULES = {
     "adagrad": (AdaGrad(offset=0.5), {"label_noise": 0.1, "weight_decay": 0.1}),
     "line search": (LineSearch(), {"rate": 0.7}),
     "polyak": (Polyak(), {"rate": 0.3}),
     "own": (RateFunction("mine", lambda alpha, risk, square, accumulated: risk / (1 + alpha + square + accumulated)), {}),
-    "clipped": (Clip(norm=0.06), {"batch": 64, "dim": 20_000, "label_noise": 0.1}),
+    "clipped": (ClipBatches(norm=0.06), {"batch": 64, "dim": 20_000, "label_noise": 0.1}),
 }  # fmt: skip
 
 
@@ -125,9 +153,34 @@ def test_what_cannot_be_is_refused_in_one_line():
         sv.run(problem, start, sv.Macro(), until=1, clock="rate")
     with pytest.raises(ValueError, match=r"^small_rate: true given, but training\.rate_rule"):
         sv.run(problem, start, sv.Macro(small_rate=True), until=1)
-    clipped = problem_of(Clip(norm=1.0))
+    clipped = problem_of(ClipBatches(norm=1.0))
     with pytest.raises(ValueError, match=r"^training\.batch: 1 given with clipping.*use Micro$"):
         sv.run(clipped, begun(clipped), sv.Macro(), until=1)
+    crowded = problem_of(ClipBatches(norm=1.0), batch=100, dim=999)
+    with pytest.raises(
+        ValueError, match=r"^training\.batch: 100 given with clipping and inputs\.dim = 999, must be at most dim/10"
+    ):
+        sv.run(crowded, begun(crowded), sv.Macro(), until=1)
+    with pytest.raises(
+        sv.InvalidProblem, match=r"^training\.rate_rule: line search given together with student\.norm = \"sphere\""
+    ):
+        problem_of(LineSearch()).replace(student__norm="sphere")
+    with pytest.raises(
+        sv.InvalidProblem, match=r"^rate_rule: 'adagrad' given, must be AdaGrad\(offset=\.\.\.\), LineSearch"
+    ):
+        sv.Training(learning_rate=1.0, rate_rule="adagrad")
+    with pytest.raises(sv.InvalidProblem, match=r"^rate_rule: {'offset': 1\.0} given, must be a table with a kind$"):
+        sv.Training(learning_rate=1.0, rate_rule={"offset": 1.0})
+    with pytest.raises(sv.InvalidProblem, match=r"^rate_rule\.norm: 'long' given, must be a number$"):
+        sv.Training(learning_rate=1.0, rate_rule={"kind": "clip-batches", "norm": "long"})
+    with pytest.raises(
+        sv.InvalidProblem, match=r"^rate_rule: None given for 'none', must be a function of four numbers$"
+    ):
+        RateFunction("none", None)
+    with pytest.raises(
+        sv.InvalidProblem, match=r"^rate_rule: the function 'root' has no value at alpha = 7\.5, risk = 0\.1"
+    ):
+        RateFunction("root", lambda alpha, risk, square, accumulated: (1 - alpha) ** 0.5)
     with pytest.raises(sv.InvalidProblem, match=r"^rate_rule: line search given together with weight_decay"):
         sv.Training(learning_rate=1.0, rate_rule=LineSearch(), weight_decay=0.1)
     with pytest.raises(sv.InvalidProblem, match=r"^readout_rate: is missing; rate_rule is for the weights alone"):
@@ -135,13 +188,14 @@ def test_what_cannot_be_is_refused_in_one_line():
     with pytest.raises(sv.InvalidProblem, match=r"the function 'bad' cannot be compiled: Untyped global name 'open'"):
         RateFunction("bad", lambda alpha, risk, square, accumulated: open("file"))  # noqa: SIM115
     with pytest.raises(
-        sv.InvalidProblem, match=r"must be a table with the kind 'adagrad' or 'line-search' or 'polyak' or 'clip'"
+        sv.InvalidProblem,
+        match=r"must be a table with the kind 'adagrad' or 'line-search' or 'polyak' or 'clip-batches'",
     ):
         sv.Training(learning_rate=1.0, rate_rule={"kind": "adam"})
 
 
 def test_rules_in_files_and_hashes(tmp_path):
-    known = [problem_of(rule) for rule in (None, AdaGrad(offset=1.0), LineSearch(), Polyak(), Clip(norm=1.0))]
+    known = [problem_of(rule) for rule in (None, AdaGrad(offset=1.0), LineSearch(), Polyak(), ClipBatches(norm=1.0))]
     assert len({problem.hash for problem in known}) == len(known)
     for problem in known:
         assert sv.Problem.from_toml(problem.to_toml()) == problem
@@ -163,6 +217,28 @@ def test_the_risk_of_averages():
     assert run.average_risk[0, 3] < 0.3 * run.average_risk[0, 2]
     with pytest.raises(ValueError, match=r"^average_risk: the training keeps no average"):
         sv.run(problem_of(None), begun(problem_of(None)), sv.Macro(), until=1).average_risk  # noqa: B018
+
+
+def test_rates_and_risks_of_averages_are_observables(tmp_path):
+    """They have means, are kept by sweeps and files once they are asked for, and are drawn; thresholds say where they are."""
+    problem = problem_of(
+        AdaGrad(offset=1.0), average=sv.problems.Average(rate=1.0), momentum=sv.Momentum(kappa=2.0), dim=60
+    )
+    run = sv.run(problem, begun(problem), sv.Micro(runs=3, seed=1), times=[1.0, 2.0], keep_blocks=True)
+    for name in ("rate", "average_risk", "velocity_overlap", "average_overlap"):
+        np.testing.assert_allclose(run.mean(name).mean, getattr(run, name).mean(axis=0))
+    np.testing.assert_array_equal(run.data["average_risk"], run.average_risk)
+    run.save(tmp_path / "run.nc")
+    np.testing.assert_allclose(sv.Trajectory.load(tmp_path / "run.nc").average_risk, run.average_risk, rtol=1e-12)
+    lines = [line.get_label() for line in run.plot().get_legend().get_lines()]
+    assert lines == ["weights of the run", "averaged weights"]
+    names = ["rate", "average_risk", "velocity_overlap"]
+    swept = sv.sweep(
+        problem, {"training.average.rate": [0.5, 1.0]}, sv.Macro(), 2, seeds=[1], store=None, workers=0, keep=names
+    )
+    assert set(names) <= set(swept.data.data_vars)
+    with pytest.raises(ValueError, match=r"^when: 'average_risk' given, .*; run\.average_risk has it at all outputs$"):
+        sv.when("average_risk", below=0.1)
 
 
 def test_a_linear_student_comes_to_rest_with_cases():

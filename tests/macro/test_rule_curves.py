@@ -67,7 +67,7 @@ def test_a_small_clip_is_a_normalised_step():
     """Clipped at a threshold far below all gradients, times its inverse: normalised."""
     ends = []
     for change in (
-        {"rule": sv.problems.Clipping(threshold=1e-3), "learning_rate": 500.0},
+        {"rule": sv.problems.ClipSamples(norm=1e-3), "learning_rate": 500.0},
         {"rule": "normalised", "learning_rate": 0.5},
     ):
         problem = problem_of(**change)

@@ -113,3 +113,31 @@ def test_means_and_variances_over_many_runs(name) -> None:
     for found in scores(one, two):
         assert np.abs(found).max() < 5.5
     assert joint_chance(one, two) > 1e-6
+
+
+@pytest.mark.statistical
+def test_short_velocities_do_not_stretch_students() -> None:
+    """Kicks of few samples leave velocities shorter than their overlaps with students, and with each other, allow. Moved to
+    possible ones, they are short still: no path leaves the range of SGD's runs. Once one in eight of these paths diverged."""
+    problem = problem_of(
+        teacher={"width": 2, "activation": "quadratic"}, student={"activation": "quadratic"}, learning_rate=0.06,
+        momentum=sv.Momentum(kappa=4.0), weight_decay=0.5, batch=1,
+    ).replace(inputs__dim=80)  # fmt: skip
+    start = sv.start(problem, student_overlap=0.7 * np.eye(2), cross_overlap=0.3 * np.eye(2))
+    found = []
+    for level in (sv.Micro(runs=400, seed=seed(5)), sv.Meso(runs=400, seed=seed(6))):
+        run = sv.run(problem, start, level, times=[0.5, 1.0, 2.0])
+        assert run.success
+        found.append(run.student_overlap[:, :, *np.triu_indices(2)])
+    micro, meso = found
+    middle, spread = micro.mean(axis=0), micro.std(axis=0)
+    assert (np.abs(meso - middle) < 8 * spread).all()
+    assert (np.abs(meso.mean(axis=0) - middle) < 0.6 * spread).all()  # order kappa/dim
+
+
+def test_friction_beyond_the_diffusion_is_refused() -> None:
+    problem = problem_of(teacher=TEACHER, momentum=sv.Momentum(kappa=21.0))
+    with pytest.raises(
+        ValueError, match=r"^training\.momentum\.kappa: 21 given for inputs\.dim = 400, but Meso neglects kappa/dim"
+    ):
+        sv.run(problem, sv.start(problem, seed=0), sv.Meso(), until=1)

@@ -362,7 +362,7 @@ def test_starts_that_no_weights_have_are_refused():
 
 
 def test_less_than_a_step_is_refused():
-    with pytest.raises(ValueError, match=r"until: 0.002 is less than half a step of 1/dim = 0.005"):
+    with pytest.raises(ValueError, match=r"until: 0.4 steps, less than half of one; a step is 1/dim = 0.005"):
         sv.run(ERF, start_of(ERF), sv.Micro(), until=0.002)
 
 

@@ -248,5 +248,35 @@ def test_scalars_are_part_of_a_state() -> None:
     assert sv.overlaps.fitted(plain, other) == sv.start(
         plain, student_overlap=np.eye(2), cross_overlap=np.zeros((2, 1))
     )
-    with pytest.raises(sv.overlaps.InvalidStart, match=r"^start: has 3 scalars, the problem 2$"):
+    with pytest.raises(
+        sv.overlaps.InvalidStart, match=r"^scalars: 3 given, the problem has 2 readout_velocity\(s\); give as many"
+    ):
         sv.overlaps.check_start(problem, start.with_scalars([0.0] * 3))
+    with pytest.raises(sv.overlaps.InvalidStart, match=r"^scalars: 1 given for 2 roles, must be as many"):
+        sv.Overlaps([[[1.0]]], [[[0.5]]], [[[1.0]]], [1.0], scalars=[1.0], scalar_roles=("accumulated", "accumulated"))
+
+
+def test_scalars_are_fitted_by_what_they_are() -> None:
+    """The velocity of a single readout is no sum of squared gradients, although there is one number of each."""
+    slow = {"train_readout": True, "readout_rate": 0.1, "momentum": sv.Momentum(kappa=1.0)}
+    rule = {"rate_rule": sv.problems.AdaGrad(offset=1.0)}
+
+    def problem(**training) -> sv.Problem:
+        return sv.Problem(
+            teacher=sv.Teacher(width=1),
+            student=sv.Student(width=1),
+            training=sv.Training(learning_rate=0.1, **training),
+        )
+
+    moved = sv.run(problem(**slow), start(problem(**slow)), sv.Macro(), times=[2.0]).last()
+    (speed,) = moved.scalars
+    assert speed != 0
+    assert sv.overlaps.fitted(problem(**rule), moved).scalars.tolist() == [0.0]
+    both = sv.overlaps.fitted(problem(**slow, **rule), moved)
+    assert both.scalars.tolist() == [speed, 0.0]
+    assert both.scalar_roles == ("readout_velocity", "accumulated")
+    assert sv.overlaps.fitted(problem(**slow), both) == moved
+
+
+def start(problem: sv.Problem) -> sv.Overlaps:
+    return sv.start(problem, student_overlap=[[1.0]], cross_overlap=[[0.5]])

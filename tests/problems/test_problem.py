@@ -117,7 +117,7 @@ def test_all_mistakes_are_told_at_once() -> None:
         sv.Problem.from_toml(text)
     assert caught.value.problems == [
         "teacher.width: -1 given, must be greater than or equal to 0",
-        "student.colour: is not a field here, must be one of activation, norm, readout, width",
+        "student.colour: is not a field here, must be one of activation, bias, norm, readout, width",
         "training.learning_rate: 'fast' given, must be a number, or a Schedule",
     ]
 

@@ -81,6 +81,41 @@ def test_contradictions_name_the_field(words: dict, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize("selection", [None, "subsets", "shuffled", "partition", "persistent"])
+def test_batches_are_no_larger_than_the_data_set(selection) -> None:
+    """Also where one is a number and the other a ratio, once the dimension is known."""
+    words = {"step": 0.1, "selection": selection}
+    for samples, batch in ((sv.Ratio(2), 201), (200, sv.Ratio(2.01))):
+        with pytest.raises(sv.InvalidProblem, match=r"^training\.batch: 201 given, must be at most the 200 samples"):
+            problem(100, samples=samples, batch=batch, **words)
+        later = problem(None, samples=samples, batch=batch, **words)
+        with pytest.raises(sv.InvalidProblem, match=r"^training\.batch: "):
+            later.replace(inputs__dim=100)
+    assert epochs_per_step(problem(100, samples=sv.Ratio(2), batch=200, **words)) == 1.0
+    assert batch_size(problem(100, samples=sv.Ratio(2), batch=300, step=0.1, selection="drawn")) == 300
+
+
+def test_a_ratio_takes_the_place_of_a_number() -> None:
+    """As sweeps ask for it, whatever the problem began with."""
+    for first in ({"samples": 50}, {"samples": sv.Ratio(1)}, {"batch": 3}, {}):
+        one = problem(step=0.1, **first).replace(training__samples__ratio=2.0)
+        assert one.training.samples == sv.Ratio(2)
+        assert one.training.batch == first.get("batch")
+        assert one.replace(training__batch__ratio=0.5).training.batch == sv.Ratio(0.5)
+    with pytest.raises(sv.InvalidProblem, match=r"^training\.samples\.ratio: 0\.0 given"):
+        problem(step=0.1, samples=5).replace(training__samples__ratio=0.0)
+    with pytest.raises(sv.InvalidProblem, match=r"must be a whole number, or a Ratio, as { ratio = 2.0 }$"):
+        problem(step=0.1, samples="Ratio(2)")
+
+
+def test_mistakes_inside_a_ratio_are_told_line_by_line() -> None:
+    with pytest.raises(sv.InvalidProblem) as caught:
+        sv.Training(step=0.1, samples={"ratoi": 2})
+    missing, unknown = caught.value.problems
+    assert missing == "samples.ratio: is missing"
+    assert unknown.startswith("samples.ratoi: is not a field here (did you mean ratio?)")
+
+
 def test_a_ratio_is_positive_and_may_be_given_by_place() -> None:
     assert sv.Ratio(2) == sv.Ratio(ratio=2.0)
     for wrong in (0.0, -1.0, "2", None, np.nan):
@@ -96,8 +131,9 @@ def test_levels_of_fresh_samples_refuse(level) -> None:
         ({"learning_rate": 0.1, "samples": 10}, "samples"),
     ]:
         one = problem(**words)
-        with pytest.raises(ValueError, match=rf"^training\.{field}: "):
+        with pytest.raises(ValueError, match=rf"^training\.{field}: ") as caught:
             sv.run(one, sv.start(one, seed=0), level, until=1)
+        assert ("give learning_rate" in str(caught.value)) == (field == "step")
 
 
 def test_clocks_of_steps() -> None:

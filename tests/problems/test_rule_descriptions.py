@@ -8,7 +8,7 @@ import pytest
 
 import solvable as sv
 from solvable.gaussian.losses import LOSSES
-from solvable.problems import Clipping, Hinge, Huber, Loss, Rule, features
+from solvable.problems import ClipSamples, Hinge, Huber, Loss, Rule, features
 
 
 def problem_of(**training):
@@ -40,7 +40,7 @@ def own_loss(scale=1.0):
         {"loss": Huber(threshold=0.3)},
         {"loss": Hinge(sharpness=7.0)},
         {"rule": "normalised"},
-        {"rule": Clipping(threshold=2.0)},
+        {"rule": ClipSamples(norm=2.0)},
         {"lookahead": 0.3},
         {"repeats": 4},
     ],
@@ -58,11 +58,40 @@ def test_files_of_plain_problems_do_not_show_it():
     assert not any(word in text for word in ("lookahead", "repeats", "rule"))
 
 
+def test_losses_by_name_have_numbers_too():
+    assert problem_of(loss="huber").replace(training__loss__threshold=0.5) == problem_of(loss=Huber(threshold=0.5))
+    with pytest.raises(sv.InvalidProblem, match=r"training\.loss: 'absolute' has no numbers; 'huber' and 'hinge' have"):
+        problem_of(loss="absolute").replace(training__loss__threshold=0.5)
+
+
+def test_the_loss_is_kept_in_files_and_sweeps(tmp_path):
+    """Once it was asked for; an axis of losses then has another name, and blocks are kept for it."""
+    problem = problem_of(loss="huber").replace(inputs__spectrum=sv.Spectrum(eigenvalues=(1.5, 0.5)))
+    start = sv.start(problem, seed=0)
+    run = sv.run(problem, start, sv.Micro(runs=2, seed=1), times=[0.0, 0.5], keep_blocks=True, progress=False)
+    assert "loss" not in run.data
+    assert run.mean("loss").mean == pytest.approx(run.loss.mean(axis=0))
+    run.save(tmp_path / "run.nc")
+    assert (run.data["loss"].values == run.loss).all()
+    assert (sv.Trajectory.load(tmp_path / "run.nc").loss == run.loss).all()
+    with pytest.raises(ValueError, match=r"loss: inputs have several blocks.* run with keep_blocks=True"):
+        sv.run(problem, start, sv.Micro(seed=1), times=[0.5], progress=False).loss  # noqa: B018
+    swept = sv.sweep(
+        problem, vary={"training.loss": ["squared", {"name": "huber", "threshold": 0.2}]}, keep=("loss", "risk"),
+        level=sv.Micro(runs=2, seed=1), start={"seed": 0}, times=[0.0, 0.5], progress=False, store=None, workers=0,
+    )  # fmt: skip
+    assert swept.data["loss"].dims == ("training__loss", "run", "time")
+    assert (swept.data["loss"][0] == swept.data["risk"][0]).all()
+    small = problem.replace(training__loss__threshold=0.2)
+    alone = sv.run(small, start, sv.Micro(runs=2, seed=1), times=[0.0, 0.5], keep_blocks=True, progress=False)
+    assert (swept.data["loss"][1] == alone.loss).all()
+
+
 def test_parameters_have_paths():
-    problem = problem_of(loss=Huber(threshold=0.3), rule=Clipping(threshold=2.0))
-    changed = problem.replace(training__loss__threshold=0.5, training__rule__threshold=1.0)
+    problem = problem_of(loss=Huber(threshold=0.3), rule=ClipSamples(norm=2.0))
+    changed = problem.replace(training__loss__threshold=0.5, training__rule__norm=1.0)
     assert changed.training.loss.threshold == 0.5
-    assert changed.training.rule.threshold == 1.0
+    assert changed.training.rule.norm == 1.0
     swept = sv.sweep(
         problem, vary={"training.loss.threshold": [0.2, 0.4]}, level=sv.Macro(rtol=1e-4, nodes=2**10),
         start={"student_overlap": [[1.0, 0.0], [0.0, 1.0]], "cross_overlap": [[0.2], [0.1]]}, times=[0.0, 0.5],
@@ -77,15 +106,27 @@ def test_parameters_have_paths():
         ({"loss": "hubber"}, r"loss: 'hubber' given \(did you mean huber\?\), must be 'squared'"),
         ({"loss": {"name": "huber", "threshold": 0.0}}, "loss.threshold: 0.0 given, must be greater than 0"),
         ({"loss": {"threshold": 1.0}}, "loss: .* given, must be a table with a name"),
-        ({"loss": {"name": "square"}}, "must be a table with the name 'huber' or 'hinge'"),
+        ({"loss": {"name": "cubic"}}, "loss: 'cubic' given, must be 'squared'"),
+        ({"loss": {"name": "cubic", "threshold": 1.0}}, "must be a table with the name 'huber' or 'hinge'"),
+        (
+            {"loss": {"name": "hinge", "threshold": 1.0}},
+            "loss.threshold: is not a field here, must be one of name, sharpness$",
+        ),
+        ({"loss": "mse"}, "loss: 'mse' given, which is called 'squared' here"),
+        ({"loss": "cross-entropy"}, "loss: 'cross-entropy' given, which is called 'logistic' here"),
+        ({"rule": lambda F, z, y, o, s: None}, r'or an instance of Rule, sv\.Rule\("name", function\)'),
         ({"loss": {"name": "hinge", "sharpness": 1000.0}}, "sharpness: 1000.0 given, must be less than or equal to 30"),
-        ({"rule": "clip"}, "rule: 'clip' given, must be 'normalised', or a Clipping, or an instance of Rule"),
-        ({"rule": {"threshold": -1.0}}, "rule.threshold: -1.0 given, must be greater than 0"),
+        ({"rule": "clip"}, "rule: 'clip' given, must be 'normalised', or a ClipSamples, as { norm = 1.0 }, or an"),
+        ({"rule": {"norm": -1.0}}, "rule.norm: -1.0 given, must be greater than 0"),
         ({"lookahead": -1.0}, "lookahead: -1.0 given"),
         ({"repeats": 0}, "repeats: 0 given"),
         ({"repeats": 2, "lookahead": 0.1}, "lookahead: given together with repeats"),
         ({"repeats": 2, "momentum": 0.9}, "repeats: given together with momentum"),
-        ({"rule": "normalised", "rate_rule": sv.problems.Polyak()}, "rate_rule: given together with rule"),
+        ({"repeats": 2, "rate_rule": sv.problems.Polyak()}, "rate_rule: given together with repeats, of which each"),
+        (
+            {"rule": "normalised", "rate_rule": sv.problems.LineSearch()},
+            "line search given together with rule or lookahead",
+        ),
     ],
 )
 def test_mistakes_are_told_in_one_line(training, line):
@@ -98,7 +139,8 @@ def test_mistakes_are_told_in_one_line(training, line):
     ("amplitude", "line"),
     [
         (3, "amplitude: 3 given, must be a function"),
-        (lambda F: None, "does not compile: .*5 argument types given, but function takes 1"),
+        (lambda F: None, "amplitude: takes 1 arguments, must take five: F, fields, label, output, size"),
+        (lambda F, z, y, o, s: F * 0.5, r"it returns something; it must change F in place, as F\[:\] = \.\.\. does"),
         (
             lambda F, z, y, o, s: F.undo(),
             "does not compile: Unknown attribute 'undo' .* at line .* of test_rule_descriptions.py",
@@ -118,6 +160,71 @@ def test_rules_that_are_not_finite_are_refused():
 
     with pytest.raises(ValueError, match="amplitude: of the rule 'root' is not finite"):
         Rule("root", root)
+
+
+def test_rules_that_draw_are_refused():
+    def drawn(F, fields, label, output, size):
+        F *= np.random.rand()  # noqa: NPY002
+
+    with pytest.raises(ValueError, match="'drawn' differs from call to call; it must not draw"):
+        Rule("drawn", drawn)
+
+
+@pytest.mark.parametrize(
+    ("functions", "of", "line"),
+    [
+        ((np.square, lambda e: 2 * e, lambda e: 2 + 0 * e), "output", "of: 'output' given, must be 'residual'"),
+        (
+            (np.square, lambda e: -2 * e, lambda e: -2 + 0 * e),
+            "residual",
+            "push: is 12 at -6, but differences give -12",
+        ),
+        (
+            (lambda e: math.exp(e), np.exp, np.exp),
+            "residual",
+            "push: it, or what it is the slope of, fails on an array: ",
+        ),
+        (
+            (np.exp, np.exp, lambda e: 1.0),
+            "residual",
+            "push_slope: must map an array of numbers to one of the same shape",
+        ),
+    ],
+)
+def test_losses_that_are_none_are_refused(functions, of, line):
+    with pytest.raises(ValueError, match=line) as caught:
+        Loss("mine", *functions, of=of)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_may_have_a_name_alone():
+    assert problem_of(loss={"name": "squared"}) == problem_of()
+    assert problem_of(loss={"name": "hinge"}) == problem_of(loss="hinge")
+
+
+def test_rules_that_change_nothing_are_refused():
+    def renamed(F, fields, label, output, size):
+        F = 0.5 * F
+
+    with pytest.raises(ValueError, match=r"'renamed' leaves F as it is; change it in place, F\[:\] = \.\.\."):
+        Rule("renamed", renamed)
+    assert Rule("halved", halved).name == "halved"
+
+
+def test_rules_stay_within_their_students():
+    """What they write beyond the last one would fall on other numbers."""
+
+    def last(F, fields, label, output, size):
+        F[4] = 0.0
+
+    rule = Rule("last", last)  # which may be for five students
+    with pytest.raises(
+        sv.InvalidProblem, match=r"training\.rule: the rule 'last' asks for a student beyond the last one, .* 2"
+    ):
+        problem_of(rule=rule)
+    assert problem_of().replace(student__width=5, training__rule=rule).training.rule == rule
+    with pytest.raises(IndexError):
+        rule.compiled(np.ones(2), np.ones(2), 0.0, 0.0, 1.0)
 
 
 def test_own_functions_are_known_by_their_code():

@@ -6,10 +6,10 @@ alpha = step / N, draws for every sample of its batch a class c, a task t, a mas
     inputs     x = sum_j (M_cj + sqrt(tau_cj) zeta_j) m_j / sqrt(N) + sqrt(lambda_bc) xi,   students see x + sqrt(sigma_b) xi'
     fields     z = W x / sqrt(N)
     label      y = +-(y_c + sum_l a*_tl g(z*_l)) + sqrt(noise) zeta, or the product of all z*_l in place of the sum
-    error      e = y - sum_k a_k g(z_k),  a = mask times the head of task t,  loss c e^2 (or another, whose push is given)
+    error      e = y - sum_k a_k g(z_k) - b_t,  a = mask times the head of task t,  loss c e^2 (or another, whose push is given)
     weights    w_k <- w_k - (eta / N) (decay w_k + anchor (w_k - w_k(0))) + (eta / B) sum_batch 2 c a_k g'(z_k) e x / sqrt(N)
                sphere: |w_k|^2 = N
-    readout    head_tk <- head_tk + (eta_a / N B) sum over the samples of head t of 2 c mask_k g(z_k) e
+    readout    head_tk <- head_tk + (eta_a / N B) sum over the samples of head t of 2 c mask_k g(z_k) e, biases b_t with 1 for g
     teachers   the first two turn by rotation / N, then w* <- (1 - drift / N) w* + sqrt(2 drift / N) normals of covariance T0
 
 all from the weights and readouts before the step. With momentum the last term of the weights' step goes into velocities and these
@@ -78,8 +78,8 @@ class Setting:
     rule: object = lambda F, z, y, output, size: F  # what becomes of F (run, sample, p)
     lookahead: float = 0.0
     repeats: int = 1
-    beta: float = 0.0
-    kappa: float = 0.0
+    beta: object = 0.0  # a number, or a function of alpha
+    kappa: object = 0.0
     nesterov: bool = False
     average_rate: float = 0.0
     average_begin: float | None = None
@@ -88,6 +88,10 @@ class Setting:
     clip: float = 0.0  # length to which the gradient (1 / B) sum F x / sqrt(N) of all students is shortened
     roles: tuple[str, ...] = ()  # of "velocity", "average", "snapshot" those that are recorded
     product: bool = False
+    bias: float = 0.0  # of all heads at the start; it learns if `train_bias` says so, at the rate of the readout
+    train_bias: bool = False
+    teacher_bias: float = 0.0  # added to labels, before signs are taken
+    train_readout: bool = True
     stretch: object = lambda alpha: 1.0  # (block,) factors on the variances
 
     def but(self, **changes):
@@ -96,12 +100,13 @@ class Setting:
 
 class Record(NamedTuple):
     """Overlaps (run, time, block, row, row) of students, teachers, directions, anchors and `roles`; readouts (run, time, head, p)
-    and their velocities; sums of squared gradients (run, time)."""
+    and their velocities; sums of squared gradients (run, time); biases (run, time, head)."""
 
     overlaps: np.ndarray
     readout: np.ndarray
     readout_velocity: np.ndarray
     accumulated: np.ndarray
+    bias: np.ndarray
 
 
 def simulate(setting, steps, runs, seed):
@@ -110,9 +115,18 @@ def simulate(setting, steps, runs, seed):
     W, V = np.tile(one.student, (runs, 1, 1)), np.tile(one.teacher, (runs, 1, 1))
     heads, kept = np.tile(one.readout, (runs, 1, 1)), []
     more = {"velocity": 0 * W, "average": W.copy(), "snapshot": W.copy(), "readout": 0 * heads, "G": np.zeros(runs)}
+    more |= {"bias": np.full(heads.shape[:2], one.bias), "bias velocity": np.zeros(heads.shape[:2])}
     for step in range(max(steps) + 1):
         if step in steps:
-            kept.append((_overlaps(one, W, V, more), heads.copy(), more["readout"].copy(), more["G"].copy()))
+            kept.append(
+                (
+                    _overlaps(one, W, V, more),
+                    heads.copy(),
+                    more["readout"].copy(),
+                    more["G"].copy(),
+                    more["bias"].copy(),
+                )
+            )
         if step < max(steps):
             W, heads = _learn(one, step, W, V, heads, more, random)
             V = _drift(one, V, random)
@@ -156,23 +170,24 @@ def _learn(one, step, W, V, heads, more, random):
     head = np.array(one.heads)[task]
     mask = one.mask_scale * (random.random((*shape, p)) < one.keep)
     x, seen = _inputs(one.but(variances=one.variances * one.stretch(step / N)), kind, random)
-    beta, kick, share = (1 - one.kappa / N, one.kappa, 1 / N) if one.kappa else (one.beta, 1.0, 1.0)
+    fast, slow = (given(step / N) if callable(given) else given for given in (one.beta, one.kappa))
+    beta, kick, share = (1 - slow / N, slow, 1 / N) if slow else (fast, 1.0, 1.0)
     at = W + beta * share * more["velocity"] if one.nesterov else W
     z, fields = seen @ at.transpose(0, 2, 1) * scale, x @ V.transpose(0, 2, 1) * scale
     taught = (one.teacher_readout[task] * UNITS[one.teacher_unit][0](fields)).sum(axis=-1)
-    y = one.labels[kind] + (fields.prod(axis=-1) if one.product else taught)
+    y = one.labels[kind] + (fields.prod(axis=-1) if one.product else taught) + one.teacher_bias
     y = np.sign(y) if one.signs else y
     y = np.where(random.random(shape) < one.flips, -y, y) + np.sqrt(one.label_noise) * random.standard_normal(shape)
-    a = mask * heads[np.arange(runs)[:, None], head]
+    a, b = mask * heads[np.arange(runs)[:, None], head], more["bias"][np.arange(runs)[:, None], head]
     size = (seen**2).sum(axis=-1, keepdims=True) / N
-    F, pushed = _gradient(one, a, z, y, size)
+    F, pushed, push = _gradient(one, a, b, z, y, size)
     if one.lookahead:
-        F, pushed = _gradient(one, a, z + one.lookahead * size * F, y, size)
+        F, pushed, push = _gradient(one, a, b, z + one.lookahead * size * F, y, size)
     used = F
     for _ in range(1, one.repeats):
         z = z + one.rate / one.batch * size * used
-        used, further = _gradient(one, a, z, y, size)
-        F, pushed = F + used, pushed + further
+        used, *further = _gradient(one, a, b, z, y, size)
+        F, pushed, push = F + used, pushed + further[0], push + further[1]
     pull = one.decay * W + one.anchor * (W - (one.student if one.snapshot is None else more["snapshot"]))
     gradient = scale / one.batch * F.transpose(0, 2, 1) @ seen
     square = (gradient**2).sum(axis=(1, 2))
@@ -181,21 +196,27 @@ def _learn(one, step, W, V, heads, more, random):
         rate = rate * np.minimum(1.0, one.clip / np.sqrt(square))
     more["G"], rate = more["G"] + square / N, rate[:, None, None]
     more["velocity"] = beta * more["velocity"] + kick * rate * gradient
-    W = W - rate / (1 - one.beta) / N * pull + share * more["velocity"]
+    W = W - rate / (1 - fast) / N * pull + share * more["velocity"]
     if one.sphere:
         W = W * np.sqrt(N / (W**2).sum(axis=2, keepdims=True))
     belongs = head[..., None] == np.arange(heads.shape[1])  # (run, sample, head)
-    gain = np.einsum("rst,rsk->rtk", belongs.astype(float), mask * pushed)
-    more["readout"] = beta * more["readout"] + kick * one.readout_rate / (N * one.batch) * gain
+    gain, rate = (
+        np.einsum("rst,rsk->rtk", belongs.astype(float), mask * pushed),
+        kick * one.readout_rate / (N * one.batch),
+    )
+    more["readout"] = beta * more["readout"] + one.train_readout * rate * gain
+    alone = np.einsum("rst,rs->rt", belongs.astype(float), push)
+    more["bias velocity"] = beta * more["bias velocity"] + one.train_bias * rate * alone
+    more["bias"] = more["bias"] + share * more["bias velocity"]
     return W, heads + share * more["readout"]
 
 
-def _gradient(one, a, z, y, size):
-    """F of every student, as the rule has it, and what pushes the readouts, at these fields."""
+def _gradient(one, a, b, z, y, size):
+    """F of every student, as the rule has it, what pushes the readouts, and the push alone, at these fields."""
     g, slope = UNITS[one.unit]
-    output = (a * g(z)).sum(axis=-1)
-    push = one.loss_factor * one.push(y, output)[..., None]
-    return one.rule(a * slope(z) * push, z, y, output, size), g(z) * push
+    output = (a * g(z)).sum(axis=-1) + b
+    push = one.loss_factor * one.push(y, output)
+    return one.rule(a * slope(z) * push[..., None], z, y, output, size), g(z) * push[..., None], push
 
 
 def _inputs(one, kind, random):

@@ -51,7 +51,7 @@ RULES = {
         {"loss": {"name": "hinge", "sharpness": 6.0}}, {"push": lambda y, o: y * sigmoid(6 * (1 - y * o))}, True
     ),
     "perceptron": Spelled({"loss": "perceptron"}, {"push": lambda y, o: y * (y * o < 0)}, True),
-    "clipped": Spelled({"rule": {"threshold": 0.4}}, {"rule": _clipped}),
+    "clipped": Spelled({"rule": {"norm": 0.4}}, {"rule": _clipped}),
     "normalised": Spelled({"rule": "normalised"}, {"rule": _normalised}),
     "lookahead": Spelled({"lookahead": 1.5}, {"lookahead": 1.5}),
     "repeats": Spelled({"repeats": 3}, {"repeats": 3}),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from seeds import seed
 
 PROBLEM = sv.Problem(
     teacher=sv.Teacher(width=1, activation="erf"),
@@ -31,6 +32,51 @@ def test_the_gap_is_test_less_training(run: sv.Trajectory) -> None:
     assert flow.data["training_loss"].attrs["normalisation"] == "half the mean squared error"
     assert "gap" not in flow.data
     assert sv.run(PROBLEM.replace(training__loss="log-cosh"), START, sv.Empirical(), until=2).gap is None
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("mixture", [None, sv.Mixture.opposite(1.5)], ids=["plain", "classes"])
+def test_the_gap_knows_labels_of_the_wrong_sign(mixture) -> None:
+    """Before the first step, and with very many samples, there is none."""
+    runs = 12
+    problem = PROBLEM.replace(
+        inputs__dim=20, training__samples=4000, training__label_flips=0.3, training__step=0.5, mixture=mixture
+    )
+    means = {} if mixture is None else {"direction_overlap": [[0.5], [0.5]]}
+    start = sv.start(problem, student_overlap=[[1.0, 0.8], [0.8, 1.0]], cross_overlap=[[0.6], [0.6]], **means)
+    run = sv.run(problem, start, sv.Empirical(runs=runs, seed=seed(0)), until=2, progress=False)
+    error = run.gap[:, 0].std(ddof=1) / runs**0.5
+    assert abs(run.gap[:, 0].mean()) < 6 * error
+    plain = run.risk + 0.5 * 0.1 - run.training_loss
+    assert plain[:, 0].mean() < -20 * error
+    assert run.test_loss == pytest.approx(run.training_loss + run.gap)
+    blocks = problem.replace(inputs__spectrum=sv.Spectrum(eigenvalues=(1.6, 0.6), weights=(0.4, 0.6)))
+    start = sv.start(blocks, seed=0)
+    for keep in (False, True):
+        run = sv.run(blocks, start, sv.Empirical(), until=1, keep_blocks=keep, progress=False)
+        assert (run.gap is not None) == keep
+        if not keep:
+            with pytest.raises(ValueError, match="label_flips need Gaussian inputs, and keep_blocks=True"):
+                run.test_loss  # noqa: B018
+
+
+def test_the_test_loss_is_in_the_words_of_the_training_loss() -> None:
+    logistic = PROBLEM.replace(
+        training__loss="logistic", training__label_noise=0.0, training__samples=20000, inputs__dim=20
+    )
+    run = sv.run(logistic, START, sv.Empirical(), until=3, progress=False)
+    assert run.test_loss == pytest.approx(run.training_loss, rel=0.03)
+    assert sv.plot.train_and_test(run).lines[1].get_ydata() == pytest.approx(run.loss[0])
+    with pytest.raises(ValueError, match="has no loss on fresh samples; give the Trajectory"):
+        sv.plot.train_and_test(run.data)
+    noisy = logistic.replace(training__label_noise=0.1, training__samples=20)
+    with pytest.raises(ValueError, match="test_loss: not known for the loss 'logistic'"):
+        sv.run(noisy, START, sv.Empirical(), until=3, progress=False).test_loss  # noqa: B018
+    quadratic = sv.problems.convention("saraomannelli2020").problem(m=4, m_star=1, d=4, n=8, Delta=0.2)
+    flow = sv.run(quadratic.replace(training__loss_factor=0.7), sv.start(quadratic, seed=0), sv.Empirical(), until=2)
+    assert flow.test_loss == pytest.approx(flow.population_loss + 0.1)
+    for source in (flow, flow.data):
+        assert sv.plot.train_and_test(source).lines[1].get_ydata() == pytest.approx(flow.test_loss[0])
 
 
 def test_interpolation_is_read_between_outputs(run: sv.Trajectory) -> None:
@@ -91,5 +137,5 @@ def test_sweeps_over_the_ratio() -> None:
     ax = sv.plot.train_and_test(swept)
     assert [one.get_label() for one in ax.containers] == ["training loss", "test loss", "least test loss on the way"]
     assert sv.plot.sweep(swept, "interpolation_time") is not None
-    with pytest.raises(ValueError, match="along one axis"):
+    with pytest.raises(ValueError, match="has 0 axes, must be one"):
         sv.plot.train_and_test(data.isel(ratio=[0]))

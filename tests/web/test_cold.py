@@ -20,7 +20,7 @@ from solvable.numerics import interpreting
 from solvable.numerics.compiled import Kernel
 from solvable.runfiles import warming
 from solvable.web import preparing
-from solvable.web.preparing import CURVE, PREPARATION, SCHEDULE, SGD, Preparation
+from solvable.web.preparing import CURVE, DIFFUSION, PREPARATION, SCHEDULE, SGD, Preparation
 from solvable.web.presets import PRESETS
 
 STATE = PRESETS[0]["state"]
@@ -105,6 +105,6 @@ def test_curves_come_first_and_are_interpreted_until_then(monkeypatch) -> None:
     assert interpreting.PATIENCE.left == math.inf
     while prepared.missing:
         time.sleep(0.01)
-    assert order == [CURVE, SGD, SCHEDULE]
-    assert patience == [True, False, False]
+    assert order == [CURVE, SGD, DIFFUSION, SCHEDULE]
+    assert patience == [True, False, False, False]
     assert interpreting.PATIENCE.over

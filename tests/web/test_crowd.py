@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from solvable.web import connection, server, work
+from solvable.web import connection, guarding, server, work
+from solvable.web.guarding import HEADERS
 from solvable.web.presets import PRESETS
-from solvable.web.server import HEADERS, make_app
+from solvable.web.server import make_app
 
 STATE: dict[str, Any] = PRESETS[0]["state"]
 HEAVY: dict[str, Any] = {
@@ -89,7 +90,7 @@ def test_what_does_not_come_is_not_waited_for(port: int) -> None:
             said.append(client.recv(100))
     assert any(one.startswith(b"HTTP/1.1 408") for one in said)
     assert not any(said[:-1])
-    assert connection.HEAD - 1 < time.monotonic() - began < server.CLIENT_SECONDS + 20
+    assert connection.HEAD - 1 < time.monotonic() - began < guarding.CLIENT_SECONDS + 20
 
 
 def test_what_is_no_request_is_refused_with_the_headers(port: int) -> None:
@@ -118,7 +119,7 @@ def test_more_than_the_queue_holds_are_told_to_come_again(monkeypatch: pytest.Mo
         assert begun.acquire(timeout=60)
         refused = client.post("/api/curve", json=STATE)
         assert refused.status_code == 429
-        assert int(refused.headers["Retry-After"]) == server.RETRY
+        assert int(refused.headers["Retry-After"]) == guarding.RETRY
         assert "try again in" in refused.json()["problems"][0]
         assert HEADERS.items() <= {name.title(): value for name, value in refused.headers.items()}.items()
         release.set()

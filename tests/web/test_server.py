@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import struct
 import time
 from typing import Any
@@ -17,9 +18,10 @@ from seeds import seed
 from solvable.cli.main import main
 from solvable.gaussian.losses import LOSSES
 from solvable.gaussian.units import UNITS
-from solvable.web import work
+from solvable.web import simulations, work
+from solvable.web.guarding import LONGEST, Refused, Slots
 from solvable.web.presets import PRESETS
-from solvable.web.server import LONGEST, Refused, Slots, make_app
+from solvable.web.server import STATIC, make_app
 
 STATE: dict[str, Any] = PRESETS[0]["state"]
 
@@ -108,8 +110,8 @@ def test_a_simulation_streams_in_and_has_the_law_of_sgd(client: TestClient) -> N
     state["inputs"]["dim"], state["run"]["until"] = 1000, 60.0
     answer = client.post("/api/simulate", json={"state": state, "runs": 16, "seed": seed(3)})
     assert answer.status_code == 200
-    pieces = [json.loads(line) for line in answer.text.splitlines()]
-    assert len(pieces) == work.PIECES
+    pieces = [json.loads(line) for line in answer.text.splitlines() if "working" not in line]
+    assert len(pieces) == simulations.PIECES
     times = np.concatenate([piece["time"] for piece in pieces])
     risk = np.concatenate([piece["risk"] for piece in pieces], axis=1)
     cross = np.concatenate([piece["cross"] for piece in pieces])
@@ -137,8 +139,8 @@ def test_what_diverges_is_told(client: TestClient) -> None:
 
 
 def test_simulations_end_in_time(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "seconds", lambda asked, runs: 1.0)
-    monkeypatch.setattr(work, "SIMULATION_SECONDS", 1.0)
+    monkeypatch.setattr(simulations, "seconds", lambda asked: 1.0)
+    monkeypatch.setattr(simulations, "SIMULATION_SECONDS", 1.0)
     state = STATE | {"inputs": {"dim": 10**6}}
     began = time.monotonic()
     *_, last = client.post("/api/simulate", json={"state": state}).text.splitlines()
@@ -150,7 +152,8 @@ def test_a_seed_names_its_runs() -> None:
     """The same ones again, to the bit; others for another seed; and no two alike in one simulation, in no piece of it."""
     view = work.view(STATE | {"inputs": {"dim": 100}, "run": {"until": 4.0}})
     one, again, two = (
-        np.concatenate([piece[1] for piece in work.simulate(view, 2, seed)], axis=1) for seed in (7, 7, 8)
+        np.concatenate([piece.risk for piece in simulations.Simulation(view, "micro", 2, seed).pieces()], axis=1)
+        for seed in (7, 7, 8)
     )
     assert np.array_equal(one, again)
     assert (one != two).all()
@@ -199,7 +202,7 @@ def test_what_is_taken_away_is_the_same_run(client: TestClient, tmp_path: Any, m
     space: dict[str, Any] = {}
     monkeypatch.chdir(tmp_path)
     exec(compile(taken["python"].text, "page", "exec"), space)
-    assert (tmp_path / "risk.png").stat().st_size > 5000
+    assert (tmp_path / "curve.png").stat().st_size > 5000
     assert space["macro"].problem.hash == work.view(STATE).problem.hash
     assert np.allclose(space["macro"].start_risk, work.trajectory(work.view(STATE)).start_risk)
     (tmp_path / "run.nc").write_bytes(taken["nc"].content)
@@ -230,14 +233,14 @@ def test_simulated_runs_are_taken_away_too(
     monkeypatch.chdir(tmp_path)
     space: dict[str, Any] = {}
     exec(compile(client.post("/api/export/python", json=ask).text, "page", "exec"), space)
-    assert len(space["micro"].risk) == 2
+    assert len(space["sgd"].risk) == 2
     assert (space["ax"].get_xscale(), space["ax"].get_yscale()) == ("log", "linear")
     *_, note, line = client.post("/api/export/command", json=ask).text.splitlines()
     assert note.startswith("# SGD of the same law")
     (tmp_path / "problem.toml").write_bytes(client.post("/api/export/toml", json=ask).content)
     assert line.startswith("solvable run ")
     assert main(line.split()[1:]) == 0
-    assert np.array_equal(sv.Trajectory.load(tmp_path / "sgd.nc").risk[:, -1], space["micro"].risk[:, -1])
+    assert np.array_equal(sv.Trajectory.load(tmp_path / "sgd.nc").risk[:, -1], space["sgd"].risk[:, -1])
 
 
 @pytest.mark.parametrize(
@@ -251,7 +254,7 @@ def test_simulated_runs_are_taken_away_too(
         ({"view": {"log_time": "yes"}}, "view: must have"),
         ({"view": {"colour": True}}, "view: must have"),
         ({"view": {"overlaps": "nothing"}}, "view.overlaps: nothing given"),
-        ({"code": 1}, "request: must have state, view, sgd and nothing else"),
+        ({"code": 1}, "request: must have state, view, sgd, kept and nothing else"),
     ],
 )
 def test_what_cannot_be_taken_away(part: dict[str, Any], message: str, client: TestClient) -> None:
@@ -288,18 +291,16 @@ def test_the_page_and_what_it_needs(client: TestClient) -> None:
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Referrer-Policy"] == "no-referrer"
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
-    for name in (
-        "units.js",
-        "problem.js",
-        "controls.js",
-        "draw.js",
-        "page.js",
-        "page.css",
-        "uPlot.iife.js",
-        "uPlot.min.css",
-    ):
+    for name in ("page.js", "page.css", "uPlot.iife.js", "uPlot.min.css"):
         assert f"/static/{name}" in page.text
-        assert client.get(f"/static/{name}").status_code == 200
+    asked, left = set(), ["page.js", "page.css", "uPlot.iife.js", "uPlot.min.css"]
+    while left:  # with what each module imports
+        asked.add(name := left.pop())
+        answer = client.get(f"/static/{name}")
+        assert answer.status_code == 200, name
+        assert name.startswith("uPlot") or len(answer.text.splitlines()) < 400
+        left += set(re.findall(r'from "\./([\w.]+)"', answer.text)) - asked
+    assert asked >= {path.name for path in STATIC.iterdir() if path.suffix in (".js", ".css")}  # none is left over
     assert all(f'"{name}"' in client.get("/static/units.js").text for name in (*UNITS, *LOSSES))
     assert "://" not in page.text  # nothing comes from elsewhere
     for name in ("nothing.js", "..%2fserver.py", "page.html", "%00"):
@@ -323,10 +324,10 @@ def test_who_asks_is_checked(client: TestClient) -> None:
         ({"run": {}}, "run.until: is missing"),
         ({"start": {"seed": 0, "scale": 1e300}}, "scale: 1e+300 given, must be a number from 0 to 1e100"),
         ({"run": {"until": 1.0, "times": [1.0]}}, "run.times: is not for the explorer"),
-        ({"training": {"step": 0.1}}, "training.step: is not for the explorer"),
+        ({"training": {"step": 0.1}}, "training.step: is for a finite data set"),
         (
             {"training": {"learning_rate": 0.1, "batch": {"ratio": 0.5}}},
-            "training.batch: a ratio is not for the explorer",
+            "training.batch: a ratio is for a finite data set",
         ),
         ({"training": {"learning_rate": -1}}, "training.learning_rate"),
         ({"teacher": {"width": 1, "target": "product"}, "nothing": 1}, "nothing: is not a table here"),
@@ -412,7 +413,7 @@ def test_sizes_are_refused_before_they_are_made(client: TestClient) -> None:
 
 
 def test_simulations_take_turns_and_give_back_their_place(client: TestClient) -> None:
-    slots = Slots(1)
+    slots = Slots("simulate", "simulations", 1)
     release = slots.take()
     with pytest.raises(Refused, match="as many simulations"):
         slots.take()
@@ -459,6 +460,17 @@ VALUES = st.one_of(
          {"beta": 1, "distinct": 4}, 1e308, -1e-320]
     ),
 )  # fmt: skip
+DATA: dict[str, Any] = {"samples": 2.0, "step": 0.5, "selection": "subsets", "batch": 0.5, "form": "auto"}
+AXES = [
+    "training.learning_rate",
+    "student.width",
+    "inputs.dim",
+    "start.seed",
+    "run.until",
+    "x",
+    "level.name",
+    "inputs.spectrum.x",
+]
 NAMES = ["width", "activation", "readout", "norm", "dim", "spectrum", "learning_rate", "batch", "label_noise", "weight_decay",
          "train_readout", "seed", "scale", "students", "cross", "until", "loss_factor", "student_overlap", "nothing"]  # fmt: skip
 
@@ -479,7 +491,17 @@ def fuzz(client: TestClient, count: int) -> None:
                 part[data.draw(st.sampled_from(NAMES))] = copy.deepcopy(data.draw(VALUES))
         where = data.draw(
             st.sampled_from(
-                ["curve", "curve", "curvature", "optimal", "simulate", "export/toml", "export/csv", "export/python"]
+                [
+                    "curve",
+                    "curve",
+                    "curvature",
+                    "optimal",
+                    "simulate",
+                    "diagram",
+                    "export/toml",
+                    "export/csv",
+                    "export/python",
+                ]
             )
         )
         body: Any = {"state": state}
@@ -492,6 +514,12 @@ def fuzz(client: TestClient, count: int) -> None:
         elif where == "simulate":
             state["inputs"] = {"dim": 64} | (state["inputs"] if isinstance(state.get("inputs"), dict) else {})
             body |= {name: data.draw(VALUES) for name in data.draw(st.sets(st.sampled_from(["runs", "seed"])))}
+            body["level"] = data.draw(st.sampled_from(["micro", "meso", "empirical", "x"]))
+            if body["level"] == "empirical":
+                body["data"] = DATA | {data.draw(st.sampled_from([*DATA, "x"])): data.draw(VALUES)}
+        elif where == "diagram":
+            axes = [{"name": data.draw(st.sampled_from(AXES)), "values": [data.draw(VALUES)]} for _ in "xy"]
+            body |= dict(zip("xy", axes, strict=True))
         else:
             body |= {name: data.draw(VALUES) for name in data.draw(st.sets(st.sampled_from(["view", "sgd", "x"])))}
         answer = client.post(f"/api/{where}", content=json.dumps(body))

@@ -55,7 +55,11 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {'passed' if self.passed else 'FAILED'} (allowed {self.allowed:g})"]
-        lines += [
-            f"  {key}: largest deviation {np.max(part):.3g} over {part.size}" for key, part in self.deviation.items()
-        ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  {key}: {self._told(key, part)}" for key, part in self.deviation.items())])
+
+    def _told(self, key: str, deviation: np.ndarray) -> str:
+        largest = f"largest deviation {np.max(deviation):.3g} over {deviation.size}"
+        if deviation.size > 1:
+            return largest
+        found, wanted, scale = (one[key].item() for one in (self.values, self.references, self.scales))
+        return f"{found:.6g} where {wanted:.6g} is expected, in units of {scale:.2g}: {largest}"

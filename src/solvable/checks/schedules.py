@@ -8,6 +8,7 @@ from solvable.checks.report import Report
 from solvable.control import Optimum
 from solvable.control.course import Asked, Course
 from solvable.control.knobs import own_knobs
+from solvable.control.numbers import KEEP, is_share
 from solvable.control.objectives import objective
 from solvable.levels import Level, run
 from solvable.meso import Meso
@@ -86,14 +87,16 @@ def _level(best: Optimum, dim: int, runs: int, seed: int) -> Level:
 def _counted(best: Optimum, problem: Problem, start: Overlaps, level: Level) -> np.ndarray:
     """(runs,) what counts: the last risk, its mean over time, or the time."""
     stop = best.objective if isinstance(best.objective, Threshold) else None
-    times = np.linspace(0.0, best.until, OUTPUTS if best.quantity == "mean risk" else 2)
+    counts = objective(best.objective)
+    times = np.linspace(0.0, best.until, OUTPUTS if counts.is_mean else 2)
     settings: dict[str, Any] = {"until": 2 * best.until, "stop": stop} if stop is not None else {"times": times}
     found: Trajectory = run(problem, start, level, progress=False, **settings)
     if not found.success:
         raise ValueError(f"gain_is_real: {found.message}")
     if stop is not None:
         return found.end_time
-    return np.trapezoid(found.risk, times, axis=1) / best.until if best.quantity == "mean risk" else found.risk[:, -1]
+    risk = best.counted(found)
+    return np.trapezoid(risk, times, axis=1) / best.until if counts.is_mean else risk[:, -1]
 
 
 def gradient(best: Optimum, *, directions: int = 5, seed: int = 0, tolerance: float = 1e-6) -> Report:
@@ -122,7 +125,7 @@ def gradient(best: Optimum, *, directions: int = 5, seed: int = 0, tolerance: fl
     True
     """
     knobs, values = own_knobs(best.problem, best.until, list(best.schedule))
-    values = [1.1 * one + 0.01 * one.max() for one in values]  # beside the optimum, where the gradient does not vanish
+    values = [_beside(knob.name, one) for knob, one in zip(knobs, values, strict=True)]
     course = Course(Asked(best.problem, best.until, objective(best.objective)), best.starts[0], knobs)
     course.place(values)
     if not course.record():
@@ -137,6 +140,13 @@ def gradient(best: Optimum, *, directions: int = 5, seed: int = 0, tolerance: fl
         )
     scale = np.full(directions, tolerance * np.abs(found[1]).max())
     return Report("gradient", {"derivative": found[0]}, {"derivative": found[1]}, {"derivative": scale}, 1.0)
+
+
+def _beside(name: str, values: np.ndarray) -> np.ndarray:
+    """Beside the optimum, where the gradient does not vanish; probabilities stay inside their bounds."""
+    if is_share(name) or name == KEEP:
+        return 0.02 + 0.7 * values
+    return 1.1 * values + 0.01 * values.max()
 
 
 def _along(course: Course, values: list[np.ndarray], moves: list[np.ndarray]) -> float:

@@ -26,14 +26,18 @@ def run(command: Command) -> None:
     sub.add_argument(
         "--clock",
         metavar="UNIT",
-        help="alpha (steps/dim; the default, but for empirical), steps, rate, epochs, or a paper's key",
+        help="alpha (steps/dim; the default, but on a data set), steps, rate, epochs, or a paper's key",
     )
     sub.add_argument("--seed", help="draw the start from this seed (default: 0)")
     sub.add_argument("--scale", help="standard deviation of the students' weights at the start")
     sub.add_argument("--students", choices=["gaussian", "orthogonal", "spanning"], help="law of the start")
     sub.add_argument("--cross", help="size of the cross overlaps of an orthogonal start")
     sub.add_argument("--output", metavar="FILE.nc", help="write the trajectory as NetCDF")
-    sub.add_argument("--plot", metavar="FILE.png", help="draw risk and overlaps (.png, .pdf or .svg)")
+    sub.add_argument(
+        "--plot",
+        metavar="FILE.png",
+        help="draw risk (training and test loss of a data set) and overlaps (.png, .pdf or .svg)",
+    )
     sub.add_argument("--json", action="store_true", help="print a summary as JSON")
     sub.add_argument("-n", "--dry-run", action="store_true", help="check the file and say what would run")
 
@@ -114,7 +118,8 @@ def optimal(command: Command) -> None:
         "optimal",
         "find the best schedule of learning rates and other numbers",
         "The file has the tables of a run, and [control] with what is free: training.learning_rate = 50 for fifty values in\n"
-        'time, or { segments = 50, shape = "linear", upper = 2.0 }; objective, integral, guesses and refine as well.',
+        'time, or { segments = 50, shape = "linear", upper = 2.0 }; objective, integral, guesses and refine as well.\n'
+        "Exit code 1: finer segments would still gain, although refine is on.",
     )
     sub.add_argument("file", help="problem.toml or problem.json")
     sub.add_argument("--until", metavar="TIME", help="how long, in steps/dim")
@@ -137,8 +142,12 @@ def fit(command: Command) -> None:
     sub.add_argument("--free", metavar="NAMES", help="what to infer: name,name=guess,name=lower:upper")
     sub.add_argument("--clock", metavar="UNIT", help="alpha (steps/dim, the default), steps, rate, or a paper's key")
     sub.add_argument(
-        "--quantity", choices=["risk", "mse", "loss"], help="what the curve is (default: as its column says)"
-    )
+        "--quantity", choices=["risk", "mse", "loss"],
+        help="what the curve is: without label noise, over the loss factor, or with label noise (default: as its column says)",
+    )  # fmt: skip
+    sub.add_argument("--time", metavar="COLUMN", help="the column of times, if it has another name")
+    sub.add_argument("--value", metavar="COLUMNS", help="the columns of values, as val_loss or run_*; several are runs")
+    sub.add_argument("--error", metavar="COLUMN", help="the column of errors")
     sub.add_argument(
         "--noise", choices=["replicas", "simulated", "errors", "scatter"],
         help="where the noise comes from (default: the first of these that there is)",
@@ -165,7 +174,11 @@ def sweep(command: Command) -> None:
         help="what becomes of results that other code than this made (default: keep, and say so)",
     )  # fmt: skip
     sub.add_argument("--show", action="store_true", help="draw what is there so far")
-    sub.add_argument("--quantity", metavar="NAME", help="what --show draws, as exit_time, end_risk or success")
+    sub.add_argument(
+        "--quantity",
+        metavar="NAME",
+        help="what --show draws, as exit_time, end_risk or success; train_and_test draws the losses of a data set",
+    )
     sub.add_argument("--output", metavar="FILE.png", help="where --show draws (default: the sweep's title)")
     sub.add_argument("--json", action="store_true", help="print the status as JSON")
     sub.add_argument("-n", "--dry-run", action="store_true", help="time a few points and estimate all, store nothing")

@@ -40,14 +40,28 @@ def summarise(trajectory: Any, output: str | None, plot: str | None) -> dict[str
 
 
 def _training(trajectory: Any, runs: np.ndarray) -> dict[str, Any]:
-    """Last training loss and population loss, where there is a data set."""
+    """Last training loss, with what tells its error, and population loss or gap, where there is a data set."""
     if trajectory.training_loss is None:
-        return {}
+        return _loss(trajectory, runs)
     losses = {"training_loss": trajectory.training_loss, "population_loss": trajectory.population_loss}
     if trajectory.base == "steps":
         losses = {"training_loss": trajectory.training_loss, "gap": trajectory.gap}
+        losses |= {name: getattr(trajectory, name) for name in ("training_loss_error", "identity_residual")}
         losses = {name: values for name, values in losses.items() if values is not None}
-    return {name: _median(np.array([_last(values[i]) for i in runs])) for name, values in losses.items()}
+    found = {name: _median(np.array([_last(values[i]) for i in runs])) for name, values in losses.items()}
+    return found | {name: trajectory.settings[name] for name in ("particles",) if name in trajectory.settings}
+
+
+def _loss(trajectory: Any, runs: np.ndarray) -> dict[str, Any]:
+    """The mean loss in the last states, where it is not the risk."""
+    from solvable.dynamics.losses_of_tests import mean_loss
+
+    problem = trajectory.problem
+    if problem.training.loss == "squared":
+        return {}
+    ended = [run for run in runs.tolist() if np.isfinite(trajectory.end_risk[run])]
+    losses = [mean_loss(problem, trajectory.last(run), float(trajectory.end_alpha[run])) for run in ended]
+    return {"loss": _median(np.array(losses))}
 
 
 def _last(values: np.ndarray) -> float:
@@ -75,7 +89,10 @@ def print_summary(trajectory: Any, summary: dict[str, Any], defaults: dict[str, 
     if summary.get("training_loss") is not None:
         other = "gap" if trajectory.base == "steps" else "population_loss"
         told = f", {other.replace('_', ' ')} {summary[other]:.6g}" if summary.get(other) is not None else ""
-        print(f"last output: training loss {summary['training_loss']:.6g}{told}{many}")
+        error = f" ± {summary['training_loss_error']:.2g}" if summary.get("training_loss_error") is not None else ""
+        print(f"last output: training loss {summary['training_loss']:.6g}{error}{told}{many}")
+    if summary.get("loss") is not None:
+        print(f"last loss {summary['loss']:.6g}{many}")
     for line in cases.lines(summary, many):
         print(line)
     over = "replicas" if trajectory.level == "empirical_macro" else None
@@ -96,16 +113,20 @@ def print_summary(trajectory: Any, summary: dict[str, Any], defaults: dict[str, 
 
 
 def draw(trajectory: Any, path: Path) -> None:
-    """The risk, and beside it the overlaps of the first run with the teachers, where there are any."""
-    from solvable.plot import compare, cross_overlaps, figure, risk, style
+    """The risk, or training and test loss of a data set, and beside it the overlaps of the first run with the teachers, where there
+    are any."""
+    from solvable.plot import compare, cross_overlaps, figure, risk, style, train_and_test
     from solvable.results.files import write_whole
 
     many, teachers = len(trajectory.risk) > 1, trajectory.problem.teacher.width > 0
     with style():
         picture, panels = figure(columns=1 + teachers, squeeze=False)
         left, *right = panels[0]
-        _ = compare(trajectory, ax=left) if many else risk(trajectory, left, phases=True)
-        left.set_ylim(bottom=0)
+        if trajectory.base == "steps" and trajectory.gap is not None:
+            train_and_test(trajectory, left)
+        else:
+            _ = compare(trajectory, ax=left) if many else risk(trajectory, left, phases=True)
+            left.set_ylim(bottom=0)
         for ax in right:
             cross_overlaps(trajectory, ax, legend=True)
         write_whole(path, lambda place: picture.savefig(place, format=path.suffix[1:]))

@@ -8,7 +8,8 @@ from solvable.cli.printing import print_json
 
 
 def optimal(options: Namespace, until: float | None, seed: int | None) -> int:
-    """Exit code 0: optimal; 1: finer segments would gain; 130: interrupted."""
+    """Exit code 0: optimal, or as good as the segments that were asked for allow; 1: even the finest segments would gain; 130:
+    interrupted."""
     from solvable import control, runfiles
     from solvable.problems.file_tables import CONTROL_TABLE, read_tables
 
@@ -37,7 +38,7 @@ def optimal(options: Namespace, until: float | None, seed: int | None) -> int:
         print("\n".join([best.summary(), *(f"wrote {name}" for name in wrote)]))
     if best.message.startswith("interrupted"):
         return 130
-    return 0 if best.success else 1
+    return 0 if best.success or not table.refine else 1
 
 
 def _facts(best: Any) -> dict[str, Any]:

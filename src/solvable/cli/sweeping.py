@@ -126,7 +126,7 @@ def _estimate(planned: Any, store: Path, shard: tuple[int, int], options: Namesp
 
 
 def _show(planned: Any, store: Path, options: Namespace) -> int:
-    from solvable.plot import style
+    from solvable.plot import style, train_and_test
     from solvable.plot import sweep as draw
     from solvable.results.files import write_whole
     from solvable.sweeps import Store, Swept
@@ -136,7 +136,8 @@ def _show(planned: Any, store: Path, options: Namespace) -> int:
         raise ValueError(f"--output: {output} given, must end in {' or '.join(PICTURES)}")
     swept = Swept(planned, Store(store, create=False))
     with style():
-        picture = draw(swept.data, options.quantity)
+        losses = options.quantity == "train_and_test"
+        picture: Any = train_and_test(swept).figure if losses else draw(swept.data, options.quantity)
         write_whole(output, lambda path: picture.savefig(path, format=output.suffix[1:]))
     print(f"{planned.title}: {_words(swept.status)}")
     print(f"wrote {output}")

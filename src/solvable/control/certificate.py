@@ -13,6 +13,7 @@ import numpy as np
 
 from solvable.control.course import Course
 from solvable.control.ensemble import Ensemble
+from solvable.control.numbers import FACTOR, is_share
 from solvable.dynamics.reverse import BATCH, EIGENVALUES, RATE
 
 GRID = 33  # values of a control in which H is no parabola
@@ -73,11 +74,12 @@ class Gaps(NamedTuple):
 
 
 def least(samples: np.ndarray, places: np.ndarray, parabola: bool) -> np.ndarray:
-    """Least value over the places (first axis) of what is sampled there; between them where it is a parabola."""
+    """Least value over the places (first axis) of what is sampled there; between them by the parabola through three, which are all
+    where it is one."""
     found: np.ndarray = samples.min(axis=0)
-    if not parabola:
-        return found
-    (a, b, c), (low, middle, high) = places, samples
+    at = np.ones(found.shape, int) if parabola else np.clip(samples.argmin(axis=0), 1, len(places) - 2)
+    a, b, c = (places[at + shift] for shift in (-1, 0, 1))
+    low, middle, high = (np.take_along_axis(samples, at[None] + shift, 0)[0] for shift in (-1, 0, 1))
     bend = ((high - middle) / (c - b) - (middle - low) / (b - a)) / (c - a)
     with np.errstate(all="ignore"):
         best = 0.5 * (a + b) - 0.5 * (middle - low) / (b - a) / bend
@@ -102,9 +104,11 @@ def gaps(ensemble: Ensemble, x: np.ndarray, prices: Sequence[float]) -> Gaps:
 def _gap(
     course: Course, chosen: list[np.ndarray], number: int, price: float, taken: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """The share of each segment of one control, and the least curvature of H by it."""
+    """The share of each segment of one control, and the least curvature of H by it; a number that is free once has no share."""
     knob, times = course.knobs[number], course.times
-    parabola = knob.columns[0] < EIGENVALUES and knob.columns[0] != BATCH
+    if knob.name == FACTOR:
+        return np.zeros(knob.size), np.nan
+    parabola = (knob.columns[0] < EIGENVALUES and knob.columns[0] != BATCH) or is_share(knob.name)
     places = np.linspace(knob.lower, knob.upper, 3 if parabola else GRID)
     samples = np.array([_sample(course, chosen, number, place) + price * place for place in places])
     course.place(chosen)

@@ -5,6 +5,8 @@ from typing import Literal
 
 import numpy as np
 
+USUAL = 50  # segments
+
 
 @dataclass(frozen=True)
 class Control:
@@ -21,7 +23,7 @@ class Control:
     lower : float, optional
         Least value; left out, 0, and 1 for a batch.
     upper : float, optional
-        Largest value; left out, five times the problem's own.
+        Largest value; left out, 1 for probabilities and five times the problem's own for all others.
 
     Examples
     --------
@@ -29,7 +31,7 @@ class Control:
     array([0., 2., 4., 6.])
     """
 
-    segments: int = 50
+    segments: int = USUAL
     edges: tuple[float, ...] | None = None
     shape: Literal["steps", "linear"] = "steps"
     lower: float | None = None
@@ -42,6 +44,8 @@ class Control:
             raise ValueError(f"shape: {self.shape!r} given, must be 'steps' or 'linear'")
         if self.edges is not None:
             edges = np.asarray(self.edges, dtype=float)
+            if self.segments not in (USUAL, edges.size):
+                raise ValueError(f"segments: {self.segments} given together with {edges.size} edges; give one of them")
             if edges.ndim != 1 or edges.size == 0 or edges[0] != 0 or (np.diff(edges) <= 0).any():
                 raise ValueError(f"edges: must start at 0 and increase, got {self.edges}")
         if self.lower is not None and self.upper is not None and not self.lower < self.upper:

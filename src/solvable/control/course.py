@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solvable.control.knobs import Knob
+from solvable.control.mixing import Mix
 from solvable.control.numbers import place_teachers, with_schedules
 from solvable.control.objectives import Objective
 from solvable.control.passes import hamiltonian, march, record, reverse
@@ -19,8 +20,8 @@ from solvable.dynamics.reverse_choice import reversible
 from solvable.numerics import tsit5
 from solvable.numerics.control import FALLS, REPORT, RISES, control, outputs_for
 from solvable.numerics.ending import Ending
-from solvable.overlaps import Overlaps
-from solvable.problems import Problem
+from solvable.overlaps import Overlaps, fitted
+from solvable.problems import NotApplicable, Problem, effective, features
 
 ROOM = 4096  # steps that are recorded at first
 ROWS = 9, 6  # of scratch of the reverse, for states and for derivatives
@@ -28,6 +29,9 @@ BOUND = 1e8  # as in Macro: overlaps beyond this multiple of the first, or of on
 PENALTY = 50.0  # added to the logarithm of the last risk, or times the length of the run, where a run does not come to its end
 NOTHING = np.zeros(0)
 NEWTON = 20  # rounds for the time of a threshold
+TOO_STEEP = (
+    "student.activation: too steep for the gradient at the variance of its fields: averages over pairs are no series"
+)
 
 
 class Asked(NamedTuple):
@@ -52,16 +56,21 @@ class Value(NamedTuple):
 class Course:
     """The run of a problem from one start, with controls."""
 
-    def __init__(self, asked: Asked, start: Overlaps, knobs: Sequence[Knob]) -> None:
-        first = {knob.name: knob.schedule(np.full(knob.size, knob.upper)) for knob in knobs}
-        self.system = reversible(with_schedules(asked.problem, first), start)
+    def __init__(self, asked: Asked, start: Overlaps, knobs: Sequence[Knob], *, readouts: bool = False) -> None:
+        """`readouts`: derivatives by those of the start are wanted, trained or not."""
+        first = {knob.name: knob.schedule(np.full(knob.size, knob.first)) for knob in knobs}
+        problem = effective(with_schedules(asked.problem, first))
+        start = fitted(problem, start)
+        self.system = reversible(problem, start, readouts=readouts)
+        mixed = problem, self.system.packed, asked.objective, knobs, asked.problem
+        self.mix = Mix(*mixed) if features(problem) else None
         self.asked, self.start, self.knobs = asked, start, knobs
         self.functions, self.data = (self.system.observe, self.system.rhs), self.system.data()
         self.first = self.system.packed.state
         self.times, self.segments = np.zeros(1), np.zeros(0, dtype=np.int64)
         self.states = self.costates = self.first[None].copy()
         self.bound = BOUND * max(1.0, start.longest)
-        self.last, self.weight, self.reaches = 1.0, 0.0, False
+        self.last, self.weight, self.reaches, self.ending = 1.0, 0.0, False, Ending.FINISHED
 
     @property
     def mesh(self) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +80,9 @@ class Course:
         """Give the controls these values."""
         for knob, chosen in zip(self.knobs, values, strict=True):
             knob.place(chosen, self.system.packed)
-        if any(knob.columns[0] >= EIGENVALUES for knob in self.knobs):
+        if self.mix is not None:
+            self.mix.place(values)
+        elif any(knob.columns[0] >= EIGENVALUES for knob in self.knobs):
             place_teachers(self.system.packed, self.start)
 
     def risk(self, state: np.ndarray, time: float, segment: int) -> float:
@@ -85,6 +96,13 @@ class Course:
         stop = self.asked.objective.threshold
         return np.nan if stop is None else stop.level_for(self.risk(self.first, 0.0, 0))
 
+    @property
+    def final(self) -> int:
+        """The segment in which the end is looked at: numbers that hold from there on count."""
+        if self.asked.objective.is_time:
+            return int(self.segments[-1])
+        return int(np.searchsorted(self.system.packed.problems["begin"], self.asked.until, side="right")) - 1
+
     def record(self) -> bool:
         """Find steps for the present values; whether the run comes to its end."""
         stop = self.asked.objective.threshold
@@ -97,8 +115,20 @@ class Course:
             room *= 8
         self.last = risk if np.isfinite(risk) else 1.0
         wanted = Ending.FINISHED if stop is None else Ending.STOPPED
-        self.reaches = ending == wanted and self.segments.size > 0
+        self.reaches, self.ending = ending == wanted and self.segments.size > 0, Ending(ending)
         return self.reaches
+
+    @property
+    def failure(self) -> str:
+        """Why the recorded run does not come to its end, in words."""
+        stop = self.asked.objective.threshold
+        if stop is not None and self.ending == Ending.STOPPED:
+            return "the threshold is met at the start"
+        if stop is not None and self.ending == Ending.FINISHED:
+            return f"the run does not reach the threshold by until = {self.asked.until:g}"
+        if self.ending == Ending.STEP_LIMIT:
+            return f"the run takes more than {self.asked.most_steps} steps"
+        return f"the run diverges after a time of {self.times[-1]:.4g}"
 
     def _recorded(self, told: np.ndarray, room: int) -> tuple[int, float]:
         """An adaptive run of at most so many steps: how it ended, and its last risk."""
@@ -121,9 +151,7 @@ class Course:
         last = self.states[-1]
         if not np.abs(last).max() <= self.bound:
             return self.failed()
-        target = (
-            integral / self.asked.until if objective.is_mean else self.risk(last, self.times[-1], self.segments[-1])
-        )
+        target = integral / self.asked.until if objective.is_mean else self.risk(last, self.times[-1], self.final)
         if not target > 0:
             return self.failed()
         value = float(self.times[-1] if objective.is_time else np.log(target))
@@ -151,6 +179,9 @@ class Course:
         path = self.states, self.costates
         reverse(*self.functions, system.back_risk, system.back, self.mesh, path, self.weight, found, memory, self.data)
         begins = system.packed.problems["begin"]
+        if not np.isfinite(self.costates[0]).all():
+            raise NotApplicable(TOO_STEEP)
+        found = found if self.mix is None else self.mix.gather(found)
         return Value(value, [knob.gather(found, begins) for knob in self.knobs], self.costates[0].copy())
 
     def risk_slopes(self, state: np.ndarray, time: float, segment: int) -> tuple[np.ndarray, np.ndarray, float]:
@@ -162,7 +193,7 @@ class Course:
 
     def _end(self, risk: float, found: np.ndarray) -> None:
         """The costate at the end, and what the end itself knows of the controls (eigenvalues are in the risk)."""
-        segment = int(self.segments[-1])
+        segment = self.final
         bar, row, speed = self.risk_slopes(self.states[-1], self.times[-1], segment)
         scale = -1.0 / speed if self.asked.objective.is_time else 1.0 / risk
         self.costates[-1] = scale * bar

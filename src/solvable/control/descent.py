@@ -63,8 +63,9 @@ def constants(search: Search, knobs: tuple[Knob, ...]) -> tuple[np.ndarray, floa
     possible = [knob.possible(one) for knob, one in zip(knobs, ensemble.values(best), strict=True)]
     best, value = ensemble.vector(possible), look(ensemble.vector(possible))[0]
     if not ensemble.record(best):
-        what = "reaches the threshold by `until`" if search.asked.objective.is_time else "comes to its end"
-        raise ValueError(f"optimal: with constant values no run {what}; lower the bounds, or look at run(...)")
+        why = next(course.failure for course in ensemble.courses if not course.reaches)
+        remedy = "give a longer `until`, or other bounds" if search.asked.objective.is_time else "lower the bounds"
+        raise ValueError(f"optimal: with constant values no run comes to its end: {why}; {remedy}")
     return np.concatenate(ensemble.values(best)), value
 
 

@@ -37,9 +37,11 @@ def optimal(
     until : float
         End of the run, in steps/dim.
     control : dict
-        What is free: names of numbers, as "training.learning_rate", with a number of segments or a `Control`.
+        What is free: names of numbers, as "training.learning_rate", with a number of segments or a `Control`. Of the
+        probabilities "tasks.0.probability" or "mixture.probabilities.0" some may be free, the others share the rest.
     objective : str or Threshold
-        "risk" (at the end), "mean risk" (over time), or a threshold of the risk from `when` (the time to it).
+        "risk" (at the end), "task risk" (the mean over tasks), "task risk 0" (of the first); one of these with "mean " before
+        it (over time); or a threshold of the risk from `when` (the time to it).
     integral : dict, optional
         Integrals over time that are fixed, as {"training.learning_rate": 25.0}.
     guesses : int
@@ -63,6 +65,11 @@ def optimal(
     >>> best = sv.optimal(problem, start, until=20, control={"training.learning_rate": 10}, refine=False)
     >>> best.value < best.constant[1]
     True
+
+    Notes
+    -----
+    A control changes what is trained on. The test at the end has the classes, tasks and eigenvalues of the problem itself, whose
+    schedule returns to them at `until`; a line has no such jump, and a mean over time or a threshold sees what there is.
     """
     if isinstance(guesses, bool) or not isinstance(guesses, int) or guesses < 1:
         raise ValueError(f"guesses: {guesses!r} given, must be a whole number of at least 1")
@@ -91,6 +98,10 @@ def _given(
 
 def _integrals(chosen: tuple[Knob, ...], integral: Mapping[str, float] | None) -> dict[str, float]:
     """Fixed integrals, which must be within what the bounds allow."""
+    if integral is not None and not isinstance(integral, Mapping):
+        raise ValueError(
+            f"integral: {integral!r:.60} given, must be names with numbers, as {{'training.learning_rate': 25.0}}"
+        )
     found, there = dict(integral or {}), {knob.name: knob for knob in chosen}
     for name, value in found.items():
         if name not in there:

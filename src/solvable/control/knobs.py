@@ -12,9 +12,23 @@ from typing import Literal
 import numpy as np
 
 from solvable.control.controls import Control
-from solvable.control.numbers import BATCH, LEAST, columns_of, own_schedule, place
+from solvable.control.numbers import (
+    BATCH,
+    FACTOR,
+    KEEP,
+    LEAST,
+    columns_of,
+    groups_of,
+    is_of_inputs,
+    is_share,
+    own_number,
+    own_schedule,
+    place,
+    rest_shares,
+)
 from solvable.dynamics.kernel_data import Packed
 from solvable.problems import Problem, Schedule
+from solvable.problems.schedules import value_at
 
 FREELY = 5.0  # times the problem's own value: what a control may rise to, if nothing is said
 
@@ -30,6 +44,9 @@ class Knob:
     shape: Literal["steps", "linear"]
     lower: float
     upper: float
+    own: float | None = None  # what the problem has, from `until` on: tests do not see what is chosen
+    gain: float | Schedule = 1.0  # of what compiled code has over this number: momentum adds gradients up
+    unasked: bool = False  # whether nobody gave the upper bound
 
     @property
     def size(self) -> int:
@@ -38,6 +55,11 @@ class Knob:
     @property
     def width(self) -> float:
         return self.upper - self.lower
+
+    @property
+    def first(self) -> float:
+        """A value that a problem may have while its records are made: probabilities must not sum to more than one."""
+        return self.lower if is_share(self.name) else self.upper
 
     @property
     def lengths(self) -> np.ndarray:
@@ -52,7 +74,14 @@ class Knob:
         return replace(self, begins=np.zeros(1), shape="steps")
 
     def schedule(self, values: np.ndarray) -> Schedule:
-        return Schedule(times=tuple(map(float, self.begins)), rates=tuple(map(float, values)), shape=self.shape)
+        times, rates = tuple(map(float, self.begins)), tuple(map(float, values))
+        if self.own is not None:
+            times, rates = (*times, self.until), (*rates, self.own)
+        return Schedule(times=times, rates=rates, shape=self.shape)
+
+    def number(self, value: float) -> float | Schedule:
+        """A constant, as a problem has it."""
+        return float(value) if self.own is None else self.constant().schedule(np.array([value]))
 
     def possible(self, values: np.ndarray) -> np.ndarray:
         """The nearest values that a problem can have: batches are whole numbers."""
@@ -78,13 +107,27 @@ class Knob:
     def place(self, values: np.ndarray, packed: Packed) -> None:
         """Write values into the records."""
         begins = packed.problems["begin"]
+        found, gains = self.within(begins, values), self.gains(begins)
         for column in self.columns:
-            place(packed, column, self.at(begins, values), self.slopes(values)[self.owners(begins)])
+            place(packed, column, gains * found[0], gains * found[1])
+
+    def gains(self, begins: np.ndarray) -> np.ndarray:
+        """(begins,) in segments that begin at these times."""
+        return self.gain(begins) if isinstance(self.gain, Schedule) else np.full(begins.shape, self.gain)
+
+    def within(self, begins: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Value and slope in segments that begin at these times."""
+        found, slopes = self.at(begins, values), self.slopes(values)[self.owners(begins)]
+        if self.own is not None:
+            found[begins >= self.until], slopes[begins >= self.until] = self.own, 0.0
+        return found, slopes
 
     def gather(self, found: np.ndarray, begins: np.ndarray) -> np.ndarray:
         """Derivatives by the values from those by values and slopes of all segments of the records, (segments, 2, columns)."""
         own = self.owners(begins)
-        by_value, by_slope = found[:, :, self.columns].sum(axis=2).T
+        by_value, by_slope = self.gains(begins) * found[:, :, self.columns].sum(axis=2).T
+        if self.own is not None:
+            by_value = np.where(begins < self.until, by_value, 0.0)
         values = np.bincount(own, by_value, self.size).astype(float)
         if self.shape == "linear":
             slopes = np.bincount(own, by_slope + by_value * (begins - self.begins[own]), self.size)
@@ -104,8 +147,29 @@ class Knob:
 def knobs(problem: Problem, until: float, control: Mapping[str, int | Control]) -> tuple[Knob, ...]:
     """The controls of a problem, checked."""
     if not isinstance(control, Mapping) or not control:
-        raise ValueError("control: must name at least one number of the problem, as {'training.learning_rate': 50}")
-    return tuple(_knob(problem, until, name, given) for name, given in control.items())
+        raise ValueError(
+            f"control: {control!r:.60} given, must be names with segments, as {{'training.learning_rate': 50}}"
+        )
+    found = tuple(_knob(problem, until, name, given) for name, given in control.items())
+    _check_shares(problem, found)
+    return found
+
+
+def _check_shares(problem: Problem, found: Sequence[Knob], *, bounded: bool = True) -> None:
+    """Of tasks, and of classes, those that are free must leave something to share at all times."""
+    named = {knob.name: knob for knob in found}
+    for names in groups_of(problem, named):
+        rest_shares(problem, names)
+        total = sum(named[name].upper for name in names)
+        if len(names) > 1 and any(named[name].shape != "steps" for name in names):
+            raise ValueError(
+                f"control: {names[-1]}: several probabilities are free, and one is a line; must go in steps"
+            )
+        if bounded and total > 1 + 1e-12:
+            raise ValueError(
+                f"control: {names[-1]}: upper bounds of the free probabilities sum to {total:g}, must be at most 1: give "
+                "Control(upper=...)"
+            )
 
 
 def own_knobs(problem: Problem, until: float, names: Sequence[str]) -> tuple[list[Knob], list[np.ndarray]]:
@@ -113,16 +177,20 @@ def own_knobs(problem: Problem, until: float, names: Sequence[str]) -> tuple[lis
     schedules = [own_schedule(problem, name) for name in names]
     for name, one in zip(names, schedules, strict=True):
         _check_shape(name, one.shape)
-    made = [
+    found = tuple(
         Knob(name, columns_of(problem, name), np.array(one.times), until, one.shape, 0.0, max(*one.rates, 1.0))
         for name, one in zip(names, schedules, strict=True)
-    ]
-    return made, [knob.possible(np.array(one.rates)) for knob, one in zip(made, schedules, strict=True)]
+    )
+    found = tuple(replace(knob, gain=_gain(problem, knob.name)) for knob in found)
+    _check_shares(problem, found, bounded=False)
+    return list(found), [knob.possible(np.array(one.rates)) for knob, one in zip(found, schedules, strict=True)]
 
 
 def _check_shape(name: str, shape: str) -> None:
     if name == BATCH and shape == "linear":
         raise ValueError(f"control: {name}: is a line, but batches are whole numbers; must go in steps")
+    if name == KEEP and shape == "linear":
+        raise ValueError(f"control: {name}: is a line, but the chance of a mask is a power of it; must go in steps")
 
 
 def _knob(problem: Problem, until: float, name: str, given: int | Control) -> Knob:
@@ -131,13 +199,33 @@ def _knob(problem: Problem, until: float, name: str, given: int | Control) -> Kn
             raise ValueError(f"control: {name}: {given!r} given, must be a number of segments or a Control")
         given = Control(segments=int(given))
     _check_shape(name, given.shape)
+    if name == FACTOR and given.begins(until).size > 1:
+        raise ValueError(f"control: {name}: {given.begins(until).size} segments given, must be 1: tests know no time")
     columns, own, least = columns_of(problem, name), max(own_schedule(problem, name).rates), LEAST.get(name, 0.0)
+    most = 1.0 if name == KEEP or is_share(name) else np.inf
     lower = least if given.lower is None else float(given.lower)
-    upper = FREELY * own if given.upper is None else float(given.upper)
+    upper = min(FREELY * own, most) if given.upper is None else float(given.upper)
+    upper = most if given.upper is None and is_share(name) else upper
     if not np.isfinite(upper) or not lower < upper:
         raise ValueError(
             f"control: {name}: upper is {upper:g} and lower {lower:g}; give both, because the problem's own value is {own:g}"
         )
     if lower < least:
         raise ValueError(f"control: {name}: lower is {lower:g}, must be at least {least:g}")
-    return Knob(name, columns, given.begins(until), until, given.shape, lower, upper)
+    if upper > most:
+        raise ValueError(f"control: {name}: upper is {upper:g}, must be at most {most:g}")
+    return Knob(
+        name, columns, given.begins(until), until, given.shape, lower, upper, _tested(problem, name, given.shape, until),
+        _gain(problem, name), given.upper is None and most == np.inf,
+    )  # fmt: skip
+
+
+def _gain(problem: Problem, name: str) -> float | Schedule:
+    return problem.training.gain if name in ("training.learning_rate", "training.readout_rate") else 1.0
+
+
+def _tested(problem: Problem, name: str, shape: str, until: float) -> float | None:
+    """What tests have at the end, where that is not what is chosen: a line has no jump there."""
+    if shape == "linear" or not is_of_inputs(name):
+        return None
+    return float(value_at(own_number(problem, name), until))

@@ -3,7 +3,10 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from solvable.control.certificate import Certificate
+from solvable.control.objectives import objective as as_objective
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem, Schedule
 from solvable.results import Trajectory
@@ -30,7 +33,7 @@ class Optimum:
     schedule : dict
         The `Schedule` of each control.
     value : float
-        The risk, the mean risk or the time; over several starts the geometric mean of risks, the mean of times.
+        The risk, the mean risk, those of tasks, or the time; over several starts the geometric mean of risks, the mean of times.
     constant : tuple
         The best constants, a number for each control, and the value that they reach.
     gain : float
@@ -80,8 +83,17 @@ class Optimum:
 
     @property
     def quantity(self) -> str:
-        """What `value` is: "risk", "mean risk" or "time"."""
+        """What `value` is: the objective, or "time"."""
         return self.objective if isinstance(self.objective, str) else "time"
+
+    @property
+    def end(self) -> float:
+        """When the last of what counts happens: the end of the run, or the time at which the threshold is reached."""
+        return min(self.value, self.until) if self.quantity == "time" else self.until
+
+    def counted(self, run: Trajectory) -> np.ndarray:
+        """(run, time) of a run of this problem: the risks that count, those of tasks where these do."""
+        return as_objective(self.objective).curve(run)
 
     def plot(self) -> "Figure":
         """Draw the schedules above the risk; see `plot.schedule`."""
@@ -95,7 +107,10 @@ class Optimum:
         mean, spread = self.certificate.hamiltonian
         lines = [
             f"{self.quantity} {self.value:.6g}; with the best constants {before:.6g}: a gain of {self.gain:.4g} (logarithm)",
-            *(f"  {name}: {_told(one)}; best constant {numbers[name]:.4g}" for name, one in self.schedule.items()),
+            *(
+                f"  {name}: {_told(one, self.end)}; best constant {numbers[name]:.4g}"
+                for name, one in self.schedule.items()
+            ),
             self.message,
             f"  H = {mean:.4g}, spread {spread:.1g}; {len(self.certificate.guesses)} first guesses; {self.calls} gradients",
         ]
@@ -106,7 +121,9 @@ class Optimum:
         return f"Optimum({self.quantity} {self.value:.4g}, with constants {self.constant[1]:.4g}, {controls})"
 
 
-def _told(schedule: Schedule) -> str:
-    first, last = schedule.rates[0], schedule.rates[-1]
-    span = f"from {min(schedule.rates):.4g} to {max(schedule.rates):.4g}"
-    return f"{len(schedule.rates)} values {span}, {first:.4g} at first, {last:.4g} at the end"
+def _told(schedule: Schedule, end: float) -> str:
+    rates = [rate for time, rate in zip(schedule.times, schedule.rates, strict=True) if time < end]
+    if len(rates) == 1:
+        return f"{rates[0]:.4g}"
+    span = f"from {min(rates):.4g} to {max(rates):.4g}"
+    return f"{len(rates)} values {span}, {rates[0]:.4g} at first, {float(schedule(end * (1 - 1e-12))):.4g} at the end"

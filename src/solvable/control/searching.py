@@ -11,7 +11,7 @@ from solvable.control.certificate import Certificate, Gaps, gaps
 from solvable.control.course import Asked
 from solvable.control.descent import Search, constants, descend, holds, prices
 from solvable.control.ensemble import Ensemble
-from solvable.control.knobs import Knob
+from solvable.control.knobs import FREELY, Knob
 from solvable.control.numbers import with_schedules
 from solvable.control.optimum import Optimum
 from solvable.levels import run
@@ -169,7 +169,8 @@ def _told(search: Search, reached: Reached, cut_off: str) -> Optimum:
     )
     schedule = {knob.name: knob.schedule(one) for knob, one in zip(reached.knobs, reached.values, strict=True)}
     numbers = {knob.name: float(one) for knob, one in zip(reached.knobs, constant, strict=True)}
-    problems = [with_schedules(asked.problem, one) for one in (schedule, numbers)]
+    constants = {knob.name: knob.number(one) for knob, one in zip(reached.knobs, constant, strict=True)}
+    problems = [with_schedules(asked.problem, one) for one in (schedule, constants)]
     runs = [run(one, search.starts[0], Macro(), asked.until, progress=False) for one in problems]
     return Optimum(
         problem=problems[0],
@@ -184,7 +185,7 @@ def _told(search: Search, reached: Reached, cut_off: str) -> Optimum:
         constant_trajectory=runs[1],
         certificate=certificate,
         success=certificate.gap <= GAP and not cut_off,
-        message=_words(certificate, objective.unit, cut_off),
+        message=_words(certificate, objective.unit, cut_off) + _at_bounds(reached.knobs, reached.values),
         calls=reached.calls,
     )
 
@@ -192,9 +193,22 @@ def _told(search: Search, reached: Reached, cut_off: str) -> Optimum:
 def _words(certificate: Certificate, unit: str, cut_off: str) -> str:
     if cut_off:
         return f"{cut_off}: the best schedule so far; more could gain about {certificate.gap:.2g} {unit}"
-    sure = "optimal up to" if certificate.gap <= GAP else "finer segments could gain about"
+    sure = "optimal up to" if certificate.gap <= GAP else "finer segments could gain up to about"
     text = f"{sure} {certificate.gap:.2g} {unit}"
     if not certificate.unique:
         values = ", ".join(f"{one:.4g}" for one in sorted(certificate.guesses))
         text += f"; several optima exist: first guesses led to {values}"
+    return text
+
+
+def _at_bounds(knobs: Sequence[Knob], values: Sequence[np.ndarray]) -> str:
+    """A word about controls that are at upper bounds that nobody gave."""
+    text = ""
+    for knob, one in zip(knobs, values, strict=True):
+        count = int((one >= knob.upper - 1e-9 * knob.width).sum()) if knob.unasked else 0
+        if count:
+            text += (
+                f"; {knob.name} is at its upper bound {knob.upper:g} in {count} of {knob.size} segments, which is {FREELY:g} times "
+                "the problem's own where none is given: give Control(upper=...)"
+            )
     return text

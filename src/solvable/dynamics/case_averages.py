@@ -40,6 +40,7 @@ from solvable.dynamics.node_averages import (
     take_units,
     weighted_dot,
 )
+from solvable.dynamics.output_bias import add_push, bias_at, mean_error, mean_push
 from solvable.gaussian.losses import SQUARED
 from solvable.gaussian.pair_planes import fill_pairs, pair_scratch
 from solvable.gaussian.relu_means import relu_averages
@@ -54,7 +55,7 @@ def case_node_scratch(students: int, teachers: int, rows: int, blocks: int) -> i
     """Numbers of scratch behind the planes."""
     fields = students + teachers
     shared = blocks * (rows**2 + students * rows + students**2 + 1) + (students + rows) * rows + fields
-    return shared + 8 * fields**2 + 5 * fields + max(node_scratch(fields), pair_scratch(fields))
+    return shared + 8 * fields**2 + 5 * fields + 1 + max(node_scratch(fields), pair_scratch(fields))
 
 
 @compiled()
@@ -67,7 +68,7 @@ def choose_all(problem, who):
 
 
 @compiled()
-def take_case(problem, case, h, s, root, numbers, begin, rows):
+def take_case(problem, case, bias, h, s, root, numbers, begin, rows):
     """Fields, units, labels and outputs of a chunk of nodes in a case."""
     n = s.size
     take_nodes(problem, root, numbers, begin, rows)
@@ -81,6 +82,7 @@ def take_case(problem, case, h, s, root, numbers, begin, rows):
     sign = case.sign if problem.product else 1.0  # teachers' readouts have it already
     for c in range(label.size):
         label[c] = case.label + sign * label[c]
+        rows[4 * n + OUTPUT, c] += bias
     if problem.signed:
         for c in range(label.size):
             label[c] = 1.0 if label[c] > 0.0 else -1.0
@@ -94,10 +96,12 @@ def add_amplitudes(problem, n, rows, phi):
 
 
 @compiled()
-def case_moments(problem, case, noise, fields, roots, numbers, out, scratch):
-    """Fill `out` = (D, S, phi, pull) of a case from `fields` = (h, s) and `roots` = (root of C, its inverse, a scratch matrix)."""
-    (h, s), (root, inverse, kept), (D, S, phi, pull) = fields, roots, out
+def case_moments(problem, case, rule, fields, roots, numbers, out, scratch):
+    """Fill `out` = (D, S, phi, pull) of a case from `rule` = (label noise, bias), `fields` = (h, s) and `roots` = (root of C, its
+    inverse, a scratch matrix)."""
+    (noise, bias), (h, s), (root, inverse, kept), (D, S, phi, pull) = rule, fields, roots, out
     p, n = problem.students, s.size
+    pull[n] = 0.0
     for k in range(p):
         phi[k] = pull[k] = 0.0
         for j in range(n):
@@ -105,10 +109,11 @@ def case_moments(problem, case, noise, fields, roots, numbers, out, scratch):
     for begin in range(0, problem.node_count, CHUNK):
         size = min(CHUNK, problem.node_count - begin)
         rows = scratch[: (4 * n + ROWS) * size].reshape(4 * n + ROWS, size)
-        take_case(problem, case, h, s, root, numbers, begin, rows)
+        take_case(problem, case, bias, h, s, root, numbers, begin, rows)
         if problem.node_fields > n:
             add_noise(problem, noise, numbers, begin, rows[4 * n + LABEL])
         take_pushes(problem, numbers, n, rows)
+        pull[n] += mean_push(rows[4 * n + WEIGHT], rows[4 * n + PUSH])
         if problem.product:
             to_label = rows[4 * n + TO_LABEL]
             for c in range(size):
@@ -153,15 +158,16 @@ def correlation_averages(problem, C, s, numbers, out, planes, scratch):
 
 
 @compiled()
-def case_moments_of_pairs(problem, case, noise, fields, matrices, numbers, out, scratch):
+def case_moments_of_pairs(problem, case, rule, fields, matrices, numbers, out, scratch):
     """The same from averages over two fields, `fields` = (h, C, s), and S on nodes; the first of `matrices` is the root of C."""
-    (h, C, s), (D, S, phi, pull), root = fields, out, matrices[0]
+    (noise, bias), (h, C, s), (D, S, phi, pull), root = rule, fields, out, matrices[0]
     p, n, c, seen = problem.students, s.size, problem.loss_factor, 1.0
     if problem.pairs:
         correlation_averages(problem, C, s, numbers, out, (matrices[2], matrices[3], matrices[4]), scratch)
         seen = 0.0  # of the output
     else:
-        relu_averages(p, (h, C), (case.label, s), out)
+        relu_averages(p, (h, C), (case.label - bias, s), out)
+        pull[n] = 2.0 * c * mean_error(RELU, (h, C), case.label - bias, s)
     for k in range(p):
         phi[k] *= -2.0 * c * s[k]
         pull[k] *= 2.0 * c
@@ -171,7 +177,7 @@ def case_moments_of_pairs(problem, case, noise, fields, matrices, numbers, out, 
     for begin in range(0, problem.node_count if problem.noise else 0, CHUNK):
         size = min(CHUNK, problem.node_count - begin)
         rows = scratch[: (4 * n + ROWS) * size].reshape(4 * n + ROWS, size)
-        take_case(problem, case, h, s, root, numbers, begin, rows)
+        take_case(problem, case, bias, h, s, root, numbers, begin, rows)
         w, label, output = rows[4 * n + WEIGHT], rows[4 * n + LABEL], rows[4 * n + OUTPUT]
         for i in range(size):
             w[i] *= 4.0 * c * c * ((label[i] - seen * output[i]) ** 2 + noise)
@@ -187,7 +193,7 @@ def case_moments_of_pairs(problem, case, noise, fields, matrices, numbers, out, 
 @compiled(inline=True)
 def sum_cases(moments, segment, t, y, dy, problems, blocks, cases, numbers, work):
     """The equations with the `moments` of each case, which get the problem, the case, `rule` = (label noise, rate over batch, mean
-    of |x|^2/dim), `fields` = (h, C, a, s), seven scratch matrices, numbers, what they fill and further scratch."""
+    of |x|^2/dim, bias), `fields` = (h, C, a, s), seven scratch matrices, numbers, what they fill and further scratch."""
     problem, rest = problems[segment], work[PLANES:]
     scratch = rest.reshape(rest.size)
     p, n, B, d, f = (
@@ -203,10 +209,10 @@ def sum_cases(moments, segment, t, y, dy, problems, blocks, cases, numbers, work
     columns, scratch = scratch[: p * d].reshape(p, d), scratch[p * d :]
     along, scratch = scratch[: d * n].reshape(d, n), scratch[d * n :]
     eigenvalues, who, scratch = scratch[:B], scratch[B : B + f], scratch[B + f :]
-    planes, vectors = scratch[: 8 * f * f].reshape(8, f, f), scratch[8 * f * f : 8 * f * f + 5 * f].reshape(5, f)
-    left = scratch[8 * f * f + 5 * f :]
+    planes, scratch = scratch[: 8 * f * f].reshape(8, f, f), scratch[8 * f * f :]
+    vectors, pull, left = scratch[: 4 * f].reshape(4, f), scratch[4 * f : 5 * f + 1], scratch[5 * f + 1 :]
     C, D, S, matrices = planes[0], planes[1], planes[2], planes[3:]
-    h, a, s, phi, pull = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
+    h, a, s, phi = vectors[0], vectors[1], vectors[2], vectors[3]
     take_overlaps(segment, t, y, problem, blocks, numbers, stacks, along, eigenvalues)
     gains[:], spreads[:], columns[:], dy[B * problem.moving * n :] = 0.0, 0.0, 0.0, 0.0
     choose_all(problem, who)
@@ -222,22 +228,23 @@ def sum_cases(moments, segment, t, y, dy, problems, blocks, cases, numbers, work
         for b in range(B):
             variance = numbers[case.factors + b] * eigenvalues[b] + numbers[case.input_noise + b]
             size += blocks[segment, b].fraction * variance
-        rule = label_noise_at(problem, t), rate_at(problem, t) / batch_at(problem, t), size
+        rule = label_noise_at(problem, t), rate_at(problem, t) / batch_at(problem, t), size, bias_at(problem, case, y)
         moments(problem, case, rule, (h, C, a, s), matrices, numbers, out, left)
         add_case(problem, case, weight, numbers, eigenvalues, p, who, along, out, sums)
         add_pull(problem, case, weight, y, numbers, p, who, pull, dy)
+        add_push(problem, case, weight, pull[f], dy)
     assemble_cases(segment, t, y, dy, problems, blocks, numbers, work, stacks, sums)
 
 
 @compiled(inline=True)
 def moments_of_case(problem, case, rule, fields, matrices, numbers, out, left):
-    (h, C, _, s), noise = fields, rule[0]
+    (h, C, _, s), seen = fields, (rule[0], rule[3])
     root, inverse, kept = matrices[0], matrices[1], matrices[4]
     symmetric_roots(C, matrices[2], matrices[3], root, inverse)
     if has_pairs(problem):
-        case_moments_of_pairs(problem, case, noise, (h, C, s), matrices, numbers, out, left)
+        case_moments_of_pairs(problem, case, seen, (h, C, s), matrices, numbers, out, left)
     else:
-        case_moments(problem, case, noise, (h, s), (root, inverse, kept), numbers, out, left)
+        case_moments(problem, case, seen, (h, s), (root, inverse, kept), numbers, out, left)
 
 
 @compiled(SYSTEM)
@@ -247,21 +254,21 @@ def rhs_of_cases_on_nodes(segment, t, y, dy, problems, blocks, cases, numbers, w
 
 
 @compiled()
-def square_on_nodes(problem, case, h, s, root, numbers, scratch):
+def square_on_nodes(problem, case, bias, h, s, root, numbers, scratch):
     """<e^2> of a case."""
     n, total = s.size, 0.0
     for begin in range(0, problem.node_count, CHUNK):
         size = min(CHUNK, problem.node_count - begin)
         rows = scratch[: (4 * n + ROWS) * size].reshape(4 * n + ROWS, size)
-        take_case(problem, case, h, s, root, numbers, begin, rows)
+        take_case(problem, case, bias, h, s, root, numbers, begin, rows)
         total += square_error(n, rows)
     return total
 
 
 @compiled()
-def square_of_signs(problem, case, h, C, s):
+def square_of_signs(problem, case, bias, h, C, s):
     """<e^2> of linear students about labels sign(u) of linear teachers: 1 - 2 <sign(u) y^> + <y^^2>."""
-    p, n, output, offset, variance, joint, square = problem.students, s.size, 0.0, case.label, 0.0, 0.0, 0.0
+    p, n, output, offset, variance, joint, square = problem.students, s.size, bias, case.label, 0.0, 0.0, 0.0
     for i in range(n):
         if i < p:
             output -= s[i] * h[i]
@@ -340,10 +347,10 @@ def observe_cases_on_nodes(segment, t, y, seen, problems, blocks, cases, numbers
             continue
         set_fields(problem, case, numbers, eigenvalues, p, who, stacks, along, vectors[0], planes[0])
         set_weights(problem, case, y, numbers, p, who, vectors[1], vectors[2])
-        h, s, C = vectors[0], vectors[2], planes[0]
+        h, s, C, bias = vectors[0], vectors[2], planes[0], bias_at(problem, case, y)
         if problem.linear_sign and problem.kind == LINEAR:
-            square = square_of_signs(problem, case, h, C, s)
-        elif problem.linear_sign and problem.kind == ERF and is_centred(case, h):
+            square = square_of_signs(problem, case, bias, h, C, s)
+        elif problem.linear_sign and problem.kind == ERF and bias == 0.0 and is_centred(case, h):
             square = square_of_erf_signs(problem, C, s)
         elif problem.pairs:
             student = problem.unit, problem.unit_at, problem.unit_terms
@@ -351,10 +358,10 @@ def observe_cases_on_nodes(segment, t, y, seen, problems, blocks, cases, numbers
             fill_pairs(student, teacher, p, C, numbers, planes[1], planes[2], planes[3], left)
             square = risk_of_pairs(1.0, s, planes[1])
         elif has_pairs(problem):
-            square, _ = relu_averages(0, (h, C), (case.label, s), (C, C, h, h))
+            square, _ = relu_averages(0, (h, C), (case.label - bias, s), (C, C, h, h))
         else:
             symmetric_roots(C, planes[1], planes[2], planes[3], planes[4])
-            square = square_on_nodes(problem, case, h, s, planes[3], numbers, left)
+            square = square_on_nodes(problem, case, bias, h, s, planes[3], numbers, left)
         risk += weight * square
     seen[RISK] = problem.loss_factor * risk
     seen[WATCHED] = watch(problem, y, seen[RISK], work)

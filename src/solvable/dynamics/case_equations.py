@@ -39,6 +39,7 @@ from solvable.dynamics.equations import (
 )
 from solvable.dynamics.kernel_data import GAIN, PLANES, RISK, SIGNS, SYSTEM, WATCHED
 from solvable.dynamics.mean_moments import moments_of_several
+from solvable.dynamics.output_bias import add_push, bias_at, mean_error
 from solvable.dynamics.pace import follow_state
 from solvable.dynamics.row_motion import copy_to_followers, gain_of_followers, gain_of_teachers, move_readouts
 from solvable.gaussian.losses import CORRELATION
@@ -186,10 +187,12 @@ def choose_cases(i, problem, cases, t, chosen, shares):
 
 
 @compiled()
-def twin_of(e, head, cases, chosen, offsets, s):
-    """The first of the cases chosen before case e with its head and its error, or e."""
+def twin_of(e, case, biased, cases, chosen, offsets, s):
+    """The first of the cases chosen before case e with its head and its error, or e. Biases are pushed by errors whose sign a turn
+    changes."""
     for d in range(e):
-        equal = offsets[d] == offsets[e] and cases[int(chosen[d])].head == head
+        other = cases[int(chosen[d])]
+        equal = offsets[d] == offsets[e] and other.head == case.head and (not biased or other.turn == case.turn)
         for i in range(s.shape[1]):
             equal = equal and s[d, i] == s[e, i]
         if equal:
@@ -292,10 +295,11 @@ def follow_cases(i, now, problem, cases, numbers, overlaps, sums, scratch):
     for e in range(count):
         one = cases[int(chosen[e])]
         set_weights(problem, one, y, numbers, students, who, a[kept], s[kept])
+        offset = one.label - bias_at(problem, one, y)
         if problem.loss == CORRELATION:  # which does not look at the output
-            s[kept, :students] = 0.0
-        offsets[kept] = one.label if problem.kind == QUADRATIC else one.turn * one.label  # other units are odd
-        twin = twin_of(kept, one.head, cases, chosen, offsets, s)
+            s[kept, :students], offset = 0.0, one.label
+        offsets[kept] = offset if problem.kind == QUADRATIC else one.turn * offset  # other units are odd
+        twin = twin_of(kept, one, problem.biased, cases, chosen, offsets, s)
         chosen[twin], shares[twin] = chosen[e], shares[e] + (shares[twin] if twin < kept else 0.0)
         kept += twin == kept
     rule = problem.loss_factor, label_noise_at(problem, t), problem.noise, problem.train_readout
@@ -304,7 +308,11 @@ def follow_cases(i, now, problem, cases, numbers, overlaps, sums, scratch):
     mean = out[0][kept], out[1][kept], phi[kept], pull[kept]
     add_case(problem, case, 1.0, numbers, eigenvalues, students, who, along, mean, sums)
     for e in range(kept):
-        add_pull(problem, cases[int(chosen[e])], shares[e], y, numbers, students, who, pull[e], dy)
+        one = cases[int(chosen[e])]
+        add_pull(problem, one, shares[e], y, numbers, students, who, pull[e], dy)
+        if problem.train_bias:
+            push = 2.0 * problem.loss_factor * mean_error(problem.kind, (h, C), offsets[e], s[e])
+            add_push(problem, one, shares[e], push if problem.kind == QUADRATIC else one.turn * push, dy)
 
 
 @compiled(SYSTEM, pure=True)
@@ -354,9 +362,8 @@ def observe_cases(segment, t, y, seen, problems, blocks, cases, numbers, work):
         )
         set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C)
         set_weights(problem, case, y, numbers, students, who, a, s)
-        found, terms = averages_with_means(
-            problem.kind, 0, (h, C), (case.label, s), 0.0, (False, True), (C, C, h, h), left
-        )
+        offset = case.label - bias_at(problem, case, y)
+        found, terms = averages_with_means(problem.kind, 0, (h, C), (offset, s), 0.0, (False, True), (C, C, h, h), left)
         risk += weight * found
         size += weight * terms
     seen[RISK] = clipped(problem.loss_factor * risk, problem.loss_factor * size)

@@ -9,6 +9,7 @@ from solvable.dynamics.rows import moving_rows, row_order
 from solvable.overlaps import gram_factor
 from solvable.problems import Problem, features
 from solvable.problems.rate_rules import KINDS
+from solvable.problems.schedules import value_at
 
 ORDER = (
     "teacher",
@@ -53,7 +54,8 @@ def case_words(problem: Problem, rows: Rows, draws: int) -> dict[str, Any]:
         **_places(rows), "drifting": bool(problem.teacher.drift), "state_rows": moving_rows(problem),
         "scalars": len(problem.scalars),
         "slow": training.is_slow, "nesterov": training.momentum is not None and training.momentum.nesterov,
-        "beta": (training.momentum and training.momentum.beta) or 0.0, "gain": training.gain,
+        "gain": value_at(training.gain, 0.0),  # with beta that of the first segment; `set_friction` knows the others
+        "beta": 0.0 if training.momentum is None or training.is_slow else value_at(training.momentum.beta, 0.0),
         "readout_velocities": "readout_velocity" in problem.scalars,
         **_rule(problem),
         "average_rate": (average and average.rate) or 0.0, "average_begin": (average and average.begin) or 0.0,
@@ -136,6 +138,7 @@ def work_sizes(problem: Problem, words: dict[str, Any], widest: int) -> dict[str
     p, q = problem.student.width, problem.teacher.width
     return {
         "case": 1, "chances": -(-words["cases"] // 8), "label": 1, "head": 1, "case_teachers": q, "case_readout": p, "mask": p,
+        "case_bias": 1, "bare_push": 1,
         "weights": words["directions"], "spreads": problem.inputs.blocks,
         "walks": q * widest if problem.teacher.drift else 0,
         **({"norm": 1, "output": 1, "kept": 2 * p, "own": 1 + -(-2 * p // 8)} if problem.training.is_shaped else {}),

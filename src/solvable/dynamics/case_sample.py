@@ -15,7 +15,7 @@ and times sqrt(lambda_bc) elsewhere. What students see, where that differs, lies
 import numpy as np
 
 from solvable.dynamics.rule_sample import use_sample
-from solvable.dynamics.sample import fixed_field, look_up, moving_field, respond, unit
+from solvable.dynamics.sample import fixed_field, look_up, moving_field, push_students, residual, unit
 from solvable.gaussian.units import TABULATED
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, put, root, store, where_above
@@ -83,6 +83,12 @@ def read_out(form, numbers, state, work):
             for t in range(1, form.heads):
                 value = where_above(head, fill(t - 0.5), load(state, form.readout + t * p + k), value)
             store(work, form.case_readout + k, value)
+    if form.biased:
+        first = form.readout + form.heads * p
+        value = load(state, first)
+        for t in range(1, form.heads):
+            value = where_above(load(work, form.head), fill(t - 0.5), load(state, first + t), value)
+        store(work, form.case_bias, value)
     if form.masked:
         for k in range(p):
             mask = of_case(form, numbers, work, at + k)
@@ -190,7 +196,11 @@ def case_amplitudes(form, numbers, state, work):
     if form.shaped:
         use_sample(form, numbers, work, label)
     else:
-        respond(form, numbers, work, label, work, form.case_readout)
+        error = residual(form, numbers, work, label, work, form.case_readout)
+        if form.biased:
+            error = error - load(work, form.case_bias)
+        push = push_students(form, numbers, work, label, error, work, form.case_readout)
+        store(work, form.bare_push, push)
     if form.masked:
         for k in range(form.students):
             at = form.pushes + k

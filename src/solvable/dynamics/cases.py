@@ -5,12 +5,12 @@ for each class of each task, without flips, masks and noise on the inputs.
 """
 
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from solvable.problems import Problem
-from solvable.problems.schedules import begins_of, segments_of, within
+from solvable.problems.schedules import Schedule, begins_of, segments_of, within
 
 Share = tuple[np.ndarray, np.ndarray]  # value and slope in each segment
 
@@ -52,7 +52,7 @@ def case_table(problem: Problem, begins: np.ndarray | None = None, *, tests: boo
     mixture, blocks = problem.mixture, problem.inputs.blocks
     begins = probability_begins(problem) if begins is None else begins
     classes, tasks = _classes(problem, begins), _tasks(problem, begins)
-    signs, masks = ([(1.0, 1.0)], [(1.0, _tested(problem))]) if tests else (_signs(problem), _masks(problem))
+    signs, masks = ([(1.0, 1.0)], [(1.0, _tested(problem))]) if tests else (_signs(problem), _masks(problem, begins))
     rows = [
         (t, c, sign, mask, flipped * kept)
         for (t, _), (c, _), (flipped, sign), (kept, mask) in product(enumerate(tasks), enumerate(classes), signs, masks)
@@ -73,7 +73,7 @@ def case_table(problem: Problem, begins: np.ndarray | None = None, *, tests: boo
         spikes=(np.zeros((1, 0)) if mixture is None else mixture.spike_variances)[group],
         factors=(np.ones((1, blocks)) if mixture is None else mixture.variance_factors(blocks))[group],
         input_noise=np.array(np.broadcast_to(spread, (len(rows), blocks))),
-        label=sign * labels[group % labels.size],
+        label=sign * (labels[group % labels.size] + problem.teacher.bias),
         sign=sign,
         teacher_readout=sign[:, None] * readouts[task],
         mask=mask,
@@ -105,9 +105,10 @@ def alike(table: Cases) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def probability_begins(problem: Problem) -> np.ndarray:
-    """Times at which the probabilities of classes and tasks jump or change their slope, from zero on."""
+    """Times at which the probabilities of classes, tasks and masks jump or change their slope, from zero on."""
     shares = () if problem.mixture is None else problem.mixture.probabilities
-    return begins_of([segments_of(one) for one in (*shares, *(task.probability for task in problem.tasks))])
+    keep = () if problem.training.dropout is None else (problem.training.dropout.keep,)
+    return begins_of([segments_of(one) for one in (*shares, *(task.probability for task in problem.tasks), *keep)])
 
 
 def _classes(problem: Problem, begins: np.ndarray) -> list[Share]:
@@ -135,15 +136,28 @@ def _signs(problem: Problem) -> list[tuple[float, float]]:
     return [(1.0, 1.0)] if not flips else [(1.0 - flips, 1.0), (flips, -1.0)]
 
 
-def _masks(problem: Problem) -> list[tuple[float, np.ndarray]]:
-    """Probability of each mask, and what it multiplies the readouts with; a mask that drops every student is one of them."""
+def _masks(problem: Problem, begins: np.ndarray) -> list[tuple[float | np.ndarray, np.ndarray]]:
+    """Probability of each mask, in each segment where it changes in time, and what it multiplies the readouts with; a mask that
+    drops every student is one of them."""
     dropout, p = problem.training.dropout, problem.student.width
     if dropout is None or dropout.keep == 1:
         return [(1.0, np.ones(p))]
+    keep = within(segments_of(dropout.keep), begins)[0] if isinstance(dropout.keep, Schedule) else dropout.keep
     kept = [np.array(bits, dtype=float) for bits in product((1, 0), repeat=p)]
-    return [
-        (float(dropout.keep ** one.sum() * (1 - dropout.keep) ** (p - one.sum())), dropout.kept * one) for one in kept
-    ]
+    return [(chance_of_mask(keep, p, one.sum()), dropout.kept * one) for one in kept]
+
+
+def chance_of_mask(keep: Any, students: int, kept: Any) -> Any:
+    """Of a mask that keeps so many of the students."""
+    return keep**kept * (1 - keep) ** (students - kept)
+
+
+def slope_of_chance(keep: np.ndarray, students: int, kept: np.ndarray) -> np.ndarray:
+    """Derivative of `chance_of_mask` by `keep`."""
+    dropped = students - kept
+    gained = kept * keep ** np.maximum(kept - 1, 0) * (1 - keep) ** dropped
+    lost = dropped * keep**kept * (1 - keep) ** np.maximum(dropped - 1, 0)
+    return gained - lost
 
 
 def _tested(problem: Problem) -> np.ndarray:

@@ -21,6 +21,7 @@ from solvable.problems import EVERYTHING, FEATURES, Problem
 
 ANYTHING = replace(EVERYTHING, knows=(*EVERYTHING.knows, *FEATURES))
 EVEN, ODD = ("quadratic",), ("linear", "erf", "tanh")  # units
+Readout = tuple[np.ndarray, float]  # what multiplies students in a case, and what is added to them
 Known = dict[tuple[bytes, ...], float]  # chances by readout, mean and covariance of the fields
 
 
@@ -54,13 +55,19 @@ def classification_error(problem: Problem, state: Overlaps, alpha: float = 0.0) 
     ANYTHING.require(problem, "`classification_error`")
     now = problem.at(alpha)
     tests = case_table(now, tests=True)
-    eigenvalues, heads = now.inputs.eigenvalues, np.atleast_2d(state.readout)
+    eigenvalues, heads, biases = now.inputs.eigenvalues, np.atleast_2d(state.readout), bias_of(now, state)
     errors: list[float] = []
     known: Known = {}
     for case in range(tests.size):
         mean, covariance = field_moments(tests, case, state, eigenvalues)
-        errors.append(_error(now, tests, case, tests.mask[case] * heads[tests.head[case]], mean, covariance, known))
+        readout = tests.mask[case] * heads[tests.head[case]], float(biases[tests.head[case]])
+        errors.append(_error(now, tests, case, readout, mean, covariance, known))
     return float(tests.probability[0] @ np.array(errors))
+
+
+def bias_of(problem: Problem, state: Overlaps) -> np.ndarray:
+    """(head,) what is added to the outputs in a state."""
+    return state.scalars[: problem.heads] if "bias" in problem.scalars else np.zeros(problem.heads)
 
 
 def field_moments(tests: Cases, case: int, state: Overlaps, eigenvalues: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -73,43 +80,46 @@ def field_moments(tests: Cases, case: int, state: Overlaps, eigenvalues: np.ndar
 
 
 def _error(
-    problem: Problem, tests: Cases, case: int, a: np.ndarray, h: np.ndarray, C: np.ndarray, known: Known
+    problem: Problem, tests: Cases, case: int, readout: Readout, h: np.ndarray, C: np.ndarray, known: Known
 ) -> float:
-    p, unit, teacher = problem.student.width, problem.student.unit, problem.teacher
-    label, readout = float(tests.label[case]), tests.teacher_readout[case]
+    (a, bias), p, unit, teacher = readout, problem.student.width, problem.student.unit, problem.teacher
+    label, taught = float(tests.label[case]), tests.teacher_readout[case]
     if teacher.target in ("additive", "sign"):
-        asked = np.flatnonzero(readout)
+        asked = np.flatnonzero(taught)
         kept = [*range(p), *(p + asked)]
-        h, C, readout = h[kept], C[np.ix_(kept, kept)], readout[asked]
+        h, C, taught = h[kept], C[np.ix_(kept, kept)], taught[asked]
         if not asked.size:
             if label == 0:
                 raise ValueError(
                     "classification_error: the label of a class is 0, which has no sign; give labels of both signs, as 1 and -1"
                 )
-            below = _chance_of_negative_output(unit, a, h, C, known)
+            below = _chance_of_negative_output(unit, readout, h, C, known)
             return below if label > 0 else 1.0 - below
         if problem.student.activation == teacher.activation == "linear":
             both = np.zeros((2, len(h)))
-            both[0, :p], both[1, p:] = a, readout
-            offset = np.array([0.0, label])
+            both[0, :p], both[1, p:] = a, taught
+            offset = np.array([bias, label])
             joint = both @ C @ both.T
             if (np.diag(joint) > 0).all():
                 return chance_of_unequal_signs(both @ h + offset, joint)
         used = a != 0
+        if not used.any() and bias == 0:
+            return 0.5
+        used |= not used.any()
         kept = [*np.flatnonzero(used), *range(p, len(h))]
         a, h, C = a[used], h[kept], C[np.ix_(kept, kept)]
-        if not a.size:
-            return 0.5
-        labels = lambda z: label + teacher.unit.function(z) @ readout  # noqa: E731
-        return chance_of_error(unit, a, 0.0, h, C, labels, _cut(teacher.unit.name, label, readout))
-    return chance_of_error(unit, a, 0.0, h, C, lambda z: label + tests.sign[case] * teacher.labels(z), None)
+        labels = lambda z: label + teacher.unit.function(z) @ taught  # noqa: E731
+        return chance_of_error(unit, a, bias, h, C, labels, _cut(teacher.unit.name, label, taught))
+    return chance_of_error(unit, a, bias, h, C, lambda z: label + tests.sign[case] * teacher.taught(z), None)
 
 
-def _chance_of_negative_output(unit: Activation, a: np.ndarray, h: np.ndarray, C: np.ndarray, known: Known) -> float:
+def _chance_of_negative_output(unit: Activation, readout: Readout, h: np.ndarray, C: np.ndarray, known: Known) -> float:
     """The chance, looked up where another class has the same fields or the opposite ones, as classes +m and -m have."""
-    same, opposite = (tuple((part + 0.0).tobytes() for part in (a, mean, C)) for mean in (h, -h))
+    a, bias = readout
+    both = ((mean, sign * bias) for mean, sign in ((h, 1.0), (-h, -1.0 if unit.name in ODD else 1.0)))
+    same, opposite = (tuple((part + 0.0).tobytes() for part in (a, mean, C, np.array(shift))) for mean, shift in both)
     if same not in known:
-        known[same] = chance_of_negative_output(unit, a, 0.0, h, C)
+        known[same] = chance_of_negative_output(unit, a, bias, h, C)
         if unit.name in EVEN:
             known[opposite] = known[same]
         elif unit.name in ODD:

@@ -15,7 +15,7 @@ from solvable.gaussian.losses import CORRELATION, SQUARED
 from solvable.gaussian.rules import Rule, sobol, tensor
 from solvable.gaussian.units import UNITS
 from solvable.numerics.memory import FLOAT, check_memory, counted
-from solvable.problems import Clipping, Problem
+from solvable.problems import ClipSamples, Problem
 
 EXACT_NODES = 2**16
 SCATTER = 1e-5  # relative, of averages over scattered nodes
@@ -35,7 +35,8 @@ def is_closed(problem: Problem) -> bool:
 def squared(problem: Problem) -> Problem:
     """The same with the numbers of the first time, learned by gradients of the squared loss: its risk is that of the problem."""
     training = problem.at(0.0).training
-    own = 1.0 if training.train_readout and training.rate_rule is not None else None
+    learns = training.train_readout or training.train_bias
+    own = 1.0 if learns and training.rate_rule is not None else None
     rule = training.replace(
         learning_rate=1.0, readout_rate=own, loss="squared", rule=None, lookahead=0.0, repeats=1
     )  # fmt: skip
@@ -95,7 +96,7 @@ def _is_signed(problem: Problem) -> bool:
 def has_jumps(problem: Problem) -> bool:
     """Whether amplitudes jump with the fields, so that averages over fixed nodes jump in time, by one over the nodes."""
     training, unit = problem.training, problem.student.unit
-    rule = training.rule is not None and not isinstance(training.rule, Clipping)
+    rule = training.rule is not None and not isinstance(training.rule, ClipSamples)
     return rule or not training.loss_function.smooth or problem.teacher.target == "sign" or bool(unit.kinks)
 
 

@@ -38,7 +38,7 @@ def with_functions(packed: Packed, problem: Problem, rule: Rule | None) -> Packe
         "product": problem.teacher.target == "product",
         "smooth": student[0] != RELU and not problem.student.unit.kinks and not loss.kinks and problem.teacher.target != "sign",
         "kink_count": len(loss.kinks), "linear_sign": has_linear_sign(problem),
-        "pairs": is_correlation(problem) and problem.mixture is None,
+        "pairs": is_correlation(problem) and _is_centred(problem),
         "loss": loss.kind, "margin": loss.of == "margin",
         "node_count": nodes.shape[1], "node_fields": nodes.shape[0] - 1,
     }  # fmt: skip
@@ -93,10 +93,16 @@ def is_correlation(problem: Problem) -> bool:
     return problem.teacher.target == "additive" and is_loss and not training.is_shaped
 
 
+def _is_centred(problem: Problem) -> bool:
+    """Whether neither fields nor outputs nor labels have a mean of their own."""
+    return problem.mixture is None and not problem.teacher.bias and "bias" not in problem.scalars
+
+
 def has_linear_sign(problem: Problem) -> bool:
     """Whether labels are signs of a sum of teachers' fields: of linear teachers, or of a single odd and monotone one."""
     teacher, mixture = problem.teacher, problem.mixture
-    alone = teacher.width == 1 and teacher.activation in ODD and (mixture is None or mixture.labels is None)
+    bare = not teacher.bias and (mixture is None or mixture.labels is None)
+    alone = teacher.width == 1 and teacher.activation in ODD and bare
     return teacher.target == "sign" and (teacher.activation == "linear" or alone)
 
 
@@ -123,7 +129,7 @@ def is_on_a_line(problem: Problem) -> bool:
 def uses_pairs(problem: Problem) -> bool:
     """Whether averages over two fields are computed as such. Where samples come in cases, whose fields have means, only those of
     ReLU units are (and those of closed moments, and of the correlation loss without means)."""
-    if is_correlation(problem) and problem.mixture is None:
+    if is_correlation(problem) and _is_centred(problem):
         return True
     ramps = problem.student.activation == "relu" and (
         problem.teacher.width == 0 or problem.teacher.activation == "relu"

@@ -10,7 +10,8 @@ Compiled functions get `problems, blocks, cases, numbers, work` in this order (`
     work      (plane, row, row)  scratch: the planes named below
 
 A segment is a stretch of time in which every schedule is smooth. The state `y` holds, for each block, the overlaps of the rows
-that move with all rows, shape (blocks, moving, rows), then the readouts (heads, students), then the scalars of the problem.
+that move with all rows, shape (blocks, moving, rows), then the readouts (heads, students), then the scalars of the problem, of
+which biases (heads,) are the first.
 Students come first among the rows, then their velocities, averages and snapshots (from `velocities`, `averages`, `snapshots` on; 0
 if there are none), then teachers (from `first_teacher` on; they are among those that move if they drift or turn), then directions
 of a mixture (from `first_direction` on), then anchors (from `first_anchor` on). `teacher_overlaps` are those of all rows that do
@@ -72,6 +73,8 @@ PROBLEM = record(
     # labels that are signs, kinks of the loss, and what becomes of a sample's gradient (`rule_averages.py`)
     signed=bool, linear_sign=bool, pairs=bool, loss_kinks=int, kink_count=int, shaped=bool, rule=int, rule_number=float,
     rule_address=int, lookahead=float, repeats=int,
+    # biases of outputs (`output_bias.py`), and how many numbers learn as readouts do, these included
+    biased=bool, train_bias=bool, readouts=int,
 )  # fmt: skip
 # the reduced process of SGD: sizes and switches, slots of its state and its workspace, places in its numbers, and what schedules
 # change, at present
@@ -105,6 +108,8 @@ PROCESS = record(
     norm=int, output=int, kept=int, own=int,
     # batches of such rules: the largest one (0: what lies outside the frames is not drawn for each sample), its rows, their sums
     largest=int, outer_rows=int, outer=int,
+    # biases of outputs: readouts and they together, slots of that of a case and of the push
+    biased=bool, train_bias=bool, readouts=int, case_bias=int, bare_push=int,
 )  # fmt: skip
 # one block of it: coordinates on the fixed frame, freedom of what lies outside (0: nothing does), slots of C, L, B, of its draws,
 # of its sums over a batch and of the factor R of a batch, and the root of its eigenvalue, at present. With cases `root` is 1,
@@ -285,8 +290,15 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "noise": noise,
         "watched": NOTHING, "watched_row": -1, "watched_column": -1,
         "loss_factor": training.loss_factor, "loss": training.loss_function.kind, "signed": problem.teacher.target == "sign",
-        **rule_words(problem),
+        **rule_words(problem), **bias_words(problem),
     }  # fmt: skip
+
+
+def bias_words(problem: Problem) -> dict[str, Any]:
+    """Of biases, and how many numbers learn as readouts do."""
+    biases = problem.scalars.count("bias")
+    count = problem.heads * problem.student.width + biases
+    return {"biased": biases > 0, "train_bias": problem.training.train_bias, "readouts": count}
 
 
 def rule_words(problem: Problem) -> dict[str, Any]:

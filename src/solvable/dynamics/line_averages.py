@@ -161,17 +161,18 @@ def average_push(problem, numbers, y, shape, room):
 
 
 @compiled()
-def linear_moments(problem, case, noise, fields, numbers, out, room):
+def linear_moments(problem, case, rule, fields, numbers, out, room):
     """Residuals, or margins of labels of classes."""
-    (h, C, a, s), (D, S, phi, pull) = fields, out
+    (noise, bias), (h, C, a, s), (D, S, phi, pull) = rule, fields, out
     p, n, residual = problem.students, s.size, not problem.margin
     t, y = s if residual else a, case.label
     if problem.signed:
         y = 1.0 if y > 0.0 else -1.0
-    mean, variance = y if residual else 0.0, form_of(t, C) + (noise if residual else 0.0)
+    mean, variance = y - bias if residual else bias, form_of(t, C) + (noise if residual else 0.0)
     for i in range(n):
         mean += t[i] * h[i]
     first, slope, square = average_push(problem, numbers, y, (residual, mean, math.sqrt(variance)), room)
+    pull[n] = first
     for k in range(p):
         phi[k], pull[k] = a[k] * first, h[k] * first
         for j in range(n):
@@ -221,10 +222,10 @@ def average_signs(problem, numbers, shape, room):
 
 
 @compiled()
-def sign_moments(problem, case, fields, numbers, out, room):
+def sign_moments(problem, case, bias, fields, numbers, out, room):
     """Labels that are signs of linear teachers."""
     (h, C, a, s), (D, S, phi, pull) = fields, out
-    p, n, mean, offset = problem.students, s.size, 0.0, case.label
+    p, n, mean, offset = problem.students, s.size, bias, case.label
     variance, joint = 0.0, 0.0
     for i in range(n):
         mean += a[i] * h[i]
@@ -236,6 +237,7 @@ def sign_moments(problem, case, fields, numbers, out, room):
                 joint += a[k] * C[k, i] * s[i]
     deviation = math.sqrt(form_of(a, C))
     first, A, B, square = average_signs(problem, numbers, (mean, deviation, offset, max(variance, 0.0), joint), room)
+    pull[n] = first
     for k in range(p):
         phi[k], pull[k] = a[k] * first, h[k] * first
         for j in range(n):
@@ -247,11 +249,11 @@ def sign_moments(problem, case, fields, numbers, out, room):
 
 @compiled()
 def excess(problem, numbers, z, unit, place):
-    """Output of the single student at field z, less `place`; `unit` = (readout, one field, value, slope)."""
-    a, x, g, slope = unit
+    """Output of the single student at field z, less `place`; `unit` = (readout, bias, one field, value, slope)."""
+    a, bias, x, g, slope = unit
     x[0] = z
     curve(problem.unit, numbers, problem.unit_at, problem.unit_terms, x, g, slope)
-    return a * g[0] - place
+    return a * g[0] + bias - place
 
 
 @compiled()
@@ -283,7 +285,7 @@ def centre_fields(problem, numbers, y, shape, unit, centres):
 
 
 @compiled()
-def single_moments(problem, case, fields, numbers, out, room):
+def single_moments(problem, case, bias, fields, numbers, out, room):
     """One student, and labels of classes."""
     (h, C, a, _), (D, S, phi, pull) = fields, out
     mean, deviation, y = h[0], math.sqrt(max(C[0, 0], 0.0)), case.label
@@ -297,10 +299,10 @@ def single_moments(problem, case, fields, numbers, out, room):
     )
     edges, count = room[CENTRES + 3 * ORDER :], 0
     if deviation > 0.0:
-        unit = a[0], z[:1], g[:1], slope[:1]
+        unit = a[0], bias, z[:1], g[:1], slope[:1]
         count = centre_fields(problem, numbers, y, (mean, deviation), unit, centres)
     n = set_edges(centres, count, edges)
-    phi[0] = pull[0] = D[0, 0] = S[0, 0] = 0.0
+    phi[0] = pull[0] = pull[1] = D[0, 0] = S[0, 0] = 0.0
     for i in range(n - 1):
         middle, half = 0.5 * (edges[i + 1] + edges[i]), 0.5 * (edges[i + 1] - edges[i])
         for j in range(ORDER):
@@ -308,10 +310,11 @@ def single_moments(problem, case, fields, numbers, out, room):
         curve(problem.unit, numbers, problem.unit_at, problem.unit_terms, z, g, slope)
         for j in range(ORDER):
             xi = middle + half * X[j]
-            push, _ = push_of(problem, numbers, y, a[0] * g[j])
+            push, _ = push_of(problem, numbers, y, a[0] * g[j] + bias)
             w, F = half * W[j] * density(xi), a[0] * slope[j] * push
             phi[0] += w * F
             pull[0] += w * g[j] * push
+            pull[1] += w * push
             S[0, 0] += w * F * F
             D[0, 0] += w * F * xi / deviation if deviation > 0.0 else 0.0
 
@@ -320,11 +323,11 @@ def single_moments(problem, case, fields, numbers, out, room):
 def line_moments(problem, case, rule, fields, matrices, numbers, out, scratch):
     """Fill `out` = (D, S, phi, pull) of a case."""
     if problem.kind != LINEAR:
-        single_moments(problem, case, fields, numbers, out, scratch)
+        single_moments(problem, case, rule[3], fields, numbers, out, scratch)
     elif problem.signed and problem.teachers > 0:
-        sign_moments(problem, case, fields, numbers, out, scratch)
+        sign_moments(problem, case, rule[3], fields, numbers, out, scratch)
     else:
-        linear_moments(problem, case, rule[0], fields, numbers, out, scratch)
+        linear_moments(problem, case, (rule[0], rule[3]), fields, numbers, out, scratch)
 
 
 @compiled(SYSTEM)

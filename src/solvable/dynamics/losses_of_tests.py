@@ -7,7 +7,7 @@ averages over nodes.
 import numpy as np
 
 from solvable.dynamics.cases import Cases, case_table
-from solvable.dynamics.classification import field_moments
+from solvable.dynamics.classification import Readout, bias_of, field_moments
 from solvable.gaussian.losses import Loss
 from solvable.gaussian.rules import graded, sobol
 from solvable.overlaps import Overlaps
@@ -21,12 +21,13 @@ def mean_loss(problem: Problem, state: Overlaps, alpha: float = 0.0, *, seed: in
     """loss_factor times the mean of the loss, over the mix of tasks and classes at a time (steps/dim); `seed` of the nodes."""
     now = problem.at(alpha)
     tests = case_table(now, tests=True)
-    heads, values = np.atleast_2d(state.readout), []
+    heads, values, biases = np.atleast_2d(state.readout), [], bias_of(now, state)
     for case in range(tests.size):
         h, C = field_moments(tests, case, state, now.inputs.eigenvalues)
         a = tests.mask[case] * heads[tests.head[case]]
-        found = _on_a_line(now, tests, case, a, h, C)
-        values.append(_on_nodes(now, tests, case, a, h, C, seed) if found is None else found)
+        weights = a, float(biases[tests.head[case]])
+        found = _on_a_line(now, tests, case, weights, h, C)
+        values.append(_on_nodes(now, tests, case, weights, h, C, seed) if found is None else found)
     return now.training.loss_factor * float(tests.probability[0] @ np.array(values))
 
 
@@ -39,13 +40,16 @@ def _label(problem: Problem, tests: Cases, case: int, fields: np.ndarray) -> np.
     """(samples,) labels of the fields (samples, teachers)."""
     teacher = problem.teacher
     if isinstance(teacher.target, Target) or teacher.target == "product":
-        return tests.label[case] + tests.sign[case] * teacher.labels(fields)
+        return tests.label[case] + tests.sign[case] * teacher.taught(fields)
     found = tests.label[case] + teacher.unit.function(fields) @ tests.teacher_readout[case]
     return np.sign(found) if teacher.target == "sign" else found
 
 
-def _on_a_line(problem: Problem, tests: Cases, case: int, a: np.ndarray, h: np.ndarray, C: np.ndarray) -> float | None:
+def _on_a_line(
+    problem: Problem, tests: Cases, case: int, readout: Readout, h: np.ndarray, C: np.ndarray
+) -> float | None:
     """None where it is no average over one variable."""
+    a, bias = readout
     p, loss, teacher = problem.student.width, problem.training.loss_function, problem.teacher
     asked = tests.teacher_readout[case] if teacher.target in ("additive", "sign") else np.ones(teacher.width)
     linear, label = problem.student.activation == "linear", tests.label[case]
@@ -56,13 +60,13 @@ def _on_a_line(problem: Problem, tests: Cases, case: int, a: np.ndarray, h: np.n
         weights, unit = (a, None) if linear else (np.ones(1), problem.student.unit)
         mean, deviation = weights @ h[:p], np.sqrt(max(weights @ C[:p, :p] @ weights, 0.0))
         places = [] if unit is not None or (loss.of == "margin" and label == 0) else _outputs(loss, float(label))
-        xi, w = _panels(places, float(mean), float(deviation))
+        xi, w = _panels(places, float(mean + bias), float(deviation))
         x = mean + deviation * xi
-        output = x if unit is None else a[0] * unit.function(x)
+        output = bias + (x if unit is None else a[0] * unit.function(x))
         return float(w @ loss_values(loss, np.full_like(xi, label), output))
     if linear and teacher.activation == "linear" and teacher.target == "additive" and loss.of == "residual":
         s = np.concatenate([-a, asked])
-        mean, deviation = label + s @ h, np.sqrt(max(s @ C @ s, 0.0))
+        mean, deviation = label - bias + s @ h, np.sqrt(max(s @ C @ s, 0.0))
         xi, w = _panels([0.0, *loss.kinks], float(mean), float(deviation))
         return float(w @ loss.function(mean + deviation * xi))
     return None
@@ -83,11 +87,11 @@ def _panels(places: list[float], mean: float, deviation: float) -> tuple[np.ndar
 
 
 def _on_nodes(
-    problem: Problem, tests: Cases, case: int, a: np.ndarray, h: np.ndarray, C: np.ndarray, seed: int
+    problem: Problem, tests: Cases, case: int, readout: Readout, h: np.ndarray, C: np.ndarray, seed: int
 ) -> float:
-    p, (values, vectors) = problem.student.width, np.linalg.eigh(C)
+    (a, bias), p, (values, vectors) = readout, problem.student.width, np.linalg.eigh(C)
     rule = sobol(len(C), NODES, seed)
     z = h + rule.points @ (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    output = problem.student.unit.function(z[:, :p]) @ a
+    output = problem.student.unit.function(z[:, :p]) @ a + bias
     label = _label(problem, tests, case, z[:, p:])
     return float(rule.weights @ loss_values(problem.training.loss_function, label, output))

@@ -17,7 +17,7 @@ from solvable.numerics.compiled import compiled
 from solvable.problems.rate_rules import KINDS
 
 ADAGRAD, LINE_SEARCH, POLYAK, CLIP, OWN = (
-    KINDS[name] for name in ("adagrad", "line-search", "polyak", "clip", "custom")
+    KINDS[name] for name in ("adagrad", "line-search", "polyak", "clip-batches", "custom")
 )
 SQUARE, PACE = 2, 3  # places in the plane, behind what `observe` sees
 TINY = 1e-300
@@ -88,7 +88,8 @@ def pace_of(problem, t, y, square, best, work):
         return 2.0 * risk / square if square > TINY else 0.0
     if rule == CLIP:
         return min(1.0, number / math.sqrt(square)) if square > TINY else 1.0
-    return call_at(problem.pace_function, t + problem.pace_begin, risk, square, accumulated_at(problem, y))
+    found = call_at(problem.pace_function, t + problem.pace_begin, risk, square, accumulated_at(problem, y))
+    return 0.0 if found < 0.0 else found
 
 
 @compiled()

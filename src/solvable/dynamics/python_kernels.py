@@ -19,7 +19,7 @@ def in_python(kernel: Any, **others: Callable[..., Any]) -> Callable[..., Any]:
 def own_amplitudes(problem: Problem) -> Callable[..., None]:
     """`sample.amplitudes` for functions of the user's own, in Python."""
     p, q, training = problem.student.width, problem.teacher.width, problem.training
-    unit, labels = problem.student.unit, problem.teacher.labels
+    unit, labels, taught_by = problem.student.unit, problem.teacher.labels, problem.teacher.taught
 
     def amplitudes(form: Any, numbers: np.ndarray, state: np.ndarray, work: np.ndarray) -> None:
         slots, readout = work.reshape(-1, WIDTH), state.reshape(-1, WIDTH)[form.readout :]
@@ -35,14 +35,17 @@ def own_amplitudes(problem: Problem) -> Callable[..., None]:
             taught = (
                 (own * problem.teacher.unit.function(fields)).sum(axis=0)
                 if additive
-                else own[0] * labels(fields.T.copy())
+                else own[0] * taught_by(fields.T.copy())
             )
             error = slots[form.label] + taught
             error = np.sign(error) if form.signed else error
         if form.noisy:
             error = error + form.label_noise * slots[form.normals - 1]
         value, slope = unit.function(h), unit.derivative(h)
-        push = training.loss_factor * pushes(training.loss_function, error, (readout[:p] * value).sum(axis=0))
+        output = (readout[:p] * value).sum(axis=0) + (slots[form.case_bias] if form.biased else 0.0)
+        push = training.loss_factor * pushes(training.loss_function, error, output)
+        if form.cases:
+            slots[form.bare_push] = push
         slots[form.amplitudes :][:p] = readout[:p] * slope * push
         slots[form.pushes :][:p] = mask * value * push
 

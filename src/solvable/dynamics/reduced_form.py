@@ -22,7 +22,7 @@ from solvable.dynamics.case_form import (
     triangle,
     work_sizes,
 )
-from solvable.dynamics.kernel_data import FRAME, PROBLEM, PROCESS, Packed, pack, rule_words
+from solvable.dynamics.kernel_data import FRAME, PROBLEM, PROCESS, Packed, bias_words, pack, rule_words
 from solvable.gaussian.losses import TABULATED_LOSS, Loss
 from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import OWN, POLYNOMIAL, TABULATED, UNITS
@@ -103,7 +103,7 @@ def reduced_form(problem: Problem) -> ReducedForm:
         "readout": state, "normals": draws + (sum(freedom > 0 for _, freedom in shaped) if single else 0) + noisy,
         "degree": numbers["unit_numbers"].size - 1, "teacher_degree": numbers["teacher_numbers"].size - 1,
         "loss_factor": training.loss_factor, "dim": problem.inputs.dim, "batch": round(training.segments["batch"][0, 1]),
-        **rule_words(problem), "largest": _largest(problem),
+        **rule_words(problem), **bias_words(problem), "largest": _largest(problem),
     }  # fmt: skip
     sizes: dict[str, int] = {}
     if has_cases(problem):
@@ -144,7 +144,7 @@ def _place_work(form: np.ndarray, frames: np.ndarray, single: bool, sizes: dict[
     """Slots of the workspace beyond the draws, with those of cases; how many there are in all. Before and behind the amplitudes of
     students are those of other rows that move, which stay zero."""
     p, q, at = int(form["students"][0]), int(form["teachers"][0]), int(form["normals"][0])
-    moving, heads = max(p, int(form["moving"][0])), max(1, int(form["heads"][0]))
+    moving, pushed = max(p, int(form["moving"][0])), int(form["readouts"][0])
     for name, size in [
         ("fields", p), ("teacher_fields", q + moving - p), ("amplitudes", moving), ("pushes", p), ("column", moving), ("rate", 1),
         ("readout_rate", 1), ("segments", 1), ("outsides", len(frames)), *sizes.items(),
@@ -156,10 +156,10 @@ def _place_work(form: np.ndarray, frames: np.ndarray, single: bool, sizes: dict[
         for frame in frames:
             frame.sums = at
             at += p * frame.rank + (p * moving if frame.freedom else 0)
-        form["push_sums"], form["factor"] = at, at + heads * p
+        form["push_sums"], form["factor"] = at, at + pushed
         factors = len(frames) if sizes else 1
-        frames["factor"] = at + heads * p + p * p * (np.arange(len(frames)) if sizes else 0)
-        at += heads * p + p * p * factors
+        frames["factor"] = at + pushed + p * p * (np.arange(len(frames)) if sizes else 0)
+        at += pushed + p * p * factors
     largest = int(form["largest"][0])
     widest = max(0 if single else p, moving - p)
     form["outer"], at = at, at + len(frames) * p * largest

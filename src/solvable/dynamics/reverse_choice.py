@@ -6,16 +6,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvable.dynamics import average_reverse, averages, equations, reverse
+from solvable.dynamics import average_reverse, averages, case_equations, case_reverse, equations, reverse
 from solvable.dynamics.exactness import is_closed, rule_for
 from solvable.dynamics.functions import has_numbers, is_polynomial, with_functions
 from solvable.dynamics.gaussian_moments import NODES
 from solvable.dynamics.kernel_data import Packed, pack, workspace
 from solvable.overlaps import Overlaps
-from solvable.problems import NotApplicable, Problem
+from solvable.problems import NotApplicable, Problem, features
 from solvable.problems.domain import ONE_PASS
 
-REVERSIBLE = replace(ONE_PASS, target="additive", loss="squared")
+CASES = (
+    "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
+    "training.anchor", "teacher.bias", "student.bias", "training.train_bias",
+)  # fmt: skip
+REVERSIBLE = replace(ONE_PASS, target="additive", loss="squared", knows=CASES)
 WHO = "the gradient"  # for messages
 
 
@@ -38,8 +42,15 @@ class Reversible(NamedTuple):
 def check_reversible(problem: Problem) -> None:
     """Refuse what has no reverse: what the domain leaves out, and units that are neither closed nor smooth tables."""
     REVERSIBLE.require(problem, WHO)
+    if problem.training.train_bias and not problem.training.train_readout:
+        raise NotApplicable(f"training.train_bias: is true and train_readout is not; {WHO} is for both or none")
     if is_closed(problem):
         return
+    if features(problem):
+        raise NotApplicable(
+            f"student.activation: is {problem.student.activation!r:.60}; with {features(problem)[0]} {WHO} is for linear, "
+            "quadratic and erf units, as the teacher's"
+        )
     for name, network in [("student", problem.student), ("teacher", problem.teacher)]:
         if network.unit.kinks or not has_numbers(problem) or is_polynomial(problem):
             raise NotApplicable(
@@ -47,11 +58,16 @@ def check_reversible(problem: Problem) -> None:
             )
 
 
-def reversible(problem: Problem, start: Overlaps) -> Reversible:
-    """Refuses what has no reverse."""
+def reversible(problem: Problem, start: Overlaps, *, readouts: bool = False) -> Reversible:
+    """Refuses what has no reverse. `readouts`: derivatives by those are wanted also where they are not trained."""
     check_reversible(problem)
     packed = pack(problem, start)
+    if readouts and features(problem) and not problem.training.train_readout:
+        packed.problems["train_readout"] = True  # at a rate of zero
+        packed.problems["readout_rate"] = packed.problems["readout_rate_slope"] = 0.0
     rows, columns = int(packed.problems["rows"][0]), reverse.EIGENVALUES + packed.blocks.shape[1]
+    if features(problem):
+        return _of_cases(packed, columns)
     if is_closed(problem):
         functions = equations.rhs, equations.observe, reverse.back, reverse.back_risk
         return Reversible(*functions, packed, reverse.scratch_of_reverse(rows), columns)
@@ -64,3 +80,16 @@ def reversible(problem: Problem, start: Overlaps) -> Reversible:
         average_reverse.back_pairs_risk,
     )
     return Reversible(*functions, found, average_reverse.scratch_of_average_reverse(rows), columns)
+
+
+def _of_cases(packed: Packed, columns: int) -> Reversible:
+    """With derivatives by the probabilities of all cases and tests, and by the factor of all readouts in tests."""
+    p, q, rows, blocks = (int(packed.problems[name][0]) for name in ("students", "teachers", "rows", "blocks"))
+    functions = (
+        case_equations.rhs_of_cases,
+        case_equations.observe_cases,
+        case_reverse.back_cases,
+        case_reverse.back_risk_of_cases,
+    )
+    scratch = case_reverse.case_reverse_scratch(p, q, rows, blocks, packed.state.size)
+    return Reversible(*functions, packed, scratch, columns + packed.cases.shape[1] + 1)

@@ -59,10 +59,11 @@ def copy_students(problem, first, y):
 
 @compiled()
 def move_readouts(problem, rate, friction, y, dy):
-    """Readouts, whose pull is in `dy`, or their velocities, which move them."""
-    base, count = problem.blocks * problem.moving * problem.rows, problem.heads * problem.students
+    """Readouts and biases, whose pull is in `dy`, or their velocities, which move them."""
+    base, count = problem.blocks * problem.moving * problem.rows, problem.readouts
+    biases = base + problem.heads * problem.students
     for k in range(base, base + count):
-        dy[k] = rate * dy[k] if problem.train_readout else 0.0
+        dy[k] = rate * dy[k] if (problem.train_bias if k >= biases else problem.train_readout) else 0.0
         if problem.readout_velocities:
             dy[count + k] = friction * (dy[k] - y[count + k])
             dy[k] = y[count + k]

@@ -11,9 +11,10 @@ by Stein's lemma: F may jump. |x|^2/dim is the mean variance of the case's input
 
 import math
 
-from solvable.dynamics.case_averages import case_node_scratch, sum_cases, take_case
-from solvable.dynamics.kernel_data import SYSTEM
+from solvable.dynamics.case_averages import case_node_scratch, observe_cases_on_nodes, sum_cases, take_case
+from solvable.dynamics.kernel_data import SIGNS, SYSTEM
 from solvable.dynamics.node_averages import CHUNK, LABEL, OUTPUT, PUSH, ROWS, WEIGHT, add_noise, take_pushes
+from solvable.dynamics.output_bias import mean_push
 from solvable.gaussian.curves import curve
 from solvable.numerics.compiled import compiled
 from solvable.numerics.own_kernels import call_amplitude
@@ -64,11 +65,11 @@ def apply_rule(problem, size, n, rows, F, own):
 
 
 @compiled()
-def move_students(problem, a, numbers, n, step, rows, F):
+def move_students(problem, a, bias, numbers, n, step, rows, F):
     """Add step F to the students' fields; units and outputs there."""
     output = rows[4 * n + OUTPUT]
     for c in range(output.size):
-        output[c] = 0.0
+        output[c] = bias
     for k in range(problem.students):
         for c in range(output.size):
             rows[k, c] += step * F[k, c]
@@ -79,25 +80,29 @@ def move_students(problem, a, numbers, n, step, rows, F):
 
 @compiled()
 def use_samples(problem, rule, a, numbers, n, rows, parts, own):
-    """F and V of the nodes in `rows`, over all uses of a sample; `parts` = (F, V, and the same of one use)."""
-    (_, step, size), (F, V, once, pushed) = rule, parts
+    """F and V of the nodes in `rows`, over all uses of a sample; `parts` = (F, V, and the same of one use). Returns the mean of the
+    pushes, added up."""
+    (_, step, size, bias), (F, V, once, pushed), w = rule, parts, rows[4 * n + WEIGHT]
     take_amplitudes(problem, a, numbers, n, rows, F, V)
     apply_rule(problem, size, n, rows, F, own)
     if problem.lookahead > 0.0:
-        move_students(problem, a, numbers, n, problem.lookahead * size, rows, F)
+        move_students(problem, a, bias, numbers, n, problem.lookahead * size, rows, F)
         take_amplitudes(problem, a, numbers, n, rows, F, V)
         apply_rule(problem, size, n, rows, F, own)
+    total = mean_push(w, rows[4 * n + PUSH])
     for k in range(problem.students if problem.repeats > 1 else 0):
         for c in range(F.shape[1]):
             once[k, c], pushed[k, c] = F[k, c], V[k, c]
     for _ in range(1, problem.repeats):
-        move_students(problem, a, numbers, n, step * size, rows, once)
+        move_students(problem, a, bias, numbers, n, step * size, rows, once)
         take_amplitudes(problem, a, numbers, n, rows, once, pushed)
+        total += mean_push(w, rows[4 * n + PUSH])
         apply_rule(problem, size, n, rows, once, own)
         for k in range(problem.students):
             for c in range(F.shape[1]):
                 F[k, c] += once[k, c]
                 V[k, c] += pushed[k, c]
+    return total
 
 
 @compiled()
@@ -127,6 +132,7 @@ def rule_moments(problem, case, rule, fields, matrices, numbers, out, scratch):
     (h, C, a, s), (D, S, phi, pull) = fields, out
     p, n, root, inverse, kept = problem.students, s.size, matrices[0], matrices[1], matrices[4]
     symmetric_roots(C, matrices[2], matrices[3], root, inverse)
+    pull[n] = 0.0
     for k in range(p):
         phi[k] = pull[k] = 0.0
         for j in range(n):
@@ -137,10 +143,10 @@ def rule_moments(problem, case, rule, fields, matrices, numbers, out, scratch):
         parts = scratch[: 4 * p * size].reshape(4, p, size)
         behind = scratch[4 * p * size :]
         rows = behind[: (4 * n + ROWS) * size].reshape(4 * n + ROWS, size)
-        take_case(problem, case, h, s, root, numbers, begin, rows)
+        take_case(problem, case, rule[3], h, s, root, numbers, begin, rows)
         if problem.node_fields > n:
             add_noise(problem, rule[0], numbers, begin, rows[4 * n + LABEL])
-        use_samples(problem, rule, a, numbers, n, rows, (parts[0], parts[1], parts[2], parts[3]), own)
+        pull[n] += use_samples(problem, rule, a, numbers, n, rows, (parts[0], parts[1], parts[2], parts[3]), own)
         add_moments(problem, numbers, begin, rows[4 * n + WEIGHT], parts[0], parts[1], out)
     for k in range(p):
         for m in range(k):
@@ -157,3 +163,11 @@ def rule_moments(problem, case, rule, fields, matrices, numbers, out, scratch):
 def rhs_of_rules(segment, t, y, dy, problems, blocks, cases, numbers, work):
     """Any unit, loss, target and rule."""
     sum_cases(rule_moments, segment, t, y, dy, problems, blocks, cases, numbers, work)
+
+
+@compiled(SYSTEM)
+def rhs_of_paced_rules(segment, t, y, dy, problems, blocks, cases, numbers, work):
+    """The same where the rate follows the state."""
+    plane = work[SIGNS]
+    observe_cases_on_nodes(segment, t, y, plane.reshape(plane.size), problems, blocks, cases, numbers, work)
+    rhs_of_rules(segment, t, y, dy, problems, blocks, cases, numbers, work)

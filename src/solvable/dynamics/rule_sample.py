@@ -18,24 +18,33 @@ def use_sample(form, numbers, work, label):
     if form.lookahead > 0.0:
         move_fields(form, numbers, work, fill(form.lookahead))
         take_gradient(form, numbers, work, label)
-    p, kept = form.students, form.kept
-    for i in range(2 * p if form.repeats > 1 else 0):
-        store(work, kept + i, load(work, form.amplitudes + i))
+    if form.repeats == 1:
+        return
+    p, kept, total = form.students, form.kept, load(work, form.bare_push)
+    for k in range(p):
+        store(work, kept + k, load(work, form.amplitudes + k))
+        store(work, kept + p + k, load(work, form.pushes + k))
     for _ in range(1, form.repeats):
         move_fields(form, numbers, work, load(work, form.rate) * (form.dim / form.batch))
         take_gradient(form, numbers, work, label)
-        for i in range(2 * p):
-            store(work, kept + i, load(work, kept + i) + load(work, form.amplitudes + i))
-    for i in range(2 * p if form.repeats > 1 else 0):
-        store(work, form.amplitudes + i, load(work, kept + i))
+        for k in range(p):
+            store(work, kept + k, load(work, kept + k) + load(work, form.amplitudes + k))
+            store(work, kept + p + k, load(work, kept + p + k) + load(work, form.pushes + k))
+        total = total + load(work, form.bare_push)
+    for k in range(p):
+        store(work, form.amplitudes + k, load(work, kept + k))
+        store(work, form.pushes + k, load(work, kept + p + k))
+    store(work, form.bare_push, total)
 
 
 @compiled(strict=True)
 def take_gradient(form, numbers, work, label):
     """F of the gradient at the present fields, shaped by the rule, and pushes. Units that are tables have been looked up."""
     error = residual(form, numbers, work, label, work, form.case_readout)
+    if form.biased:
+        error = error - load(work, form.case_bias)
     store(work, form.output, label - error)
-    push_students(form, numbers, work, label, error, work, form.case_readout)
+    store(work, form.bare_push, push_students(form, numbers, work, label, error, work, form.case_readout))
     apply_rule(form, work, label)
 
 

@@ -193,7 +193,7 @@ def residual(form, numbers, work, label, readouts, readout):
 
 @compiled(strict=True, inline=True)
 def push_students(form, numbers, work, label, error, readouts, readout):
-    """F and pushes from values and slopes."""
+    """F and pushes from values and slopes; the push itself is returned."""
     p, amplitudes, pushes, push = form.students, form.amplitudes, form.pushes, error
     if form.loss == LOG_COSH:
         for lane in range(WIDTH):
@@ -207,3 +207,4 @@ def push_students(form, numbers, work, label, error, readouts, readout):
         slope = load(work, amplitudes + k) * push
         store(work, amplitudes + k, slope * load(readouts, readout + k))
         store(work, pushes + k, load(work, pushes + k) * push)
+    return push

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable.empirical.forms import asked, choose
-from solvable.empirical.selecting import selection_of
+from solvable.empirical.selecting import CHOSEN, selection_of, share
 from solvable.empirical.steps import Walk
 from solvable.empirical.worlds import Rows, coordinates
 from solvable.levels import Lane, Plan
@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     from solvable.empirical.level import Empirical
 
 DESCENT = replace(
-    EVERYTHING, knows=(*EVERYTHING.knows, "mixture", "training.label_flips", "training.momentum", "training.repeats")
-)
+    EVERYTHING,
+    knows=(
+        *EVERYTHING.knows, "mixture", "training.label_flips", "training.momentum", "training.repeats", "training.train_bias",
+        "student.bias", "teacher.bias",
+    ),
+)  # fmt: skip
 TESTS = 4096  # rows beyond the samples on which the risk is measured, at most
 KIND = 5  # of random streams
-RANDOM = ("subsets", "drawn", "shuffled", "persistent")
 
 
 def check(level: Empirical, lanes: list[Lane]) -> None:
@@ -46,6 +49,8 @@ def check(level: Empirical, lanes: list[Lane]) -> None:
         raise ValueError("training.label_noise: a schedule is given, but labels are drawn once")
     if problem.training.is_slow:
         raise ValueError("training.momentum: kappa is for many steps of 1/dim, a data set is seen in few; give beta")
+    if isinstance(problem.training.gain, Schedule):
+        raise ValueError("training.momentum: beta has a schedule, but Empirical keeps it constant; give a number")
     _check_classes(level, problem)
     _check_form(level, problem)
     for lane in lanes:
@@ -69,23 +74,28 @@ def _check_form(level: Empirical, problem: Problem) -> None:
     selection = selection_of(problem)
     if level.data is not None and level.form == "revealed":
         raise ValueError("form: 'revealed' given, but the data need not be Gaussian; must be 'full', 'gram' or 'auto'")
-    if level.data is not None and selection == "repeated":
-        raise ValueError("training.selection: 'repeated' is for fresh batches, but data are given")
     if level.form == "gram" and (problem.inputs.blocks > 1 or selection in ("partition", "repeated")):
-        name = "inputs.spectrum" if problem.inputs.blocks > 1 else "training.selection"
-        raise ValueError(f"{name}: form 'gram' is for isotropic inputs and samples that stay together; use 'full'")
+        name, given = "training.selection", f"{selection!r} given"
+        if problem.inputs.blocks > 1:
+            name, given = "inputs.spectrum", f"{problem.inputs.blocks} eigenvalues"
+        raise ValueError(
+            f"{name}: {given}, but form 'gram' is for isotropic inputs and the selections 'all', 'subsets', 'drawn', 'shuffled' "
+            f"and 'persistent'; use 'full'"
+        )
 
 
 def trained(level: Empirical, problem: Problem) -> Problem:
     """The problem with its number of samples, where the data alone tell it."""
     if level.data is None or problem.training.samples is not None:
         return problem
+    if problem.training.repeats > 1 or problem.training.selection == "repeated":
+        raise ValueError("training.repeats: is for fresh batches, but data are given, which are a data set")
     return problem.replace(training__samples=level.samples(problem))
 
 
 def may_repeat(level: Empirical, problem: Problem) -> bool:
     """Whether runs on the same rows from the same weights differ."""
-    return selection_of(trained(level, problem)) in RANDOM
+    return selection_of(trained(level, problem)) in CHOSEN
 
 
 def form_of(level: Empirical, problem: Problem, steps: int, outputs: int, runs: int) -> str:
@@ -93,11 +103,11 @@ def form_of(level: Empirical, problem: Problem, steps: int, outputs: int, runs: 
     samples, dim = level.samples(problem), problem.inputs.dim
     assert dim is not None
     if level.form in ("auto", "revealed") and level.data is None:
-        return choose(problem, steps, outputs, runs).name
+        return choose(problem, steps, outputs, runs, drawn=level.form == "auto").name
     gram = level.form == "gram"
     if level.form == "auto":
         gram = problem.inputs.blocks == 1 and samples is not None and samples < 2 * dim
-        gram = gram and selection_of(problem) != "partition"
+        gram = gram and selection_of(problem) != "partition" and share(problem) == 1
     count = batch_size(problem) if samples is None else samples
     needed = FLOAT * (count * dim * (2 if gram else 1) + (2 * count**2 if gram else 0))
     check_memory("training.samples", f"{count} samples of {dim} numbers in {runs} thread(s)", runs * needed)
@@ -115,7 +125,8 @@ def prepare(
         observed, replace(plan, times=plan.times / dim, stop=None if stop is not None else plan.stop), level.runs
     )
     losses = np.full((len(lanes) * level.runs, records.steps.size), np.nan)
-    steps, outputs = max(int(records.steps[-1]), 1), records.steps.size
+    steps = max(int(records.steps[-1]), 1)
+    outputs = records.steps.size if stop is None else steps + 1  # the training loss is looked at in every step
     learned = trained(level, problem)
     at_once = min(len(losses), level.threads or cores())
     form = form or form_of(level, learned, steps, outputs, at_once)

@@ -35,8 +35,8 @@ class Empirical:
 
     Steps of `training.step` (or learning_rate/dim) on the samples that `training.selection` chooses have the exact law
     of training on a drawn Gaussian matrix, which is not drawn where that is cheaper. A run has `training_loss` (run,
-    time), the mean loss over the samples with its factor; labels with their noise are drawn once for each sample. Time
-    is counted in steps, and schedules with it.
+    time), the mean loss over all samples with its factor, or over the present fresh batch; labels with their noise are
+    drawn once for each sample. Time is counted in steps, and schedules with it.
 
     The flow is what quadratic students take where neither step, batch nor selection is given. Without
     `training.samples` its loss is that of the population, and it has a closed form. A run has `training_loss` (half the
@@ -51,14 +51,15 @@ class Empirical:
     seed : int or SeedSequence
         Of the data sets. In the flow a larger data set begins with the smaller one of the same seed.
     form : str
-        "flow"; or steps: "revealed" (a Gaussian data matrix known only as far as it is asked about, or drawn where that is
-        cheaper; `message` says which), "gram" (by the Gram matrix of the samples), "full" (all rows). "auto": the flow
-        where it applies and nothing asks for steps; "gram" or "full" for data, "revealed" otherwise.
+        "flow"; or steps: "revealed" (a Gaussian data matrix known only as far as it is asked about), "gram" (by the Gram
+        matrix of the samples), "full" (all rows). "auto": the flow where it applies and nothing asks for steps; "gram" or
+        "full" for data; otherwise "revealed", or "full" where that is cheaper. `message` says what was taken.
     data : Data, optional
-        Rows to take (all, or the first `samples`) in place of drawn Gaussian ones. In steps the risk is measured on up
+        Rows to take (all, or the first `samples`) in place of drawn Gaussian ones; single ones at a time (batch=1) only
+        where `samples` is given. In steps the risk is measured on up
         to 4096 rows behind them, or is that of Gaussian inputs where none are left.
     labels : array, optional
-        (samples,) labels for `data`. The start must then be `Weights`, whose teacher the population loss is about.
+        Labels for `data`, one for each of its rows. The start must then be `Weights`, whose teacher the population loss is about.
     method : str
         Of the flow:
         "stabilised" (explicit, order 2; an evaluation costs samples x width x dim), "implicit" (order 4; factors a
@@ -72,9 +73,10 @@ class Empirical:
 
     Notes
     -----
-    A step moves w_k by (step dim/B) sum m_s F_k(s) x_s / sqrt(dim), with multiplicities m_s that sum to B: with B samples at
-    step = learning_rate/dim it is that of one-pass SGD. Weight decay takes step x decay x w off. Random numbers depend on
-    the form.
+    A step moves w_k by (step dim/B) sum m_s F_k(s) x_s / sqrt(dim), with multiplicities m_s that sum to B ("persistent": on
+    average): with B samples at step = learning_rate/dim it is that of one-pass SGD. Weight decay takes step x decay x w off.
+    Random numbers depend on the form; those of a partition, and of Nesterov's momentum, on the outputs too, at which more is
+    asked.
 
     The time of the flow is saraomannelli2020's t: dA/dt = G A + A G with G = mean (label - output) x x^T. A step of
     gradient descent at rate r on the mean squared error, by weights whose fields are w.x/sqrt(dim), takes
@@ -165,7 +167,7 @@ class Empirical:
         """Steps; None for the flow, whose time is `clock` over alpha."""
         if self.in_steps(problem):
             return Clock(problem, "steps", "steps")
-        EMPIRICAL.require(problem, type(self).__name__)
+        EMPIRICAL.require(problem, "Empirical(form='flow')" if self.form == "flow" else type(self).__name__)
         return None
 
     def check(self, lanes: list[Lane]) -> None:
@@ -214,12 +216,13 @@ class Empirical:
         samples = sample_count(problem)
         if (samples or 0) > len(data.rows):
             raise ValueError(f"training.samples: {samples} given, but the data have {len(data.rows)} rows")
-        if self.labels is not None and problem.training.label_noise != 0:
-            raise ValueError("training.label_noise: given together with labels, so nothing would use it")
+        noises = [name for name in ("label_noise", "label_flips") if getattr(problem.training, name) != 0]
+        if self.labels is not None and noises:
+            raise ValueError(f"training.{noises[0]}: given together with labels, so nothing would use it")
         turned = any(lane.weights is None for lane in lanes)
         if self.labels is not None and turned:
             raise ValueError("labels: given, but the start has no teacher in the data's directions; start from Weights")
-        varies = problem.training.label_noise != 0 or (self.in_steps(problem) and descent.may_repeat(self, problem))
+        varies = bool(noises) or (self.in_steps(problem) and descent.may_repeat(self, problem))
         if self.runs > 1 and not turned and not varies:
             raise ValueError(
                 f"runs: {self.runs} given, but all would see the same samples from the same weights; must be 1"

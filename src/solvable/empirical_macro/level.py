@@ -10,6 +10,7 @@ from solvable.empirical_macro.outcome import Outcome, outcome, trajectory
 from solvable.empirical_macro.replicas import WIDTHS
 from solvable.empirical_macro.translation import check, particles, room, setting, span
 from solvable.levels import Lane, Plan
+from solvable.levels.effective import as_asked, effective_lanes
 from solvable.levels.jobs import Control, run_jobs
 from solvable.levels.limits import check_outputs, check_settings, check_whole
 from solvable.levels.observer import Observer
@@ -54,7 +55,8 @@ class EmpiricalMacro:
     -----
     Errors are standard errors of the mean over replicas, times the factor by which twice the error covers 95 % for so few
     (Student's; 1.31 for six). Units and losses may be any smooth ones. A target enters by its values alone, so it may have kinks
-    and jumps.
+    and jumps. Momentum of the kind beta is taken into account. A run from `last()` or `at(...)` is one on new samples: to go on,
+    ask for more times.
 
     Examples
     --------
@@ -77,7 +79,8 @@ class EmpiricalMacro:
 
     name = "empirical_macro"
     clock = counts = "steps"
-    domain = replace(EVERYTHING, knows=(*EVERYTHING.knows, "training.repeats"))
+    keeps_velocities = True
+    domain = replace(EVERYTHING, knows=(*EVERYTHING.knows, "training.momentum", "training.repeats"))
 
     def __post_init__(self) -> None:
         check_whole(self, replicas=2, threads=1, seed=0)
@@ -124,30 +127,38 @@ class EmpiricalMacro:
             raise ValueError(f"particles: {count} given for {steps} steps, must be at least one for each (better 30)")
         passes = self.replicas * len(lanes) * (1 if self.smoothing is None else len(WIDTHS))
         at_once, p = min(passes, self.threads or cores()), problem.student.width
-        kernels = 2 * ((steps + 1) * p) ** 2
+        kernels = 2 * ((steps + 1) * p) ** 2 if self.two_times else 0
         what = f"{count} particles over {steps} steps in {at_once} thread(s)"
-        check_memory("until", what, FLOAT * (at_once * room(problem, steps, count) + passes * kernels))
+        try:
+            check_memory("until", what, FLOAT * (at_once * room(problem, steps, count) + passes * kernels))
+        except ValueError as error:
+            fewer = "fewer threads" if at_once > 1 else "fewer particles"
+            raise ValueError(f"{error}; take fewer and longer steps, {fewer}, or Empirical") from None
         return count
 
     def _jobs(self, lane: Lane, plan: Plan, steps: int, count: int) -> list["_Pass"]:
-        root, bound = lane_seed(self.seed, KIND, lane), Observer(lane, replace(plan, stop=None)).bound
+        root, bound = (
+            lane_seed(self.seed, KIND, lane),
+            Observer(effective_lanes([lane])[0], replace(plan, stop=None)).bound,
+        )
         widths = [None] if self.smoothing is None else [self.smoothing * one for one in WIDTHS]
         settings = [setting(lane, steps, width) for width in widths]
         return [
-            _Pass(March, one, count, child(root, replica), bound)
+            _Pass(March, one, count, child(root, replica), bound, two_times=self.two_times)
             for replica in range(self.replicas)
             for one in settings
         ]  # all widths with the same particles, so that their differences are known better than each
 
     @interruptible
     def _trajectory(self, lanes: list[Lane], plan: Plan, jobs: list["_Pass"], count: int) -> Trajectory:
-        each = len(jobs) // len(lanes)
+        each, observed = len(jobs) // len(lanes), effective_lanes(lanes)  # without velocities, which losses do not see
         found: list[Outcome] = []
-        for i, lane in enumerate(lanes):
+        for i, lane in enumerate(observed):
             passes = [job.found for job in jobs[i * each : (i + 1) * each]]
             found.append(outcome(lane, plan, passes, each // self.replicas, self.two_times))
         settings = self.settings() | {"particles": count}
-        return trajectory(self.name, settings, lanes, plan, found, count * each)
+        made = trajectory(self.name, settings, observed, plan, found, count * each)
+        return made if observed is lanes else as_asked(made, lanes)
 
 
 class _Pass:
@@ -155,8 +166,8 @@ class _Pass:
 
     found: Marched | None = None
 
-    def __init__(self, march: type[March], *arguments: Any) -> None:
-        self.march, *self.arguments = march, *arguments
+    def __init__(self, march: type[March], *arguments: Any, two_times: bool = False) -> None:
+        self.march, self.arguments, self.two_times = march, arguments, two_times
 
     def __call__(self, control: Control, place: int) -> None:
         *arguments, bound = self.arguments
@@ -166,7 +177,7 @@ class _Pass:
             return control.stopped
 
         with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped
-            self.found = self.march(*arguments).run(watch, bound)
+            self.found = self.march(*arguments).run(watch, bound, two_times=self.two_times)
         control.done[place] = self.found.training_loss.size - 1
 
 

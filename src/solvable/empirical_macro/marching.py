@@ -19,9 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from solvable.empirical_macro.particles import Fields, Innovations
-from solvable.empirical_macro.selections import All, Chosen, Epochs, Persistent, Subsets
+from solvable.empirical_macro.selections import All, Chances, Chosen, Epochs, Persistent, Subsets, draws
 from solvable.empirical_macro.setting import Setting
+from solvable.empirical_macro.weights import Weights
 
+DRAWN = 16  # draws of a selection on quasi-random points; further ones are random
 RESOLVED = 1e-4  # of the largest variance: directions on which responses are corrected
 
 
@@ -34,8 +36,8 @@ class Marched:
     cross: np.ndarray  # (time, blocks, p, q)
     readout: np.ndarray  # (time, p)
     training_loss: np.ndarray  # (time,)
-    correlation: np.ndarray  # (time, p, time, p): of the fields
-    response: np.ndarray  # (time, p, time, p)
+    correlation: np.ndarray | None  # (time, p, time, p): of the fields; None unless it is asked for
+    response: np.ndarray | None  # (time, p, time, p)
     residual: np.ndarray  # (time,)
     rank: int
     reached: int
@@ -50,13 +52,10 @@ class March:
         self.p, self.q = setting.cross.shape[1:]
         self.blocks, self.times = setting.eigenvalues.size, setting.steps.size
         rows = (self.times + 1) * self.p
-        self.C = np.zeros((self.blocks, rows, rows))
-        self.m = np.zeros((self.blocks, rows, self.q))
-        self.R = np.zeros((self.blocks, rows, rows))
-        self.C[:, : self.p, : self.p], self.m[:, : self.p] = setting.students, setting.cross
+        self.weights = Weights(setting)
         self.fields_of_teachers = np.tensordot(setting.eigenvalues, setting.teachers, axes=1)
-        self.norms = np.einsum("bkk->k", setting.students)
         self.readout = setting.readout.astype(float).copy()
+        self.readout_velocity = np.zeros(self.p)
         self.random = np.random.default_rng(seed.spawn(1)[0])
         self.seed = seed
         self.K = np.zeros((rows, rows))
@@ -70,7 +69,9 @@ class March:
         self.begin = begin
         last = begin + on.repeats if on.fresh else self.times + 1
         looks, pushes = min(last, self.times + 1) - begin, min(last, self.times) - begin
-        self.innovations = Innovations(M, 1 + self.q + p * looks, self.seed.spawn(1)[0])
+        self.innovations = Innovations(
+            M, 1 + self.q + p * looks, self.seed.spawn(1)[0], min(DRAWN, draws(on.selection, on.share, pushes)), 1 + self.q + p
+        )  # fmt: skip
         noise = self.innovations.rows[self.innovations.more()] if on.label_noise > 0 else np.zeros(M)
         self.fields = Fields(self.q + p * looks, self.innovations)
         u = self.fields.add(np.zeros((self.q, 0)), self.fields_of_teachers)
@@ -82,16 +83,18 @@ class March:
         self.choice = self._selection()
 
     def _selection(self) -> All | Subsets | Epochs | Persistent:
-        on, M = self.on, self.particles
+        on, chances = self.on, Chances(self.innovations.uniform, self.random)
         if on.selection in ("subsets", "drawn"):
-            return Subsets(on.share, on.selection == "drawn", M, self.random)
+            return Subsets(on.share, on.selection == "drawn", chances)
         if on.selection in ("shuffled", "partition"):
-            return Epochs(round(1 / on.share), on.selection == "partition", M, self.random)
+            return Epochs(round(1 / on.share), on.selection == "partition", chances)
         if on.selection == "persistent":
-            return Persistent(on.share, on.repeats, M, self.random)
+            return Persistent(on.share, on.repeats, chances)
         return All()
 
-    def run(self, watch: Callable[[int], bool] = lambda _: False, bound: float = np.inf) -> Marched:
+    def run(
+        self, watch: Callable[[int], bool] = lambda _: False, bound: float = np.inf, *, two_times: bool = False
+    ) -> Marched:
         """All steps, or fewer where `watch(t)` says so or the squared norms pass the bound."""
         on, p, T = self.on, self.p, self.times
         losses, readouts, residuals = np.full(T + 1, np.nan), np.full((T + 1, p), np.nan), np.full(T + 1, np.nan)
@@ -99,7 +102,7 @@ class March:
         for t in range(T + 1):
             if on.fresh and t > self.begin and (t - self.begin) % on.repeats == 0:
                 self._meet(t)
-            size = np.einsum("bkk->", self.C[:, t * p : (t + 1) * p, t * p : (t + 1) * p])
+            size = np.einsum("bkk->", self.weights.C[:, t * p : (t + 1) * p, t * p : (t + 1) * p])
             diverged = not size <= bound
             z = None if diverged else self._look(t)
             diverged = diverged or not np.isfinite(self.loss)
@@ -110,35 +113,48 @@ class March:
             if t == T or watch(t):
                 break
             residuals[t] = self._push(t, z)
-            self._move(t)
+            now, upto = slice(t * p, (t + 1) * p), (t + 1) * p
+            self.weights.move(t, self.Gamma[now, :upto], self.Gamma_star[now], self.K[:upto, now])
         if reached > 1:
             residuals[reached - 1 :] = residuals[reached - 2]
-        return self._marched(losses, readouts, residuals, reached, diverged)
+        found = self._marched(losses, readouts, residuals, reached, diverged)
+        if two_times:
+            found.correlation, found.response = self._kernels()
+        return found
 
     def _marched(
         self, losses: np.ndarray, readouts: np.ndarray, residuals: np.ndarray, reached: int, diverged: bool
     ) -> Marched:
-        on, p, T = self.on, self.p, self.times
-        rows = self.C.reshape(self.blocks, T + 1, p, T + 1, p)
+        p, T = self.p, self.times
+        rows = self.weights.C.reshape(self.blocks, T + 1, p, T + 1, p)
         students = np.einsum("btktl->tbkl", rows).copy()
-        cross = np.moveaxis(self.m.reshape(self.blocks, T + 1, p, self.q), 0, 1).copy()
+        cross = np.moveaxis(self.weights.m.reshape(self.blocks, T + 1, p, self.q), 0, 1).copy()
         students[reached:], cross[reached:] = np.nan, np.nan
-        weighted = np.tensordot(on.eigenvalues, rows, axes=1)
-        response = np.tensordot(on.eigenvalues * on.fractions, self.R, axes=1).reshape(T + 1, p, T + 1, p)
-        return Marched(
-            students, cross, readouts, losses, weighted, response, residuals, self.fields.rank, reached, diverged
+        return Marched(students, cross, readouts, losses, None, None, residuals, self.fields.rank, reached, diverged)
+
+    def _kernels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Correlation and response of fields at two times, (time, p, time, p)."""
+        lam, shape = self.on.eigenvalues, (self.times + 1, self.p) * 2
+        weighted = (
+            np.tensordot(one, kernel, axes=1)
+            for one, kernel in (
+                (lam, self.weights.C),
+                (lam * self.on.fractions, self.weights.R),
+            )
         )
+        correlation, response = (one.reshape(shape) for one in weighted)
+        return correlation, response
 
     def _look(self, t: int) -> np.ndarray:
         """Fields of all particles at time t (p, particles), and the training loss."""
         on, p = self.on, self.p
         first, now = self.begin * p, slice(t * p, (t + 1) * p)
         lam = on.eigenvalues
-        with_u = np.tensordot(lam, self.m[:, now], axes=1)
-        with_h = np.tensordot(lam, self.C[:, now, first : t * p], axes=1)
-        h = self.fields.add(np.hstack([with_u, with_h]), np.tensordot(lam, self.C[:, now, now], axes=1))
+        with_u = np.tensordot(lam, self.weights.m[:, now], axes=1)
+        with_h = np.tensordot(lam, self.weights.C[:, now, first : t * p], axes=1)
+        h = self.fields.add(np.hstack([with_u, with_h]), np.tensordot(lam, self.weights.C[:, now, now], axes=1))
         past = (t - self.begin) * p
-        self.memory = np.tensordot(lam * on.fractions, self.R[:, now, first : t * p], axes=1) / on.ratio
+        self.memory = np.tensordot(lam * on.fractions, self.weights.R[:, now, first : t * p], axes=1) / on.ratio
         z = h + self.memory @ self.G[:past] if past else h
         self.loss = float(on.loss(self.label, self.readout @ on.unit[0](z)).mean())
         return z
@@ -164,7 +180,9 @@ class March:
         self._respond(t, J, chosen)
         off = self._anchor(t, expected)
         if on.train_readout:
-            self.readout += on.readout_steps[t] * (chosen.mean * push * activity).mean(axis=1)
+            drift = (chosen.mean * push * activity).mean(axis=1)
+            self.readout_velocity = on.beta * self.readout_velocity + on.readout_steps[t] * drift
+            self.readout = self.readout + self.readout_velocity
         return off
 
     def _respond(self, t: int, J: np.ndarray, chosen: Chosen) -> None:
@@ -189,49 +207,19 @@ class March:
                 self.Gamma[t * p : (t + 1) * p, self.begin * p + j : t * p : p] = sums
 
     def _anchor(self, t: int, expected: np.ndarray) -> float:
-        """Correct the responses where the particles know better: <G eps^T> = [Gamma*, Gamma] factor. Returns by how much tangents
-        missed <G(t) h(s)^T> = sum_r Gamma(t,r) C(r,s) on the part of h that is independent of u, relative to <G(t) h(s)^T>."""
-        p, now, first = self.p, slice(t * self.p, (t + 1) * self.p), self.begin * self.p
-        factor, own = self.fields.known, slice(self.teacher_rank, None)
+        """Correct the responses where the particles know better: <G eps^T> = [Gamma*, Gamma] factor. First Gamma, on the resolved
+        directions of the part of h that is independent of u; then Gamma*, so that <G u^T> = Gamma m + Gamma* T holds exactly: a
+        truncation that takes both together, from no guess of Gamma*, has a bias. Returns by how much tangents missed the former, in
+        units of what the response to the present alone, Gamma(t,t) C(t,s), would give: <G h^T> itself may vanish."""
+        p, q, now, first = self.p, self.q, slice(t * self.p, (t + 1) * self.p), self.begin * self.p
+        known, rank, past = self.fields.known, self.teacher_rank, slice(first, (t + 1) * p)
+        of_u, of_h, own = known[:q, :rank], known[q:, :rank], known[q:, rank:]
         seen = expected @ self.fields.noise.T / self.particles
-        guess = np.hstack([self.Gamma_star[now], self.Gamma[now, first : (t + 1) * p]])
-        left = seen - guess @ factor
-        missed = np.linalg.norm(left[:, own] @ factor[:, own].T) / np.maximum(np.linalg.norm(seen @ factor.T), 1e-300)
-        values, vectors = np.linalg.eigh(factor.T @ factor)
+        left = seen[:, rank:] - self.Gamma[now, past] @ own
+        size = np.linalg.norm(self.Gamma[now, now]) * np.linalg.norm(own[-p:] @ own.T)
+        values, vectors = np.linalg.eigh(own.T @ own)
         kept = values > RESOLVED * values[-1]
-        correction = ((left @ vectors[:, kept]) / values[kept]) @ vectors[:, kept].T @ factor.T
-        self.Gamma_star[now] += correction[:, : self.q]
-        self.Gamma[now, first : (t + 1) * p] += correction[:, self.q :]
-        return float(missed)
-
-    def _move(self, t: int) -> None:
-        """Moments and responses of a weight at t + 1."""
-        on, p = self.on, self.p
-        eta, keep = on.steps[t], 1.0 - on.steps[t] * on.decays[t]
-        now, new, upto, after = slice(t * p, (t + 1) * p), slice((t + 1) * p, (t + 2) * p), (t + 1) * p, (t + 2) * p
-        Gamma, star = self.Gamma[now, :upto], self.Gamma_star[now]
-        for b in range(self.blocks):
-            lam, C, m, R = on.eigenvalues[b], self.C[b], self.m[b], self.R[b]
-            R[new, : t * p] = keep * R[now, : t * p] + eta * lam * Gamma @ R[:upto, : t * p]
-            R[new, now] = eta * np.eye(p)
-            m[new] = keep * m[now] + eta * lam * (Gamma @ m[:upto] + star @ on.teachers[b])
-            told = (R[:after, :upto] @ self.K[:upto, now]).reshape(t + 2, p, p)
-            told = on.fractions[b] * np.transpose(told, (2, 0, 1)).reshape(
-                p, after
-            )  # row: component at t + 1, column: (s, k)
-            C[new, :upto] = keep * C[now, :upto] + eta * lam * (
-                Gamma @ C[:upto, :upto] + star @ m[:upto].T + told[:, :upto]
-            )
-            C[:upto, new] = C[new, :upto].T
-            last = keep * C[now, new] + eta * lam * (Gamma @ C[:upto, new] + star @ m[new].T + told[:, upto:])
-            C[new, new] = 0.5 * (last + last.T)
-        if on.sphere:
-            self._hold(new, after)
-
-    def _hold(self, new: slice, after: int) -> None:
-        """Give the students back their norms."""
-        scale = np.sqrt(self.norms / np.einsum("bkk->k", self.C[:, new, new]))
-        self.C[:, new, :after] *= scale[None, :, None]
-        self.C[:, :after, new] *= scale[None, None, :]
-        self.m[:, new] *= scale[None, :, None]
-        self.R[:, new, :after] *= scale[None, :, None]
+        self.Gamma[now, past] += ((left @ vectors[:, kept]) / values[kept]) @ vectors[:, kept].T @ own.T
+        rest = seen[:, :rank] - self.Gamma[now, past] @ of_h
+        self.Gamma_star[now] = np.linalg.lstsq(of_u.T, rest.T, rcond=None)[0].T
+        return float(np.linalg.norm(left @ own.T) / np.maximum(size, 1e-300))

@@ -15,17 +15,22 @@ EVEN = 128  # dimensions of quasi-random points; further ones are random
 
 
 class Innovations:
-    """Standard normal numbers of all particles, one row for each dimension, drawn when it is first asked for."""
+    """Standard normal numbers of all particles, one row for each dimension, drawn when it is first asked for; `beside` them so many
+    rows of numbers uniform between zero and one, in the dimensions after the first few: early ones are the most even."""
 
-    def __init__(self, particles: int, most: int, seed: np.random.SeedSequence) -> None:
+    def __init__(
+        self, particles: int, most: int, seed: np.random.SeedSequence, beside: int = 0, after: int = 0
+    ) -> None:
         points, order, rest = seed.spawn(3)
         self.random = np.random.default_rng(rest)
         self.even = min(EVEN, most)
-        sobol = qmc.Sobol(self.even, scramble=True, rng=np.random.default_rng(points))
-        uniform = sobol.random_base2(int(np.log2(particles)))
+        sobol = qmc.Sobol(self.even + beside, scramble=True, rng=np.random.default_rng(points))
         mixed = np.random.default_rng(order).permutation(particles)  # kick times go by the number of a particle
+        uniform = sobol.random_base2(int(np.log2(particles)))[mixed].T
+        self.uniform = uniform[after : after + beside].copy()
+        uniform = np.delete(uniform, slice(after, after + beside), axis=0)
         self.rows = np.empty((most, particles))
-        self.rows[: self.even] = ndtri(np.clip(uniform[mixed].T, 1e-16, 1 - 1e-16))
+        self.rows[: self.even] = ndtri(np.clip(uniform, 1e-16, 1 - 1e-16))
         self.count = 0
 
     def more(self) -> int:

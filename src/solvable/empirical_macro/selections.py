@@ -4,9 +4,10 @@
 draw wherever averages are linear in it: less noise for the same law.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import poisson
 
 
 class Chosen(NamedTuple):
@@ -30,31 +31,52 @@ class All:
         return Chosen(1.0, 1.0, 1.0)
 
 
+class Chances:
+    """Numbers uniform between zero and one for all particles, one row after the other: first those given, on quasi-random points,
+    which choose evenly among all particles, then random ones."""
+
+    def __init__(self, given: np.ndarray, random: np.random.Generator) -> None:
+        self.given, self.random, self.particles = iter(given), random, given.shape[1]
+
+    def draw(self) -> np.ndarray:
+        """(particles,)"""
+        found: np.ndarray | None = next(self.given, None)
+        return np.asarray(self.random.random(self.particles)) if found is None else found
+
+
+def draws(selection: str, share: float, steps: int) -> int:
+    """How many times a selection draws in so many steps."""
+    if selection in ("shuffled", "partition"):
+        return 1 if selection == "partition" else -(-steps // round(1 / share))
+    return 0 if selection == "all" else steps
+
+
 class Subsets:
     """A share of the samples in each step, drawn anew; with replacement a sample may come several times."""
 
-    def __init__(self, share: float, replaced: bool, particles: int, random: Any) -> None:
-        self.share, self.replaced, self.particles, self.random = share, replaced, particles, random
+    def __init__(self, share: float, replaced: bool, chances: Chances) -> None:
+        self.share, self.replaced, self.chances = share, replaced, chances
 
     def draw(self, _: int) -> Chosen:
         if self.replaced:
-            return Chosen(self.random.poisson(self.share, self.particles) / self.share, 1.0, 1.0 / self.share + 1.0)
-        chosen = max(1, round(self.share * self.particles))
-        sigma = self.random.permutation(np.repeat([self.particles / chosen, 0.0], [chosen, self.particles - chosen]))
-        return Chosen(sigma, 1.0, self.particles / chosen)
+            return Chosen(poisson.ppf(self.chances.draw(), self.share) / self.share, 1.0, 1.0 / self.share + 1.0)
+        chance = self.chances.draw()
+        chosen = max(1, round(self.share * chance.size))
+        sigma = np.zeros(chance.size)
+        sigma[np.argpartition(chance, chosen - 1)[:chosen]] = chance.size / chosen  # exactly so many
+        return Chosen(sigma, 1.0, chance.size / chosen)
 
 
 class Epochs:
     """Each sample once in an epoch of so many steps, at a place that is drawn for every epoch or kept for ever."""
 
-    def __init__(self, steps: int, kept: bool, particles: int, random: Any) -> None:
-        self.steps, self.kept, self.random = steps, kept, random
-        self.place = random.permutation(np.arange(particles) % steps)  # as many for each step
+    def __init__(self, steps: int, kept: bool, chances: Chances) -> None:
+        self.steps, self.kept, self.chances = steps, kept, chances
 
     def draw(self, t: int) -> Chosen:
         now = t % self.steps
-        if now == 0 and t > 0 and not self.kept:
-            self.random.shuffle(self.place)
+        if t == 0 or (now == 0 and not self.kept):
+            self.place = (self.steps * self.chances.draw()).astype(int)
         comes = (self.place == now).astype(float)
         if self.kept and t >= self.steps:
             mean = comes
@@ -66,13 +88,14 @@ class Epochs:
 class Persistent:
     """Each sample is in or out by itself, redrawn with the chance 1/repeats in every step."""
 
-    def __init__(self, share: float, repeats: float, particles: int, random: Any) -> None:
-        self.share, self.again, self.random = share, 1.0 / repeats, random
-        self.inside = np.zeros(particles)
+    def __init__(self, share: float, repeats: float, chances: Chances) -> None:
+        self.share, self.again, self.chances = share, 1.0 / repeats, chances
+        self.inside = np.zeros(chances.particles)
 
     def draw(self, t: int) -> Chosen:
-        chance = np.full(self.inside.size, self.share)
+        drawn = self.chances.draw()
+        chance = np.full(drawn.size, self.share)
         if t > 0:
             chance = self.again * self.share + (1.0 - self.again) * self.inside
-        self.inside = (self.random.random(chance.size) < chance).astype(float)
+        self.inside = (drawn < chance).astype(float)
         return Chosen(self.inside / self.share, chance / self.share, chance / self.share**2)

@@ -17,6 +17,7 @@ class Setting:
     steps: np.ndarray  # (time,)
     readout_steps: np.ndarray
     decays: np.ndarray
+    beta: float  # share of its velocity that a step keeps
     eigenvalues: np.ndarray
     fractions: np.ndarray
     students: np.ndarray  # (blocks, p, p) overlaps of the start

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from solvable.empirical_macro.functions import loss_functions, unit_functions
+from solvable.empirical_macro.marching import DRAWN
 from solvable.empirical_macro.setting import Setting
 from solvable.levels import Lane
 from solvable.problems import Problem, Schedule
@@ -24,6 +25,14 @@ def check(problem: Problem, smoothing: float | None) -> None:
     for name in ("label_noise", "batch"):
         if isinstance(getattr(training, name), Schedule):
             raise ValueError(f"training.{name}: a schedule is given, but EmpiricalMacro is for a constant one")
+    if training.momentum is not None and training.momentum.beta is None:
+        raise ValueError("training.momentum: kappa is for many steps of 1/dim, a data set is seen in few; give beta")
+    if training.momentum is not None and isinstance(training.momentum.beta, Schedule):
+        raise ValueError("training.momentum: beta has a schedule, but EmpiricalMacro keeps it constant; give a number")
+    if training.momentum is not None and training.momentum.nesterov:
+        raise ValueError(
+            "training.momentum.nesterov: gradients are taken elsewhere than losses, which needs two sets of fields; use Empirical"
+        )
     _check_size(problem)
     unit, kinks = problem.student.activation, problem.student.unit.kinks
     if kinks and smoothing is None:
@@ -53,8 +62,11 @@ def is_fresh(problem: Problem) -> bool:
 
 
 def is_random(problem: Problem) -> bool:
-    """Whether each step sees another part of the samples."""
-    return not is_fresh(problem) and problem.training.batch is not None and epochs_per_step(problem) != 1.0
+    """Whether each step sees another part of the samples; those drawn with replacement miss some even where as many are drawn."""
+    training = problem.training
+    if is_fresh(problem) or training.batch is None:
+        return False
+    return training.selection == "drawn" or epochs_per_step(problem) != 1.0
 
 
 def span(problem: Problem, steps: int) -> int:
@@ -71,12 +83,15 @@ def setting(lane: Lane, steps: int, width: float | None) -> Setting:
     size = training.batch if fresh else training.samples
     assert isinstance(size, int | Ratio)
     loss, push = loss_functions(training.loss_function, training.loss_factor)
+    beta = 0.0 if training.momentum is None else training.momentum.beta or 0.0
+    assert isinstance(beta, float)
     selection = (training.selection or "subsets") if is_random(problem) else "all"
     return Setting(
         ratio=per_dimension(size, inputs.dim),
         steps=unit * np.broadcast_to(training.schedule(times), (steps,)),
         readout_steps=unit * np.broadcast_to(training.readout_schedule(times), (steps,)),
         decays=np.array([float(value_at(training.weight_decay, float(t))) for t in times]),
+        beta=beta,
         eigenvalues=inputs.eigenvalues,
         fractions=inputs.fractions,
         students=start.block_student_overlap,
@@ -107,4 +122,4 @@ def room(problem: Problem, steps: int, count: int) -> int:
     """Numbers that a pass keeps."""
     p, q, remembered = problem.student.width, problem.teacher.width, span(problem, steps)
     kernels = (2 * problem.inputs.blocks + 4) * ((steps + 1) * p) ** 2
-    return count * (1 + q + (2 + p) * p * (remembered + 1)) + kernels
+    return count * (1 + q + DRAWN + (2 + p) * p * (remembered + 1)) + kernels

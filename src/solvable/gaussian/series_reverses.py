@@ -6,11 +6,14 @@ is known from b, because h_k' = sqrt(k) h_(k-1) / sigma:
     <g''_i g''_j>   sum_k (k + 1) b_i,k+1 b_j,k+1 rho^k / (sigma_i sigma_j)
     <g'''_i g'_j>   sum_k sqrt((k + 1)(k + 2)) b_i,k+2 b_jk rho^k / sigma_i^2
     <g''''_i g_j>   sum_k sqrt((k + 1)(k + 2)(k + 3)) b_i,k+3 a_jk rho^k / sigma_i^3
+
+Where the averages themselves are integrals over both fields, because the series of steep units do not converge, there are none:
+derivatives are NaN.
 """
 
 import math
 
-from solvable.gaussian.pair_planes import ROW
+from solvable.gaussian.pair_planes import NEGLECTED, ROW
 from solvable.gaussian.series import LONGEST
 from solvable.numerics.compiled import compiled
 
@@ -24,7 +27,7 @@ def series_of(i, n, scratch):
 
 @compiled()
 def further_slopes(i, j, C, scratch):
-    """<g''_i g''_j>, <g'''_i g'_j>, <g'''_j g'_i> and <g''''_i g_j>; zero where a field has no variance."""
+    """<g''_i g''_j>, <g'''_i g'_j>, <g'''_j g'_i> and <g''''_i g_j>; zero where a field has no variance, NaN without series."""
     n = C.shape[0]
     _, b, count = series_of(i, n, scratch)
     other_a, other_b, other_count = series_of(j, n, scratch)
@@ -32,6 +35,8 @@ def further_slopes(i, j, C, scratch):
     if not (spread > 0.0 and other_spread > 0.0):
         return 0.0, 0.0, 0.0, 0.0
     rho = min(1.0, max(-1.0, C[i, j] / (spread * other_spread)))
+    if scratch[2 * n * ROW + i] < 0.0 and scratch[2 * n * ROW + j] < 0.0 and abs(rho) ** LONGEST > NEGLECTED:
+        return math.nan, math.nan, math.nan, math.nan
     second, third, other_third, fourth, power = 0.0, 0.0, 0.0, 0.0, 1.0
     for k in range(min(count, other_count)):
         if k + 1 < count and k + 1 < other_count:

@@ -38,8 +38,17 @@ def as_asked(trajectory: Trajectory, lanes: Sequence[Lane]) -> Trajectory:
 
     blocks, ends = trajectory.blocks, trajectory.end_blocks
     each = len(trajectory.risk) // len(lanes)
-    scalars = np.zeros((*trajectory.risk.shape, len(problem.scalars)))
-    scalars[~np.isfinite(trajectory.risk)] = np.nan
+    still = np.array([role == "readout_velocity" for role in problem.scalars], dtype=bool)
+
+    def completed(scalars: np.ndarray | None, like: np.ndarray) -> np.ndarray | None:
+        if not problem.scalars:
+            return None
+        made = np.zeros((*like.shape, still.size))
+        made[~np.isfinite(like)] = np.nan
+        if scalars is not None:
+            made[..., ~still] = scalars
+        return made
+
     return replace(
         trajectory,
         problem=problem,
@@ -47,6 +56,6 @@ def as_asked(trajectory: Trajectory, lanes: Sequence[Lane]) -> Trajectory:
         extra_overlap=widened(trajectory.extra_overlap, trajectory.student_overlap),
         end_blocks=ends._replace(extra=widened(ends.extra, ends.student)),
         blocks=None if blocks is None else blocks._replace(extra=widened(blocks.extra, blocks.student)),
-        scalars=scalars if problem.scalars else None,
-        end_scalars=np.zeros((len(scalars), len(problem.scalars))) if problem.scalars else None,
+        scalars=completed(trajectory.scalars, trajectory.risk),
+        end_scalars=completed(trajectory.end_scalars, np.zeros(len(trajectory.risk))),
     )

@@ -8,9 +8,10 @@ from solvable.dynamics.kernel_data import sizes
 from solvable.levels.plan import Lane, Plan
 from solvable.numerics.memory import FLOAT, check_memory, counted
 from solvable.numerics.threads import cores
-from solvable.problems import Clip, Problem
+from solvable.problems import ClipBatches, Problem
 
 LARGE = 16  # samples of a batch that clipping takes for many
+FEW = 10  # as many times fewer than dimensions: the mean of a batch then adds at most a twentieth to the length of its gradient
 MOST = 10**18  # that compiled code counts to
 RUN = 1000  # bytes of a run beside its numbers: its seed, its place in lists
 
@@ -56,10 +57,18 @@ def check_outputs(lanes: list[Lane], plan: Plan, runs: int = 1, *, beside: int =
 
 
 def check_rule(problem: Problem) -> None:
-    """Refuse clipping of small batches, whose gradients scatter in length: limits know the mean square alone."""
-    training = problem.training
-    least = training.segments["batch"][:, 1].min()
-    if isinstance(training.rate_rule, Clip) and least < LARGE:
+    """Refuse `ClipBatches` of small batches, whose gradients scatter in length, and of batches that are not small beside dim, whose
+    mean counts too: limits know the mean square of single samples alone."""
+    training, dim = problem.training, problem.inputs.dim
+    if not isinstance(training.rate_rule, ClipBatches):
+        return
+    least, most = training.segments["batch"][:, 1].min(), training.segments["batch"][:, 1].max()
+    if least < LARGE:
         raise ValueError(
             f"training.batch: {least:g} given with clipping, whose limit is that of large batches, at least {LARGE}; use Micro"
+        )
+    if dim is not None and FEW * most > dim:
+        raise ValueError(
+            f"training.batch: {most:g} given with clipping and inputs.dim = {dim}, must be at most dim/{FEW}, so that "
+            f"gradients are mostly noise; use Micro"
         )

@@ -29,7 +29,9 @@ class Records:
         assert dim is not None
         self.problem, self.lanes, self.each = problem, lanes, each
         if plan.times[-1] > 0 and round(plan.times[-1] * dim) == 0:
-            raise ValueError(f"until: {plan.times[-1]:g} is less than half a step of 1/dim = {1 / dim:g}")
+            raise ValueError(
+                f"until: {plan.times[-1] * dim:g} steps, less than half of one; a step is 1/dim = {1 / dim:g}"
+            )
         if plan.times[-1] * dim > 2.0**62:
             raise ValueError(
                 f"until: {plan.times[-1] * dim:.3g} steps, more than can be counted; lower until or inputs.dim"

@@ -47,8 +47,8 @@ def run(
     times : array, optional
         Output times in the unit of `clock`; left out, 201 equally spaced ones, and where the stretches of tasks end.
     clock : str, optional
-        "alpha" (steps/dim), "steps", "rate", "epochs" or a paper's key; left out, the level's own: "alpha", but for
-        `Empirical`.
+        "alpha" (steps/dim), "steps", "rate", "epochs" or a paper's key; left out, the level's own: "alpha"; "steps" on a
+        data set.
     stop : Threshold, optional
         Where to stop earlier, from `when`.
     keep_blocks : bool
@@ -108,7 +108,7 @@ def run_batch(
     level, until, times, clock, stop, keep_blocks, progress
         As in `run`. With several learning rates the clock must be "alpha" or "steps", which all runs share.
     learning_rates : list of float or Schedule, optional
-        Learning rates; left out, the problem's own.
+        Learning rates, step x dim for training on a data set; left out, the problem's own.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
         if samples is not None:
             raise ValueError(
                 f"training.samples: {samples} given, but {type(level).__name__} sees every sample once; "
-                f"use Empirical, or leave it out"
+                f"use Empirical (in the limit of many dimensions EmpiricalMacro), or leave it out"
             )
         if stop is not None and stop.quantity == "training_loss":
             raise ValueError(f"stop: {type(level).__name__} has no training loss; it sees every sample once")

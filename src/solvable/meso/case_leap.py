@@ -26,9 +26,15 @@ from solvable.numerics.random import normals
 
 
 @compiled(strict=True)
-def row_of(problem, r):
-    """In the state, of row r of the moving frame: teachers that move, snapshots, velocities, students, averages."""
+def row_of(problem, r, mending):
+    """In the state, of row r of the moving frame: teachers that move, snapshots, velocities, students, averages. For `mending`
+    velocities come last: they are short at first, and may be shorter than their overlaps with students allow."""
     p, teachers = problem.students, problem.moving - min(problem.moving, problem.first_teacher)
+    if mending and problem.velocities > 0:
+        if r >= problem.moving - p:
+            return problem.velocities + r - (problem.moving - p)
+        before = teachers + (p if problem.snapshots > 0 else 0)
+        r += p if r >= before else 0
     if r < teachers:
         return problem.first_teacher + r
     r -= teachers
@@ -44,25 +50,32 @@ def row_of(problem, r):
 
 
 @compiled(strict=True)
-def factor_rows(y, problem, inverse, V):
-    """As `leap.factor`, for all rows that move: V (block, moving, fixed + moving)."""
+def factor_rows(y, problem, inverse, V, mending):
+    """As `leap.factor`, for all rows that move: V (block, moving, fixed + moving). A coordinate takes no more than is left of the
+    row's length, however short the row is whose direction it is along."""
     m, n, impossible = problem.moving, problem.rows, False
     q = n - m
     for b in range(problem.blocks):
         for k in range(m):
-            row = (b * m + row_of(problem, k)) * n
-            size = y[row + row_of(problem, k)]
+            row = (b * m + row_of(problem, k, mending)) * n
+            size = y[row + row_of(problem, k, mending)]
+            left = size
             for i in range(q):
                 total = 0.0
                 for f in range(q):
                     total += y[row + m + f] * inverse[b, f, i]
                 V[b, k, i] = total
+                left -= total * total
             for j in range(k + 1):
-                total = y[row + row_of(problem, j)]
+                total = y[row + row_of(problem, j, mending)]
                 for i in range(q + j):
                     total -= V[b, k, i] * V[b, j, i]
                 if j < k:
-                    V[b, k, q + j] = total / V[b, j, q + j] if V[b, j, q + j] > 0.0 else 0.0
+                    value = total / V[b, j, q + j] if V[b, j, q + j] > 0.0 else 0.0
+                    if value * value > left + SINGULAR * abs(size):
+                        value, impossible = math.copysign(math.sqrt(max(left, 0.0)), value), True
+                    V[b, k, q + j] = value
+                    left -= value * value
                 else:
                     V[b, k, q + k] = math.sqrt(total) if total > SINGULAR * size else 0.0
                     impossible = impossible or total < -SINGULAR * abs(size)
@@ -90,16 +103,16 @@ def spread_rows(form, frames, V, y, state):
 
 
 @compiled(strict=True)
-def take_rows(b, problem, coordinates, frame, y):
+def take_rows(b, problem, coordinates, frame, y, mending):
     """Overlaps of block b, of all rows that move, from coordinates (moving, fixed + moving)."""
     m, n = problem.moving, problem.rows
     for k in range(m):
-        row = (b * m + row_of(problem, k)) * n
+        row = (b * m + row_of(problem, k, mending)) * n
         for j in range(m):
             total = 0.0
             for i in range(n):
                 total += coordinates[k, i] * coordinates[j, i]
-            y[row + row_of(problem, j)] = total
+            y[row + row_of(problem, j, mending)] = total
         for f in range(n - m):
             total = 0.0
             for i in range(n - m):
@@ -121,6 +134,18 @@ def normalise_rows(y, problem, norms):
             for j in range(n):
                 scale = (norms[k] if k < p else 1.0) * (norms[j] if j < p else 1.0)
                 y[(b * m + k) * n + j] *= scale
+
+
+@compiled(strict=True)
+def mend_cases(y, problem, geometry):
+    """As `leap.mend`."""
+    frame, inverse, V, norms = geometry
+    if not factor_rows(y, problem, inverse, V, True):
+        return
+    for b in range(problem.blocks):
+        take_rows(b, problem, V[b], frame, y, True)
+    if problem.sphere:
+        normalise_rows(y, problem, norms)
 
 
 @compiled(strict=True)
@@ -149,11 +174,14 @@ def collect_case(form, frames, work, sums):
             one = of_head(form, work, t, load(work, form.pushes + k))
             store(sums, at, fma(sign, one, load(sums, at)))
             at += 1
+    for t in range(form.heads if form.biased else 0):
+        store(sums, at, fma(sign, of_head(form, work, t, load(work, form.bare_push)), load(sums, at)))
+        at += 1
 
 
-def sums_of(blocks: int, students: int, rows: int, heads: int) -> int:
-    """How many sums `collect_case` keeps."""
-    return blocks * (students * rows + students * (students + 1) // 2) + heads * students
+def sums_of(blocks: int, students: int, rows: int, readouts: int) -> int:
+    """How many sums `collect_case` keeps; `readouts` are those of all heads, and biases."""
+    return blocks * (students * rows + students * (students + 1) // 2) + readouts
 
 
 @compiled(strict=True)
@@ -174,7 +202,9 @@ def sample_cases(problem, blocks, segment, alpha, y, sampler, geometry, rounds):
     """As `leap.sample`."""
     forms, frames, numbers, _, state, work, _ = sampler
     form = forms[0]
-    factor_rows(y, problem, geometry[1], geometry[2])
+    if factor_rows(y, problem, geometry[1], geometry[2], False):
+        mend_cases(y, problem, geometry)
+        factor_rows(y, problem, geometry[1], geometry[2], False)
     spread_rows(form, frames, geometry[2], y, state)
     form.label_noise = math.sqrt(label_noise_at(problem, alpha))
     form.batch = int(batch_at(problem, alpha) + 0.5)
@@ -202,7 +232,7 @@ def kick_cases(rhs, h, alpha, segment, y, data, sampler, geometry, slope, rounds
     moved, at = data[4][GAIN], problem.blocks * p * n
     for b in range(problem.blocks):
         push_rows(b, eta * size, h, samples, problem, sampler, geometry[2], moved)
-        take_rows(b, problem, moved, geometry[0], y)
+        take_rows(b, problem, moved, geometry[0], y, False)
         outside = eta * eta * blocks[segment, b].fraction / batch * size
         for k in range(v, v + p):
             for j in range(v, k + 1):
@@ -214,11 +244,12 @@ def kick_cases(rhs, h, alpha, segment, y, data, sampler, geometry, slope, rounds
                     y[(b * problem.moving + j) * n + k] += more
                 at += 1
     copy_to_followers(problem, y)
-    if problem.train_readout:
-        readouts, rate = problem.heads * p, readout_rate_at(problem, alpha) * kick
-        base = y.size - problem.scalars - (0 if problem.readout_velocities else readouts)
-        for k in range(readouts):
-            y[base + k] += size * rate * mean(sums, at + k, samples)
+    if problem.train_readout or problem.train_bias:
+        biases, rate = problem.heads * p, readout_rate_at(problem, alpha) * kick
+        base = y.size - problem.scalars - biases + (problem.readouts if problem.readout_velocities else 0)
+        for k in range(problem.readouts):
+            if problem.train_bias if k >= biases else problem.train_readout:
+                y[base + k] += size * rate * mean(sums, at + k, samples)
     if problem.sphere:
         normalise_rows(y, problem, geometry[3])
         copy_to_followers(problem, y)
@@ -251,18 +282,6 @@ def push_rows(b, scale, h, samples, problem, sampler, V, moved):
             for j in range(k + 1):
                 step += numbers[form.walk_factor + k * teachers + j] * work[at + (j * n + i) * WIDTH]
             moved[k, i] = V[b, k, i] + length * step
-
-
-@compiled(strict=True)
-def mend_cases(y, problem, geometry):
-    """As `leap.mend`."""
-    frame, inverse, V, norms = geometry
-    if not factor_rows(y, problem, inverse, V):
-        return
-    for b in range(problem.blocks):
-        take_rows(b, problem, V[b], frame, y)
-    if problem.sphere:
-        normalise_rows(y, problem, norms)
 
 
 def _variant(kernel: Any, name: str, **others: Any) -> Any:

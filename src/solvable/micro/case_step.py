@@ -24,11 +24,12 @@ def learn_case(form, frames, state, work, step):
     if form.sphere:
         to_sphere(form, frames, state, form.moving, form.student_row)
     average_students(form, frames, state, step)
-    if form.train_readout:
-        p, rate = form.students, load(work, form.readout_rate)
-        for t in range(form.heads):
-            for k in range(p):
-                push_readout(form, state, t * p + k, rate, of_head(form, work, t, load(work, form.pushes + k)))
+    p, rate = form.students, load(work, form.readout_rate)
+    for t in range(form.heads):
+        for k in range(p if form.train_readout else 0):
+            push_readout(form, state, t * p + k, rate, of_head(form, work, t, load(work, form.pushes + k)))
+        if form.train_bias:
+            push_readout(form, state, form.heads * p + t, rate, of_head(form, work, t, load(work, form.bare_push)))
 
 
 @compiled(strict=True, inline=True)
@@ -70,9 +71,12 @@ def collect_case(form, frames, work):
     """Add one sample of a batch to the sums. Cases differ in their variances, and blocks in how: each has a factor of its own."""
     p = form.students
     add_to_sums(form, frames, work, form.moving, form.seen)
-    for t in range(form.heads if form.train_readout else 0):
-        for k in range(p):
+    for t in range(form.heads):
+        for k in range(p if form.train_readout else 0):
             slot, push = form.push_sums + t * p + k, of_head(form, work, t, load(work, form.pushes + k))
+            store(work, slot, load(work, slot) + push)
+        if form.train_bias:
+            slot, push = form.push_sums + form.heads * p + t, of_head(form, work, t, load(work, form.bare_push))
             store(work, slot, load(work, slot) + push)
     for b in range(form.blocks if form.largest == 0 else 0):
         if frames[b].freedom > 0:
@@ -97,9 +101,9 @@ def learn_case_batch(form, frames, stream, state, work, step):
     if form.sphere:
         to_sphere(form, frames, state, form.moving, form.student_row)
     average_students(form, frames, state, step)
-    if form.train_readout:
-        rate = load(work, form.readout_rate) * (1.0 / form.batch)
-        for k in range(form.heads * form.students):
+    rate, biases = load(work, form.readout_rate) * (1.0 / form.batch), form.heads * form.students
+    for k in range(form.readouts):
+        if form.train_bias if k >= biases else form.train_readout:
             push_readout(form, state, k, rate, load(work, form.push_sums + k))
 
 

@@ -42,8 +42,10 @@ class CaseWalk(Walk):
         self.heads = self.readout.reshape(self.problem.heads, self.p)
         if self.made.form.pace:
             self.equations = system(self.problem, pack(self.problem, self.lane.start), NODES)
-        speeds = self.numbers[self.readout.size :][: self.problem.scalars.count("readout_velocity")]
-        self.speeds = speeds.reshape(-1, self.p)
+        moving = np.array([role == "readout_velocity" for role in self.problem.scalars], dtype=bool)
+        self.speeds = np.flatnonzero(
+            np.concatenate([np.zeros(self.readout.size, dtype=bool), moving])
+        )  # places in `numbers`
         first = self.p + self.problem.teacher.width
         chosen = {role: np.flatnonzero([one == role for one in self.problem.extras]) for role in ROLES}
         self.extra = {role: slice(first + rows[0], first + rows[-1] + 1) for role, rows in chosen.items() if rows.size}
@@ -68,7 +70,7 @@ class CaseWalk(Walk):
         W, velocity = self.V[:p], self._rows("velocity")
         ahead = W + form.beta * share * velocity if form.nesterov else W
         sizes = np.einsum("si,si->s", seen, seen) / self.dim if form.shaped else None
-        F, pushed = self._pushes(case, seen @ ahead.T / root, x @ self.V[p : p + q].T / root, sizes)
+        F, pushed, push = self._pushes(case, seen @ ahead.T / root, x @ self.V[p : p + q].T / root, sizes)
         gradient = F.T @ seen / len(case)
         if form.pace:
             rate = self._followed(number, rate, float((gradient**2).sum()) / self.dim)
@@ -82,14 +84,15 @@ class CaseWalk(Walk):
         if form.sphere:
             W *= np.sqrt(self.dim / np.einsum("ki,ki->k", W, W))[:, None]
         self._follow(number, now)
-        if form.train_readout:
-            gain = kick * self.work[form.readout_rate * WIDTH] / len(case)
-            move = gain * np.array([pushed[self.table[case, 1] == t].sum(axis=0) for t in range(len(self.heads))])
+        if form.train_readout or form.train_bias:
+            heads = [self.table[case, 1] == t for t in range(len(self.heads))]
+            readouts = np.array([form.train_readout * pushed[head].sum(axis=0) for head in heads])
+            biases = [form.train_bias * push[head].sum() for head in heads if form.biased]
+            move = kick * self.work[form.readout_rate * WIDTH] / len(case) * np.concatenate([readouts.ravel(), biases])
             if form.readout_velocities:
-                self.speeds *= form.beta
-                self.speeds += move
-                move = share * self.speeds
-            self.heads += move
+                self.numbers[self.speeds] = form.beta * self.numbers[self.speeds] + move
+                move = share * self.numbers[self.speeds]
+            self.numbers[: form.readouts] += move
         self._move_teachers()
 
     def _rows(self, role: str) -> np.ndarray:
@@ -146,10 +149,11 @@ class CaseWalk(Walk):
 
     def _pushes(
         self, case: np.ndarray, fields: np.ndarray, taught: np.ndarray, sizes: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """(sample, student) amplitudes, and what pushes the readouts; `sizes` are |x|^2/dim, for rules that ask."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(sample, student) amplitudes, and what pushes the readouts; (sample,) what pushes the bias; `sizes` are |x|^2/dim, for
+        rules that ask."""
         form, slots, p = self.made.form, self.work.reshape(-1, WIDTH), self.p
-        noise, found = self._noise(len(case)), np.empty((2, len(case), p))
+        noise, found, push = self._noise(len(case)), np.empty((2, len(case), p)), np.empty(len(case))
         self.state.reshape(-1, WIDTH)[:] = self.state[::WIDTH, None]
         for i in range(0, len(case), WIDTH):
             part = slice(i, i + WIDTH)
@@ -164,7 +168,8 @@ class CaseWalk(Walk):
             self.answer(form, self.made.numbers, self.state, self.work)
             for kind, at in enumerate((form.amplitudes, form.pushes)):
                 found[kind, part] = slots[at:][:p, :count].T
-        return found[0], found[1]
+            push[part] = slots[form.bare_push, :count]
+        return found[0], found[1], push
 
     def _move_teachers(self) -> None:
         form, first, q = self.made.form, self.p, self.problem.teacher.width

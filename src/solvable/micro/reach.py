@@ -30,7 +30,7 @@ BESIDE = np.pi / (2 * COUNT)
 
 def steepness(problem: Problem) -> np.ndarray:
     """L <= sum_m steepness[m] deviation^m; empty where the risk may change though no student moves."""
-    if problem.training.train_readout or problem.inputs.is_scheduled:
+    if problem.training.train_readout or problem.training.train_bias or problem.inputs.is_scheduled:
         return np.empty(0)
     coefficients = problem.student.hermite_coefficients
     if coefficients is None:

@@ -12,9 +12,11 @@ from solvable.numerics.lanes import fill, fma, load, store
 
 @compiled(strict=True)
 def set_friction(form, friction):
-    """What a step keeps of a velocity."""
+    """What a step keeps of a velocity; of fast ones `friction` is beta."""
     if form.slow:
         form.friction, form.beta = friction, 1.0 - friction / form.dim
+    elif form.velocity_row >= 0:
+        form.beta, form.gain = friction, 1.0 / (1.0 - friction)
 
 
 @compiled(strict=True, inline=True)
@@ -76,10 +78,10 @@ def average_students(form, frames, state, step):
 
 @compiled(strict=True, inline=True)
 def push_readout(form, state, k, rate, push):
-    """Readout number k, or its velocity, which moves it."""
+    """Readout number k (biases come behind all readouts), or its velocity, which moves it."""
     at = form.readout + k
     if form.readout_velocities:
-        b = at + form.heads * form.students
+        b = at + form.readouts
         velocity = fma(rate * kick_of(form), push, form.beta * load(state, b))
         store(state, b, velocity)
         rate, push = fill(1.0 / form.dim if form.slow else 1.0), velocity

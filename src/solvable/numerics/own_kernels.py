@@ -9,6 +9,7 @@ handed to them.
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from numba import float64, njit, types, void
@@ -20,12 +21,15 @@ AMPLITUDE = void(float64[::1], float64[::1], float64, float64, float64)  # (F, f
 
 
 def compile_own(function: Callable[..., Any], signature: Any) -> Any:
-    """A dispatcher with machine code for the signature alone; raises ValueError with the compiler's words in one line."""
+    """A dispatcher with machine code for the signature alone; raises ValueError with the compiler's words in one line. Beyond the
+    ends of arrays it raises IndexError, and changes nothing there."""
     try:
-        return njit(signature, error_model="numpy", nogil=True)(function)
+        return njit(signature, error_model="numpy", nogil=True, boundscheck=True)(function)
     except NumbaError as error:
         raise ValueError(_line(str(error))) from None
     except Exception as error:  # what is no function, or cannot be read
+        if not isinstance(function, FunctionType):
+            raise ValueError(f"{type(function).__name__} given, must be a plain function, as def makes it") from None
         raise ValueError(f"{type(error).__name__}: {error}".splitlines()[0]) from None
 
 
@@ -39,6 +43,8 @@ def _line(text: str) -> str:
     """What the compiler says is wrong, and in which line of whose code."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if "return_value" in text and "to none" in text:
+        return "it returns something; it must change F in place, as F[:] = ... does, and return nothing"
     headings = ("Failed in", "Overload", "There are", "During", "- Resolution", "This error", "[")
     told = next((line for line in lines if not line.startswith(headings)), lines[0])
     place = [re.search(r'File "([^"]+)", line (\d+)', line) for line in lines]

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from solvable.overlaps.first_scalars import first_scalars
 from solvable.overlaps.state import COPIES, InvalidStart, Overlaps
 from solvable.problems import Problem
 
@@ -114,7 +115,8 @@ def measure(
         problem.readout_values if readout is None else as_array(readout),
         problem.extras,
         stacked[:, p + q :],
-        np.zeros(len(problem.scalars)),
+        first_scalars(problem),
+        problem.scalars,
     )
 
 

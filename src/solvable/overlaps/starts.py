@@ -1,10 +1,12 @@
 """Starts: overlaps drawn from the law of random weights, idealised, or prescribed."""
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from solvable.overlaps.drawing import KINDS, Law
+from solvable.overlaps.first_scalars import first_scalars
 from solvable.overlaps.fixed_rows import fixed_overlaps
 from solvable.overlaps.measuring import as_array
 from solvable.overlaps.prescribing import Given, Prescribed
@@ -162,9 +164,22 @@ def fitted(problem: Problem, state: Overlaps) -> Overlaps:
             state = state.with_role(role)
         elif role in state.extras and role not in problem.extras:
             state = state.without(role)
-    if bool(problem.scalars) == bool(state.scalars.size):
+    return _with_scalars(problem, state)
+
+
+def _with_scalars(problem: Problem, state: Overlaps) -> Overlaps:
+    """With the numbers of the problem's roles: the state's of a role, or the first ones. Numbers without roles stay."""
+    roles, kept = problem.scalars, state.scalar_roles
+    if roles == kept:
         return state
-    return state.with_scalars(np.zeros(len(problem.scalars)))
+    if state.scalars.size and not kept:
+        return replace(state, scalar_roles=roles) if state.scalars.size == len(roles) else state
+    found = {role: state.scalars[[one == role for one in kept]] for role in dict.fromkeys(kept)}
+    numbers = first_scalars(problem)
+    for role, values in found.items():
+        if len(values) == roles.count(role):
+            numbers[[one == role for one in roles]] = values
+    return replace(state, scalars=numbers, scalar_roles=roles)
 
 
 def check_start(problem: Problem, start: Overlaps) -> None:
@@ -194,7 +209,10 @@ def check_start(problem: Problem, start: Overlaps) -> None:
     if start.extras != problem.extras:
         raise InvalidStart(f"start: has {_counted(start.extras)}, the problem {_counted(problem.extras)}")
     if start.scalars.size != len(problem.scalars):
-        raise InvalidStart(f"start: has {start.scalars.size} scalars, the problem {len(problem.scalars)}")
+        raise InvalidStart(
+            f"scalars: {start.scalars.size} given, the problem has {_counted(problem.scalars, 'none')}; "
+            f"give as many, or leave them out"
+        )
     values = problem.readout_values
     if start.readout.shape != values.shape:
         raise InvalidStart(f"readout: shape {start.readout.shape} at the start, the problem has {values.shape}")
@@ -202,6 +220,12 @@ def check_start(problem: Problem, start: Overlaps) -> None:
         raise InvalidStart(
             f"readout: {np.round(start.readout, 6)} at the start, but the problem's student.readout is "
             f"{np.round(values, 6)} and is not trained; draw the start for this problem"
+        )
+    biases = start.scalars[: problem.scalars.count("bias")]
+    if not problem.training.train_bias and np.abs(biases - problem.student.bias).max(initial=0.0) > 1e-12:
+        raise InvalidStart(
+            f"scalars: the bias is {np.round(biases, 6)} at the start, but the problem's student.bias is {problem.student.bias:g} "
+            f"and is not trained; draw the start for this problem"
         )
     if problem.student.norm == "sphere":
         norms = np.diag(start.student_overlap)
@@ -227,9 +251,8 @@ def check_start(problem: Problem, start: Overlaps) -> None:
             )
 
 
-def _counted(extras: tuple[str, ...]) -> str:
-    roles = dict.fromkeys(extras)
-    return " and ".join(f"{extras.count(role)} {role}(s)" for role in roles) or "neither directions nor anchors"
+def _counted(roles: tuple[str, ...], none: str = "neither directions nor anchors") -> str:
+    return " and ".join(f"{roles.count(role)} {role}(s)" for role in dict.fromkeys(roles)) or none
 
 
 def _checked_seed(seed: Any) -> Seed:

@@ -56,6 +56,11 @@ REFERENCES = {
         "Continual learning in the teacher-student setup: impact of task similarity",
         "arXiv:2107.04384 (2021)",
     ),
+    "mignacco2025": Reference(
+        "F. Mignacco, F. Mori",
+        "A statistical physics framework for optimal learning",
+        "arXiv:2507.07907 (2025)",
+    ),
     "paquette2021": Reference(
         "C. Paquette, E. Paquette",
         "Dynamics of stochastic momentum methods on large-scale, quadratic models",

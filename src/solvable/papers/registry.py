@@ -37,6 +37,7 @@ _MODULES = {
     "goldt2019/widths": "solvable.papers.goldt2019.widths",
     "lee2021/features": "solvable.papers.lee2021.features",
     "lee2021/readouts": "solvable.papers.lee2021.readouts",
+    "mignacco2025/dropout": "solvable.papers.mignacco2025.dropout",
     "paquette2021/momentum": "solvable.papers.paquette2021.momentum",
     "rattray1997/erf": "solvable.papers.rattray1997.rates:ERF",
     "rattray1997/quadratic": "solvable.papers.rattray1997.rates:QUADRATIC",

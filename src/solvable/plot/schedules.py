@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+BEHIND = 1.2  # times the end of what counts: how far a picture goes
+
 
 @in_style
 def schedule(best: Any, *others: Any, labels: list[str] | None = None) -> "Figure":
@@ -43,6 +45,7 @@ def schedule(best: Any, *others: Any, labels: list[str] | None = None) -> "Figur
     picture, panels = figure(len(names) + 1, 1, height=1.9, width=4.6, sharex=True)
     for ax, name in zip(panels, names, strict=False):
         draw_schedule(ax, best.schedule[name], best.until)
+        ax.set_xlim(0.0, min(best.until, BEHIND * best.end))
         ax.axhline(best.constant[0][name], **stroke(1))
         ax.set_ylim(bottom=0.0)
         ax.set_ylabel(_title(name))
@@ -63,11 +66,11 @@ def draw_schedule(ax: "Axes", one: Any, until: float, **style: Any) -> None:
 def _draw_risks(ax: "Axes", best: Any, others: Any, labels: list[str]) -> None:
     curves = [(best.trajectory, "best schedule"), (best.constant_trajectory, "best constant")]
     for i, (run, label) in enumerate([*curves, *zip(others, labels, strict=True)]):
-        ax.plot(run.alpha, np.nanmean(run.risk, axis=0), **stroke(i), label=label)
+        ax.plot(run.alpha, np.nanmean(best.counted(run), axis=0), **stroke(i), label=label)
     ax.set_yscale("log")
-    ax.set_ylabel("risk")
+    ax.set_ylabel("risk" if best.quantity == "time" else best.quantity.removeprefix("mean "))
     if best.quantity == "time":
-        ax.axvline(best.value, color="0.5", linewidth=0.6)
+        ax.axvline(best.value, color="0.5", linewidth=0.6, label=f"the best time, {best.value:.4g}")
     ax.legend(fontsize=7)
 
 

@@ -29,8 +29,9 @@ def positions_along(data: Any, dim: str, ax: "Axes", which: str) -> np.ndarray:
         steps = np.diff(np.log(values))
         if steps.std() < 0.2 * abs(steps.mean()):
             (ax.set_xscale if which == "x" else ax.set_yscale)("log")
-    if values.dtype.kind in "iu" and len(values) <= 12:
-        (ax.set_xticks if which == "x" else ax.set_yticks)(values, [str(value) for value in values])
+    is_short = values.max() < 100 * values.min()  # decades would have few labels of their own
+    if len(values) <= (12 if values.dtype.kind in "iu" else 8 if is_short else 0):
+        (ax.set_xticks if which == "x" else ax.set_yticks)(values, [f"{value:g}" for value in values])
         (ax.xaxis if which == "x" else ax.yaxis).set_ticks([], minor=True)
     return values
 

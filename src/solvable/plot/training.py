@@ -1,6 +1,7 @@
 """Training beside test: losses over time of runs on a data set, and at the end of runs along an axis of a sweep; correlations
 between two times."""
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,8 @@ def train_and_test(source: Any, ax: "Axes | None" = None, *, label: str = "", co
     """Draw the training loss (dashed) and the test loss (solid) of runs on a data set, as means with standard errors.
 
     The test loss is the mean loss on fresh samples, noise on labels included, so that both are one where nothing is memorised. Of
-    runs: against time. Of a sweep along one axis: at the end of the runs, with the least one that was met on the way (dotted).
+    runs: against time, without those that diverged, as far as all others came. Of a sweep along one axis: at the end of the runs,
+    with the least one that was met on the way (dotted).
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def train_and_test(source: Any, ax: "Axes | None" = None, *, label: str = "", co
     if "done" in data:
         _along_axis(data, ax, before, color)
     else:
-        _over_time(data, ax, before, color)
+        _over_time(data, _test_losses(source, data), ax, before, color)
     ax.set_yscale("log")
     ax.set_ylabel("loss")
     ax.legend()
@@ -98,8 +100,13 @@ def correlation(
     data = dataset(source)
     if "correlation" not in data:
         raise ValueError("correlation: these runs kept none; EmpiricalMacro(two_times=True) keeps them")
+    found, second = data["correlation"].values, student if other is None else other
+    runs, p = found.shape[0], found.shape[2]
+    for name, given, many in (("run", run, runs), ("student", student, p), ("other", second, p)):
+        if given not in range(many):
+            raise ValueError(f"{name}: {given!r} given, must be a whole number from 0 to {many - 1}")
     ax, time = axes(ax), data["time"].values
-    values = data["correlation"].values[run, :, student, :, student if other is None else other]
+    values = found[run, :, student, :, second]
     image = ax.pcolormesh(time, time, values, shading="nearest", rasterized=True)
     ax.figure.colorbar(image, ax=ax, label="correlation of the fields")
     label = data["time"].attrs.get("long_name", "time")
@@ -109,14 +116,26 @@ def correlation(
     return ax
 
 
-def _over_time(data: Any, ax: "Axes", before: str, color: str | None) -> None:
+def _test_losses(source: Any, data: Any) -> np.ndarray:
+    """(run, time) in the normalisation of the training loss."""
     if "training_loss" not in data:
         raise ValueError("train_and_test: these runs see every sample once and have no training loss; Empirical has")
-    kept = data.isel(run=np.flatnonzero(data["ending"].values != "diverged"))
-    train = kept["training_loss"].values
-    test = kept["population_loss"].values if "gap" not in kept else train + kept["gap"].values
-    time = data["time"].values
-    for name, values, dashes in ((TRAIN, train, "--"), (TEST, test, "-")):
+    if hasattr(source, "test_loss"):
+        found: np.ndarray = source.test_loss
+    elif "gap" in data:
+        found = (data["training_loss"] + data["gap"]).values
+    elif data.attrs.get("base", "alpha") == "alpha":  # the flow: half the mean squared error
+        found = data["population_loss"].values + 0.5 * json.loads(data.attrs["problem"])["training"]["label_noise"]
+    else:
+        raise ValueError("train_and_test: this dataset has no loss on fresh samples; give the Trajectory")
+    return found
+
+
+def _over_time(data: Any, test: np.ndarray, ax: "Axes", before: str, color: str | None) -> None:
+    kept = data["ending"].values != "diverged"
+    train, time = data["training_loss"].values, data["time"].values
+    for name, all_runs, dashes in ((TRAIN, train, "--"), (TEST, test, "-")):
+        values = all_runs[kept]
         reached = np.isfinite(values).all(axis=0)
         mean = values[:, reached].mean(axis=0)
         (line,) = ax.plot(time[reached], mean, dashes, color=color, label=before + name)
@@ -129,13 +148,15 @@ def _over_time(data: Any, ax: "Axes", before: str, color: str | None) -> None:
 
 def _along_axis(data: Any, ax: "Axes", before: str, color: str | None) -> None:
     main = _axes_of(data)
-    if len(main) != 1 or "end_gap" not in data:
-        raise ValueError(
-            "train_and_test: needs a sweep of runs on a data set in steps along one axis; choose others by data.sel(...)"
-        )
+    if "end_gap" not in data:
+        raise ValueError("train_and_test: needs a sweep of runs on a data set, in steps, with the squared loss")
+    if len(main) != 1:
+        raise ValueError(f"train_and_test: the sweep has {len(main)} axes, must be one; choose others by data.sel(...)")
     along = main[0]
     test = data["end_training_loss"] + data["end_gap"]
     there = data.assign(test=test, best=data["best_risk"] + test - data["end_risk"])  # with the same noise on labels
+    if "end_risk_error" in data:
+        there = there.assign(test_error=data["end_risk_error"])
     positions = positions_along(data, along, ax, "x")
     for name, quantity, dashes in ((TRAIN, "end_training_loss", "--"), (TEST, "test", "-"), (BEST, "best", ":")):
         mean, error = _average(there, quantity, (along,))

@@ -15,9 +15,9 @@ from solvable.problems.model import InvalidProblem
 from solvable.problems.momentum import Momentum
 from solvable.problems.networks import Hermite, Student, Target, Teacher
 from solvable.problems.problem import Problem
-from solvable.problems.rate_rules import AdaGrad, Clip, LineSearch, Polyak, RateFunction
+from solvable.problems.rate_rules import AdaGrad, ClipBatches, LineSearch, Polyak, RateFunction
 from solvable.problems.reuse import Ratio
-from solvable.problems.rules import Clipping, Rule
+from solvable.problems.rules import ClipSamples, Rule
 from solvable.problems.schedules import Schedule
 from solvable.problems.tasks import Task
 from solvable.problems.training import Training
@@ -29,8 +29,8 @@ __all__ = [
     "ONE_PASS",
     "AdaGrad",
     "Average",
-    "Clip",
-    "Clipping",
+    "ClipBatches",
+    "ClipSamples",
     "Convention",
     "Data",
     "Domain",

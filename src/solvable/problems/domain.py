@@ -141,7 +141,7 @@ class Domain:
     def _unknown(self, problem: Problem) -> Iterator[tuple[str, str, str]]:
         for path, value in unusual_settings(problem):
             if path not in self.knows:
-                yield path, f"is {_short(value)}", "does not know this setting"
+                yield path, f"is {_short(value)}", _STEP if path == "training.step" else "does not know this setting"
 
     def _networks(self, problem: Problem) -> Iterator[tuple[str, str, str]]:
         student, teacher = problem.student, problem.teacher
@@ -220,6 +220,12 @@ class Domain:
                 yield f"training.{name}", given, f"is for {what}"
             elif self.schedules is not True and isinstance(value, Schedule):
                 yield f"training.{name}", "is a schedule", f"is for a constant one; {_AT}"
+        if (
+            self.schedules is not True
+            and training.momentum is not None
+            and isinstance(training.momentum.number, Schedule)
+        ):
+            yield "training.momentum", "has a schedule", f"is for a constant one; {_AT}"
         for name in ("learning_rate", "readout_rate"):
             if not self.schedules and isinstance(getattr(training, name), Schedule):
                 yield f"training.{name}", "is a schedule", f"is for a constant one; {_AT}"
@@ -232,6 +238,7 @@ EVERYTHING = Domain(
 ONE_PASS = replace(EVERYTHING, samples=False, knows=())
 CASES = replace(ONE_PASS, knows=FEATURES)  # classes, tasks, masks, noise on inputs, anchors, teachers that move
 
+_STEP = "does not know this setting, which is learning_rate / dim: give learning_rate"
 _AT = "problem.at(alpha) has that of one time"
 _READOUTS = {
     "mean": "readouts 1/width ('mean')",

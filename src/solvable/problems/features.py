@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 FEATURES = (
     "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
     "training.anchor", "training.momentum", "training.average", "training.snapshot", "training.rate_rule",
-    "training.rule", "training.lookahead", "training.repeats",
+    "training.rule", "training.lookahead", "training.repeats", "training.train_bias", "student.bias", "teacher.bias",
 )  # fmt: skip
 
 
@@ -20,8 +20,8 @@ def features(problem: Problem) -> tuple[str, ...]:
     """Which fields take a problem beyond one class, one task, and gradients of plain samples.
 
     They give it classes, tasks, masks, noise that only students see, anchors, moving teachers, momentum, averages, rates that
-    follow the state, labels that are signs, a rule of learning other than gradients, or a loss whose moments are closed or averages
-    over one variable.
+    follow the state, labels that are signs, a rule of learning other than gradients, biases of outputs, or a loss whose moments are
+    closed or averages over one variable.
 
     Parameters
     ----------
@@ -63,6 +63,9 @@ def used_features(problem: Problem) -> tuple[str, ...]:
         "training.rule": training.rule is not None,
         "training.lookahead": bool(training.lookahead),
         "training.repeats": training.uses_again,
+        "training.train_bias": training.train_bias,
+        "student.bias": bool(problem.student.bias),
+        "teacher.bias": bool(teacher.bias),
         "training.loss": training.loss == "correlation" or _is_on_a_line(problem),
         "teacher.target": teacher.target == "sign",
     }

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from solvable.problems.rate_rules import LineSearch
+from solvable.problems.reuse import check_batch
+from solvable.problems.rules import Rule
 from solvable.problems.schedules import Schedule, begins_of, check_shares, segments_of, within
 
 if TYPE_CHECKING:
@@ -34,7 +37,27 @@ def check_parts(problem: Problem) -> None:
             f"training.dropout: given for {problem.student.width} students, must be at most {MASKED}, "
             f"because all masks are counted"
         )
+    check_batch(problem)
+    if isinstance(problem.training.rule, Rule):
+        problem.training.rule.check_width(problem.student.width)
     _check_count(problem)
+    _check_steps(problem)
+
+
+def _check_steps(problem: Problem) -> None:
+    """Momentum of so many dimensions, and a rate for these norms."""
+    training, dim = problem.training, problem.inputs.dim
+    if training.is_slow and dim is not None:
+        largest = segments_of(training.momentum.number)[:, 1].max()  # type: ignore[union-attr]
+        if largest > dim:
+            raise ValueError(
+                f"training.momentum.kappa: {largest:g} given for inputs.dim = {dim}, must be at most dim: a step keeps "
+                f"1 - kappa/dim"
+            )
+    if isinstance(training.rate_rule, LineSearch) and problem.student.norm == "sphere":
+        raise ValueError(
+            'training.rate_rule: line search given together with student.norm = "sphere", with which the risk falls otherwise'
+        )
 
 
 def _check_count(problem: Problem) -> None:

@@ -36,7 +36,9 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
     lines: dict[str, str] = {}
     words: dict[str, str] = {}
     items = error.errors(include_url=False)
-    inside = {tuple(_path(item["loc"])) for item in items if item["type"] not in _NOT_A_TABLE}
+    paths = [tuple(_path(item["loc"])) for item in items]
+    inside = {path for path, item in zip(paths, items, strict=True) if item["type"] not in _NOT_A_TABLE}
+    inside |= {path[:i] for path in paths for i in range(len(path))}  # where something within is wrong
     for item in items:
         kind, given, message = item["type"], item["input"], item["msg"]
         path = tuple(_path(item["loc"]))
@@ -56,13 +58,18 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
             text = message[field.end() :] if field else message
         else:
             if kind == "union_tag_not_found":
-                message = "a table with its `kind`"
+                message = f"a table with a {item['ctx']['discriminator'].strip(chr(39))}"
             if kind == "model_type":
-                message = f"a {item['ctx']['class_name']}".replace("Table", " table")
-                message += _EXAMPLES.get(item["ctx"]["class_name"], "")
+                name = item["ctx"]["class_name"]
+                message = f"{'an' if name[0] in 'AEIOU' else 'a'} {name}".replace("Table", " table")
+                message += _EXAMPLES.get(name, "")
+            if kind == "is_instance_of":
+                message += _EXAMPLES.get(item["ctx"]["class"], "")
             if kind == "union_tag_invalid":
                 tag = item["ctx"]["discriminator"].strip("'")
                 message = f"a table with the {tag} {item['ctx']['expected_tags'].replace(', ', ' or ')}"
+            if kind in ("float_type", "int_type") and _is_schedule(given):
+                message, kind = _CONSTANT, "schedule"
             message = _WORDS.get(kind, message.removeprefix("Input should be ").removeprefix("a valid "))
             text = f"{short(given)} given, must be {message}"
             if isinstance(given, str):
@@ -86,10 +93,38 @@ _WORDS = {
     "finite_number": "finite",
     "model_attributes_type": "a table of its fields",
     "too_short": "not empty",
-    "union_tag_not_found": "a table with a name",
 }
-_EXAMPLES = {"Dropout": ", as { keep = 0.8 }"}  # of tables whose main field is easily taken for the whole
-_BRANCHES = {"float", "int", "str", "none", "literal", "tuple", "constrained", "huber", "hinge"}
+_CONSTANT = (
+    "one number for the whole run; rates, batch, weight decay, label noise, momentum, probabilities and eigenvalues "
+    "may be schedules"
+)
+_EXAMPLES = {  # of tables whose main field is easily taken for the whole
+    "Dropout": ", as { keep = 0.8 }",
+    "Momentum": ", as { beta = 0.9 } or { kappa = 2.0 }, or a number beta",
+    "Ratio": ", as { ratio = 2.0 }",
+    "Average": ", as { rate = 1.0 } or { begin = 10.0 }",
+    "ClipSamples": ", as { norm = 1.0 }",
+    "Rule": ', sv.Rule("name", function)',
+    "Loss": ', sv.problems.Loss("name", function, push, push_slope)',
+}
+_BRANCHES = {
+    "float",
+    "int",
+    "str",
+    "none",
+    "literal",
+    "tuple",
+    "constrained",
+    "huber",
+    "hinge",
+    "adagrad",
+    "polyak",
+    "clip-batches",
+}
+
+
+def _is_schedule(given: Any) -> bool:
+    return "times" in given if isinstance(given, dict) else type(given).__name__ == "Schedule"
 
 
 def _path(location: tuple[int | str, ...]) -> list[str]:
@@ -109,9 +144,18 @@ def _fields_there(model: type[BaseModel], location: tuple[int | str, ...]) -> st
     for part in _path(location[:-1]):
         annotations = [table.model_fields[part].annotation for table in tables if part in table.model_fields]
         tables = [table for annotation in annotations for table in _models(annotation)]
+    chosen = [
+        table for table in tables if _tag(table) in location
+    ]  # by its name or kind, where that tells tables apart
+    tables = chosen or tables
     found = {field.alias or name for table in tables for name, field in table.model_fields.items()}
     fields = sorted(found - {"kind"})
     return f"{hint(location[-1], fields)}, must be one of {', '.join(fields)}" if fields else ""
+
+
+def _tag(table: type[BaseModel]) -> Any:
+    fields = [table.model_fields[name] for name in ("name", "kind") if name in table.model_fields]
+    return fields[0].default if fields else None
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:

@@ -109,6 +109,7 @@ class Network(Model):
     width: Width
     activation: AnyUnit = "quadratic"
     readout: Readout = "mean"
+    bias: Annotated[float, Plain] = 0.0
 
     @model_validator(mode="after")
     def _check_readout(self) -> "Network":
@@ -154,6 +155,8 @@ class Student(Network):
         their own.
     norm : str
         "free", or "sphere": every student keeps overlap one with itself, renormalised after each step.
+    bias : float
+        What is added to the output, of every head; where `training.train_bias` is true, at the start.
 
     Examples
     --------
@@ -203,6 +206,8 @@ class Teacher(Network):
     rotation : float
         The first two teachers turn in their plane by so many radians per steps/dim, w_1 towards w_2. They must be orthogonal and
         of equal length, in all blocks together, so that turning keeps how they overlap (sampled ones: up to 1/sqrt(dim)).
+    bias : float
+        What is added to labels, before a sign is taken.
 
     Examples
     --------
@@ -230,12 +235,17 @@ class Teacher(Network):
 
     def labels(self, fields: np.ndarray) -> np.ndarray:
         """Labels without noise, (samples,), from the teachers' fields (samples, width)."""
+        output = self.taught(fields) + self.bias
+        return np.sign(output) if self.target == "sign" else output
+
+    def taught(self, fields: np.ndarray) -> np.ndarray:
+        """The same before the bias is added and a sign is taken."""
         if isinstance(self.target, Target):
             return np.asarray(self.target.function(fields), dtype=float)
         if self.target == "product":
             return fields.prod(axis=1)
-        output = self.unit.function(fields) @ self.readout_values
-        return np.sign(output) if self.target == "sign" else output
+        values: np.ndarray = self.unit.function(fields) @ self.readout_values
+        return values
 
     @model_validator(mode="after")
     def _check_target(self) -> "Teacher":
@@ -249,6 +259,8 @@ class Teacher(Network):
             raise ValueError(f"rotation: given for {self.width} teacher(s), needs two to turn in their plane")
         if self.drift and not self.width:
             raise ValueError("drift: given although there are no teachers, so nothing would use it")
+        if self.bias and not self.width:
+            raise ValueError("bias: given although there are no teachers; add it to mixture.labels")
         return self
 
     @model_validator(mode="after")

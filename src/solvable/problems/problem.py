@@ -35,7 +35,10 @@ OWN = (
 )
 FUNCTIONS = tuple(tuple(path.split(".")) for path in OWN)  # which may be one's own
 
-QUIET = {"teacher": ("drift", "rotation"), "training": ("input_noise", "label_flips", "anchor", "lookahead", "repeats")}
+QUIET = {
+    "teacher": ("drift", "rotation", "bias"), "student": ("bias",),
+    "training": ("input_noise", "label_flips", "anchor", "lookahead", "repeats", "train_bias"),
+}  # fmt: skip
 
 
 def _hash(content: dict[str, Any]) -> str:
@@ -138,8 +141,8 @@ class Problem(Model):
 
     @cached_property
     def scalars(self) -> tuple[str, ...]:
-        """The roles of the numbers behind the readouts in a state: velocities of trained readouts, and the sum of squared gradients
-        where the rate follows the state."""
+        """The roles of the numbers behind the readouts in a state: biases of outputs, velocities of trained readouts and biases,
+        and the sum of squared gradients where the rate follows it."""
         return scalar_roles(self)
 
     @cached_property

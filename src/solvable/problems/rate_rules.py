@@ -12,7 +12,8 @@ from solvable.gaussian.units import OwnFunction
 from solvable.problems.model import InvalidProblem, Model, Plain
 
 Positive = Annotated[float, Plain, Field(gt=0)]
-KINDS = {"adagrad": 1, "line-search": 2, "polyak": 3, "clip": 4, "custom": 5}  # in compiled code
+ARGUMENTS = ("alpha", "risk", "square", "accumulated")  # of functions of one's own
+KINDS = {"adagrad": 1, "line-search": 2, "polyak": 3, "clip-batches": 4, "custom": 5}  # in compiled code
 
 
 class AdaGrad(Model):
@@ -93,28 +94,31 @@ class Polyak(Model):
         return 0.0
 
 
-class Clip(Model):
-    """Clipping of large batches: gradients longer than `norm` are shortened to it.
+class ClipBatches(Model):
+    """Gradients of large batches that are longer than `norm` are shortened to it.
+
+    `ClipSamples`, a `rule`, shortens those of single samples.
 
     Parameters
     ----------
     norm : float
         Of the batch gradient, whose square is the mean of F x/sqrt(dim) over the batch, summed over students.
     kind : str
-        "clip"; tells rules apart in files.
+        "clip-batches"; tells rules apart in files.
 
     Examples
     --------
-    >>> sv.Training(learning_rate=1.0, batch=100, rate_rule=sv.problems.Clip(norm=0.2)).rate_rule.norm
+    >>> sv.Training(learning_rate=1.0, batch=100, rate_rule=sv.problems.ClipBatches(norm=0.2)).rate_rule.norm
     0.2
 
     Notes
     -----
-    Macro and Meso know the norm in the limit of large batches, in which it does not scatter: sqrt(mean square/batch).
+    Macro and Meso know the norm in the limit of large batches, in which it does not scatter, of samples far fewer than dim, whose
+    mean is then small beside their noise: sqrt(mean square/batch). They refuse batches below 16 and above dim/10.
     """
 
     norm: Positive
-    kind: Literal["clip"] = "clip"
+    kind: Literal["clip-batches"] = "clip-batches"
 
     @property
     def number(self) -> float:
@@ -131,8 +135,9 @@ class RateFunction(OwnFunction):
     name : str
         Name in results and messages.
     function : callable
-        Of four numbers (alpha, risk, square, accumulated), for one number, not negative: time in steps/dim, risk, mean of
-        |batch gradient|^2, and its integral over alpha. It is compiled, so it may use arithmetic and `math`.
+        Of four numbers (alpha, risk, square, accumulated), for one number; a negative one counts as zero. They are time in
+        steps/dim, risk, mean of |batch gradient|^2, and its integral over alpha. It is compiled, so it may use arithmetic
+        and `math`.
     version : str or int, optional
         Raise it with every change; without it rules are equal if name, code and values are.
     begin : float
@@ -154,6 +159,10 @@ class RateFunction(OwnFunction):
     number = 0.0
 
     def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InvalidProblem(
+                [f"rate_rule: {self.function!r} given for {self.name!r}, must be a function of four numbers"]
+            )
         self._check_version()
         self._compiled  # noqa: B018  (refuses what cannot be compiled)
         self.fingerprint  # noqa: B018  (also checks that values are finite)
@@ -180,7 +189,7 @@ class RateFunction(OwnFunction):
         return replace(self, begin=self.begin + time)
 
     def _functions(self) -> tuple[Callable[[np.ndarray], Any], ...]:
-        return (_on_rows(self.function),)
+        return (_on_rows(self.name, self.function),)
 
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
         near = np.array(
@@ -198,9 +207,16 @@ class RateFunction(OwnFunction):
         return f"RateFunction({self.name!r})"
 
 
-def _on_rows(function: Callable[..., float]) -> Callable[[np.ndarray], np.ndarray]:
+def _on_rows(name: str, function: Callable[..., float]) -> Callable[[np.ndarray], np.ndarray]:
+    def value(row: list[float]) -> float:
+        try:
+            return float(function(*row))
+        except (TypeError, ValueError, ArithmeticError) as error:
+            where = ", ".join(f"{word} = {number:g}" for word, number in zip(ARGUMENTS, row, strict=True))
+            raise InvalidProblem([f"rate_rule: the function {name!r} has no value at {where}: {error}"]) from None
+
     def values(rows: np.ndarray) -> np.ndarray:
-        return np.array([float(function(*map(float, row))) for row in rows])
+        return np.array([value(row) for row in rows.tolist()])
 
     return values
 
@@ -211,5 +227,16 @@ def _custom(value: RateFunction) -> dict[str, Any]:
     return {"custom": value.name, "fingerprint": value.fingerprint, "identity": value.identity} | begin
 
 
+def check_named(given: Any) -> None:
+    """Raise ValueError where a rule for the rate is given by its name alone, or as something else that it cannot be."""
+    if given is None or isinstance(given, dict | Model | RateFunction):
+        return
+    shown = getattr(given, "__name__", None) or repr(given)
+    kinds = "AdaGrad(offset=...), LineSearch(), Polyak(), ClipBatches(norm=...) or RateFunction(name, function)"
+    raise ValueError(
+        f"rate_rule: {shown} given, must be {kinds} of sv.problems; in files a table, as {{ kind = 'adagrad', offset = 1.0 }}"
+    )
+
+
 OwnRate = Annotated[RateFunction, InstanceOf(), PlainSerializer(_custom), WithJsonSchema({"not": {}})]
-RateRule = Annotated[AdaGrad | LineSearch | Polyak | Clip, Field(discriminator="kind")] | OwnRate
+RateRule = Annotated[AdaGrad | LineSearch | Polyak | ClipBatches, Field(discriminator="kind")] | OwnRate

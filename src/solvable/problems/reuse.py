@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from solvable.problems.training import Training
 
 REUSE = ("training.step", "training.selection")  # settings that levels of fresh samples do not know
+TWICE = "only selection 'drawn' takes a sample twice in a step"
 Selection = Literal["all", "subsets", "drawn", "shuffled", "partition", "persistent", "repeated"]
 
 
@@ -36,9 +37,10 @@ class Ratio(Model):
     def __new__(cls, *_: Any, **__: Any) -> Ratio:
         return BaseModel.__new__(cls)
 
-    def __init__(self, ratio: Any = None, **fields: Any) -> None:
-        whole = isinstance(ratio, int) and not isinstance(ratio, bool)
-        super().__init__(ratio=float(ratio) if whole else ratio, **fields)
+    def __init__(self, ratio: Any = ..., **fields: Any) -> None:
+        super().__init__(**(fields if ratio is ... else {"ratio": ratio, **fields}))
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # as that of Model
 
     def count(self, dim: int) -> int:
         """The number at a finite dim; at least 1."""
@@ -119,6 +121,18 @@ def check_reuse(training: Training) -> None:
         _check_share(batch, training.samples)
 
 
+def check_batch(problem: Problem) -> None:
+    """Raise ValueError where a batch is larger than the data set, as far as the numbers of both are known."""
+    training, dim = problem.training, problem.inputs.dim
+    if training.samples is None or training.batch is None or training.selection == "drawn":
+        return
+    if dim is None and (isinstance(training.samples, Ratio) or isinstance(training.batch, Ratio)):
+        return
+    batch, samples = batch_size(problem), count_of(training.samples, dim)
+    if batch > samples:
+        raise ValueError(f"training.batch: {batch} given, must be at most the {samples} samples; {TWICE}")
+
+
 def _refuse_schedule(batch: Any) -> None:
     if batch is not None and not isinstance(batch, int | Ratio):
         raise ValueError("batch: a schedule is given, but samples that are seen again come in batches of one size")
@@ -127,6 +141,4 @@ def _refuse_schedule(batch: Any) -> None:
 def _check_share(batch: Any, samples: Any) -> None:
     given, most = (one.ratio if isinstance(one, Ratio) else one for one in (batch, samples))
     if given > most:
-        raise ValueError(
-            f"batch: {given:g} given, must be at most samples, {most:g}; only 'drawn' takes a sample twice"
-        )
+        raise ValueError(f"batch: {given:g} given, must be at most samples, {most:g}; {TWICE}")

@@ -22,8 +22,15 @@ def extra_roles(problem: Problem) -> tuple[str, ...]:
 
 
 def scalar_roles(problem: Problem) -> tuple[str, ...]:
-    """Velocities of trained readouts, and the sum of squared gradients where the rate follows the state."""
+    """Biases of the outputs, velocities of all readouts and biases where some are trained, and the sum of squared gradients where
+    the rate follows the state."""
     training = problem.training
-    moving = training.momentum is not None and training.train_readout
-    velocities = ("readout_velocity",) * (problem.heads * problem.student.width if moving else 0)
-    return velocities + ("accumulated",) * (training.rate_rule is not None)
+    biases = ("bias",) * (problem.heads if has_bias(problem) else 0)
+    moving = training.momentum is not None and (training.train_readout or training.train_bias)
+    velocities = ("readout_velocity",) * (problem.heads * problem.student.width + len(biases) if moving else 0)
+    return biases + velocities + ("accumulated",) * (training.rate_rule is not None)
+
+
+def has_bias(problem: Problem) -> bool:
+    """Whether outputs have a bias, or may learn one."""
+    return bool(problem.student.bias) or problem.training.train_bias

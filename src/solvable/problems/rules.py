@@ -1,7 +1,10 @@
 """Rules by which a sample's gradient becomes a step: clipped, normalised, or a rule of one's own."""
 
+import dis
 import hashlib
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -18,26 +21,26 @@ GRADIENT, CLIPPED, NORMALISED, OWN_RULE = range(4)
 PROBES = 24  # samples on which rules are compared
 
 
-class Clipping(Model):
-    """Steps of single samples are clipped: a gradient longer than the threshold is shortened to it.
+class ClipSamples(Model):
+    """Gradients of single samples that are longer than `norm` are shortened to it, also within a batch.
 
-    A sample's gradient has the length sqrt(|x|^2/dim sum_k F_k^2).
+    A sample's gradient has the length sqrt(|x|^2/dim sum_k F_k^2). `ClipBatches` shortens the mean gradient of a batch.
 
     Parameters
     ----------
+    norm : float
+        Of the longest gradient.
     name : str
-        "clipped", in files.
-    threshold : float
-        The longest gradient.
+        "clip-samples", in files.
 
     Examples
     --------
-    >>> sv.Training(learning_rate=0.1, rule=sv.problems.Clipping(threshold=2.0)).rule.threshold
+    >>> sv.Training(learning_rate=0.1, rule=sv.problems.ClipSamples(norm=2.0)).rule.norm
     2.0
     """
 
-    name: Literal["clipped"] = "clipped"
-    threshold: Annotated[float, Plain, Field(gt=0)]
+    norm: Annotated[float, Plain, Field(gt=0)]
+    name: Literal["clip-samples"] = "clip-samples"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +77,11 @@ class Rule(OwnFunction):
         self._check_version()
         if not callable(self.amplitude):
             raise ValueError(f"amplitude: {self.amplitude!r} given, must be a function")
+        count = len(inspect.signature(self.amplitude).parameters)
+        if count != 5:
+            raise ValueError(f"amplitude: takes {count} arguments, must take five: F, fields, label, output, size")
         self.fingerprint  # noqa: B018  (which compiles it and checks that values are finite)
+        self._check_effect()
 
     def _functions(self) -> tuple[Callable[..., Any], ...]:
         return (self.amplitude,)
@@ -87,14 +94,50 @@ class Rule(OwnFunction):
         """A hash of what it makes of some samples."""
         digest = hashlib.sha256()
         for width in (1, 2, 3):
-            steps = np.sqrt(np.array([2, 3, 5, 6, 7, 8, 10, 11, 12])[: 2 * width + 3])
-            for row in 4.0 * (np.arange(1, PROBES + 1)[:, None] * steps % 1.0) - 2.0:
-                F = row[:width].copy()
-                self.compiled(F, row[width : 2 * width].copy(), row[-3], row[-2], 1.0 + 0.2 * row[-1])
-                if not np.isfinite(F).all():
-                    raise ValueError(f"amplitude: of the rule {self.name!r} is not finite, for instance {F.tolist()}")
-                digest.update(" ".join(f"{value:.6e}" for value in F + 0.0).encode())
+            with suppress(IndexError):  # it may be for more students
+                for (_, F), (_, again) in zip(self._probe(width), self._probe(width), strict=True):
+                    if not np.isfinite(F).all():
+                        raise ValueError(
+                            f"amplitude: of the rule {self.name!r} is not finite, for instance {F.tolist()}"
+                        )
+                    if (again != F).any():
+                        raise ValueError(
+                            f"amplitude: of the rule {self.name!r} differs from call to call; it must not draw"
+                        )
+                    digest.update(" ".join(f"{value:.6e}" for value in F + 0.0).encode())
         return digest.hexdigest()
+
+    def _probe(self, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """F of some samples with so many students, before and after it. Raises IndexError where it asks for more students."""
+        primes = [n for n in range(2, 4 * width + 20) if np.sqrt(n) % 1][: 2 * width + 3]
+        for row in 4.0 * (np.arange(1, PROBES + 1)[:, None] * np.sqrt(primes) % 1.0) - 2.0:
+            F = row[:width].copy()
+            self.compiled(F, row[width : 2 * width].copy(), row[-3], row[-2], 1.0 + 0.2 * row[-1])
+            yield row[:width], F
+
+    def _check_effect(self) -> None:
+        """Refuse what gives F another meaning and leaves the array alone, `F = 0.5 * F`."""
+        code = getattr(self.amplitude, "__code__", None)
+        name = next(iter(inspect.signature(self.amplitude).parameters))
+        if code is None or not any(
+            one.opname.startswith("STORE_FAST") and name in str(one.argval) for one in dis.get_instructions(code)
+        ):
+            return
+        with suppress(IndexError):
+            if all((before == after).all() for before, after in self._probe(3)):
+                raise ValueError(
+                    f"amplitude: of the rule {self.name!r} leaves {name} as it is; change it in place, {name}[:] = ..."
+                )
+
+    def check_width(self, width: int) -> None:
+        """Raise where it asks for students beyond so many."""
+        try:
+            for _ in self._probe(width):
+                pass
+        except IndexError:
+            raise ValueError(
+                f"training.rule: the rule {self.name!r} asks for a student beyond the last one, student.width is {width}"
+            ) from None
 
     @cached_property
     def compiled(self) -> Any:
@@ -120,13 +163,13 @@ class Rule(OwnFunction):
         return f"Rule({self.name!r})"
 
 
-AnyRule = Literal["normalised"] | Clipping | Annotated[Rule, InstanceOf(), PlainSerializer(as_text), AS_TEXT]
+AnyRule = Literal["normalised"] | ClipSamples | Annotated[Rule, InstanceOf(), PlainSerializer(as_text), AS_TEXT]
 
 
-def rule_numbers(given: str | Clipping | Rule | None) -> tuple[int, float, int]:
-    """Kind, threshold and address of a rule for compiled code."""
+def rule_numbers(given: str | ClipSamples | Rule | None) -> tuple[int, float, int]:
+    """Kind, norm and address of a rule for compiled code."""
     if given is None:
         return GRADIENT, 0.0, 0
     if isinstance(given, Rule):
         return OWN_RULE, 0.0, given.address
-    return (CLIPPED, given.threshold, 0) if isinstance(given, Clipping) else (NORMALISED, 1.0, 0)
+    return (CLIPPED, given.norm, 0) if isinstance(given, ClipSamples) else (NORMALISED, 1.0, 0)

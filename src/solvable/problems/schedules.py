@@ -119,8 +119,14 @@ def as_schedule(rate: float | Schedule) -> Schedule:
     return Schedule.model_construct(times=(0.0,), rates=(rate,), shape="steps")
 
 
-def scaled(rate: float | Schedule, factor: float) -> float | Schedule:
-    """A rate times a number; itself where that is one."""
+def scaled(rate: float | Schedule, factor: float | Schedule) -> float | Schedule:
+    """A rate times a number; itself where that is one. Of two schedules that go in steps, their product."""
+    if isinstance(factor, Schedule) and isinstance(rate, Schedule):
+        times = tuple(np.union1d(rate.times, factor.times).tolist())
+        products = tuple(float(rate(time) * factor(time)) for time in times)
+        return Schedule.model_construct(times=times, rates=products, shape="steps")
+    if isinstance(factor, Schedule):
+        return scaled(factor, rate)
     if factor == 1:
         return rate
     if not isinstance(rate, Schedule):

@@ -10,10 +10,10 @@ from pydantic import Field, model_validator
 from solvable.gaussian.losses import Loss
 from solvable.problems.averages import Average
 from solvable.problems.dropout import Dropout
-from solvable.problems.losses import AnyLoss, loss_of
+from solvable.problems.losses import NUMBERED, AnyLoss, loss_of, named
 from solvable.problems.model import Array, InvalidProblem, Model, Plain, Unbounded
 from solvable.problems.momentum import Momentum
-from solvable.problems.rate_rules import LineSearch, RateFunction, RateRule
+from solvable.problems.rate_rules import LineSearch, RateFunction, RateRule, check_named
 from solvable.problems.reuse import Ratio, Selection, check_reuse
 from solvable.problems.rules import AnyRule
 from solvable.problems.schedules import Schedule, as_schedule, later, scaled, segments_of, value_at, whole, within
@@ -47,7 +47,7 @@ SCHEDULED = (*RATES, "batch", "weight_decay", "label_noise")
 class Training(Model):
     """How the student learns: one-pass SGD on loss_factor x (label - output)^2, unless said otherwise.
 
-    Rates, batch, weight decay and label noise may be a `Schedule`; a scheduled batch is the nearest whole number at
+    Rates, batch, weight decay, label noise and momentum may be a `Schedule`; a scheduled batch is the nearest whole number at
     each time.
 
     Parameters
@@ -92,20 +92,23 @@ class Training(Model):
     anchor : float
         Pulls students back to where the run began: rate x anchor x (w - w_start) / dim in each step; or to the
         `snapshot`, if there is one.
-    momentum : Momentum or float, optional
-        `Momentum(beta=...)` or `Momentum(kappa=...)`; a number is beta. Weight decay and anchor use the effective rate.
+    momentum : Momentum, float or Schedule, optional
+        `Momentum(beta=...)` or `Momentum(kappa=...)`; a number is beta. Weight decay and anchor use the effective rate, also
+        where that follows the state.
     average : Average, optional
         An average of the students' weights that is kept beside them, with a risk of its own.
     snapshot : float, optional
         Time (steps/dim) at which the students are copied, for the anchor or to compare with; until then the copy follows
         them.
-    rate_rule : AdaGrad, LineSearch, Polyak, Clip or RateFunction, optional
+    rate_rule : AdaGrad, LineSearch, Polyak, ClipBatches or RateFunction, optional
         What multiplies the learning rate of the weights, following the state; they are in `problems`.
-    rule : str, Clipping or Rule, optional
+    rule : str, ClipSamples or Rule, optional
         What becomes of a sample's gradient: "normalised" (to length one), clipped, or a rule of your own; left out, it is
         the step.
     lookahead : float
         The gradient is taken where a step of this rate on the same sample alone would lead, which is not kept.
+    train_bias : bool
+        Whether the output's bias learns, at the rate of the readout: a step adds (rate/dim) times the push of the loss to it.
 
     Examples
     --------
@@ -135,14 +138,23 @@ class Training(Model):
     rate_rule: RateRule | None = None
     rule: AnyRule | None = None
     lookahead: NotNegative = 0.0
+    train_bias: bool = False
 
     @model_validator(mode="before")
     @classmethod
     def _name_beta(cls, fields: Any) -> Any:
-        given = fields.get("momentum") if isinstance(fields, dict) else None
-        if isinstance(given, int | float | np.number) and not isinstance(given, bool):
-            return fields | {"momentum": {"beta": float(given)}}
+        if not isinstance(fields, dict):
+            return fields
+        given = fields.get("momentum")
+        check_named(fields.get("rate_rule"))
+        if isinstance(given, int | float | np.number | Schedule) and not isinstance(given, bool):
+            return fields | {"momentum": {"beta": given if isinstance(given, Schedule) else float(given)}}
         return fields
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_loss(cls, fields: Any) -> Any:
+        return fields | {"loss": named(fields["loss"])} if isinstance(fields, dict) and "loss" in fields else fields
 
     @model_validator(mode="before")
     @classmethod
@@ -159,12 +171,16 @@ class Training(Model):
         if self.learning_rate is not None and self.step is not None:
             raise ValueError("step: given together with learning_rate, which is step x dim; give one of them")
         check_reuse(self)
-        if self.readout_rate is not None and not self.train_readout:
+        if self.readout_rate is not None and not (self.train_readout or self.train_bias):
             raise ValueError("readout_rate: given although train_readout is false, so nothing would use it")
         for name in RATES:
             rate = getattr(self, name)
             if isinstance(rate, Schedule) and max(rate.rates) == 0:
                 raise ValueError(f"{name}: is zero at all times, so nothing would be learned")
+            if isinstance(rate, Schedule) and rate.shape == "linear" and isinstance(self.gain, Schedule):
+                raise ValueError(
+                    f"{name}: a linear schedule given together with one of momentum.beta; let both go in steps"
+                )
         if self.rate_rule is not None:
             self._check_rule(self.rate_rule)
         if isinstance(self.batch, Schedule) and min(self.batch.rates) < 1:
@@ -175,20 +191,36 @@ class Training(Model):
             raise ValueError("lookahead: given together with repeats, of which one is kept and one is not; give one")
         if self.uses_again and self.momentum is not None:
             raise ValueError(
-                "repeats: given together with momentum, with which steps on one sample do not come in a row"
+                "repeats: given together with momentum, whose velocity moves fields less between uses of a sample than the "
+                "effective rate would; give one of them"
             )
         return self
 
     def _check_rule(self, rule: RateRule) -> None:
-        if self.train_readout and self.readout_rate is None:
+        if (self.train_readout or self.train_bias) and self.readout_rate is None:
             raise ValueError(
                 "readout_rate: is missing; rate_rule is for the weights alone, the readout needs a rate of its own"
             )
-        if self.is_shaped:
-            raise ValueError("rate_rule: given together with rule, lookahead or repeats, whose steps no rate follows")
+        if self.uses_again:
+            raise ValueError(
+                "rate_rule: given together with repeats, of which each moves fields by a rate not yet known"
+            )
         if not isinstance(rule, LineSearch):
             return
-        for name in ("weight_decay", "anchor", "train_readout", "momentum", "dropout", "input_noise", "label_flips"):
+        if self.is_shaped:
+            raise ValueError(
+                "rate_rule: line search given together with rule or lookahead, along which the risk need not fall"
+            )
+        for name in (
+            "weight_decay",
+            "anchor",
+            "train_readout",
+            "train_bias",
+            "momentum",
+            "dropout",
+            "input_noise",
+            "label_flips",
+        ):
             if getattr(self, name):
                 raise ValueError(
                     f"rate_rule: line search given together with {name}, with which the risk falls otherwise"
@@ -227,7 +259,8 @@ class Training(Model):
 
     @property
     def _friction(self) -> float | Schedule:
-        return 0.0 if self.momentum is None or self.momentum.kappa is None else self.momentum.kappa
+        """Kappa of slow velocities, beta of fast ones."""
+        return 0.0 if self.momentum is None else self.momentum.number
 
     @property
     def effective_rate(self) -> float | Schedule:
@@ -242,7 +275,7 @@ class Training(Model):
         return rate
 
     @property
-    def gain(self) -> float:
+    def gain(self) -> float | Schedule:
         """The effective rate over the learning rate."""
         return 1.0 if self.momentum is None else self.momentum.gain
 
@@ -259,14 +292,28 @@ class Training(Model):
         if isinstance(self.batch, Schedule):
             batch, _ = within(self.segments["batch"], np.maximum([time], 0.0))
             found["batch"] = int(batch[0])
-        return self._with(found | {"momentum": None if self.momentum is None else self.momentum.at(time)})
+        return self._with(
+            found
+            | {
+                "momentum": None if self.momentum is None else self.momentum.at(time),
+                "dropout": None if self.dropout is None else self.dropout.at(time),
+            }
+        )
 
     def replace(self, **changes: Any) -> "Training":
         """Of `learning_rate` and `step` the new one takes the place of the other; a data set in the place of fresh single
-        samples is seen as a whole, unless a batch is given too."""
+        samples is seen as a whole, unless a batch is given too; `samples__ratio` takes
+        the place of a number of samples; a loss that is given by its name has its numbers too."""
+        if isinstance(self.loss, str) and any(name.startswith("loss__") for name in changes):
+            if self.loss not in NUMBERED:
+                raise InvalidProblem([f"loss: {self.loss!r} has no numbers; {' and '.join(map(repr, NUMBERED))} have"])
+            return self.replace(loss=NUMBERED[self.loss]()).replace(**changes)
         for name, other in (("learning_rate", "step"), ("step", "learning_rate")):
             if changes.get(name) is not None:
                 changes.setdefault(other, None)
+        for name in ("samples", "batch"):
+            if f"{name}__ratio" in changes and name not in changes and not isinstance(getattr(self, name), Ratio):
+                changes[name] = {"ratio": changes.pop(f"{name}__ratio")}
         if changes.get("samples") is not None and self.samples is None and self.batch == 1:
             changes.setdefault("batch", None)
         return super().replace(**changes)
@@ -284,6 +331,8 @@ class Training(Model):
         found: dict[str, Any] = {name: later(getattr(self, name), time) for name in SCHEDULED}
         if self.momentum is not None:
             found["momentum"] = self.momentum.later(time)
+        if self.dropout is not None:
+            found["dropout"] = self.dropout.later(time)
         if self.average is not None:
             found["average"] = self.average.later(time)
         if self.snapshot is not None:
@@ -300,7 +349,8 @@ class Training(Model):
     def is_scheduled(self) -> bool:
         """Whether a number changes in time."""
         changing = [getattr(self, name) for name in SCHEDULED]
-        return any(isinstance(number, Schedule) for number in (*changing, self._friction))
+        keep = None if self.dropout is None else self.dropout.keep
+        return any(isinstance(number, Schedule) for number in (*changing, self._friction, keep))
 
     def _with(self, found: dict[str, Any]) -> "Training":
         """Not checked: a rate may be zero by now, which none that is given is."""

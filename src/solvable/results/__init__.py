@@ -5,5 +5,6 @@ from solvable.results.clock import Clock
 from solvable.results.ending import Ending
 from solvable.results.threshold import Threshold
 from solvable.results.trajectory import Trajectory
+from solvable.results.weight_log import WeightLog
 
-__all__ = ["Blocks", "Clock", "Ending", "Threshold", "Trajectory"]
+__all__ = ["Blocks", "Clock", "Ending", "Threshold", "Trajectory", "WeightLog"]

@@ -20,6 +20,12 @@ def bare(problem: Problem) -> Problem:
     )
 
 
+def bias_scalars(trajectory: Trajectory) -> np.ndarray:
+    """(run, time, head or nothing) the biases of a run's outputs, as scalars of a state."""
+    t, count = trajectory, trajectory.problem.scalars.count("bias")
+    return np.zeros((*t.risk.shape, 0)) if t.scalars is None else t.scalars[:, :, :count]
+
+
 def average_risk(trajectory: Trajectory) -> np.ndarray:
     """(run, time) see `Trajectory.average_risk`."""
     from solvable.dynamics.gaussian_moments import NODES
@@ -32,7 +38,7 @@ def average_risk(trajectory: Trajectory) -> np.ndarray:
         raise ValueError("average_risk: the overlaps of the single blocks were not kept; run with keep_blocks=True")
     extra = t.extra_overlap[:, :, None] if t.blocks is None else t.blocks.extra
     assert extra is not None
-    plain, found = bare(t.problem), np.full(t.risk.shape, np.nan)
+    plain, found, biases = bare(t.problem), np.full(t.risk.shape, np.nan), bias_scalars(t)
     for run, reached in enumerate(np.isfinite(t.risk)):
         teachers = np.broadcast_to(t.block_teacher_overlap[run], (len(reached), *t.block_teacher_overlap[run].shape))
         if t.moving_teacher_overlap is not None:
@@ -41,7 +47,9 @@ def average_risk(trajectory: Trajectory) -> np.ndarray:
             teachers = moving[run]
         states = [
             _of_averages(t.problem, plain, *parts)
-            for parts in zip(extra[run][reached], teachers[reached], t.readout[run][reached], strict=True)
+            for parts in zip(
+                extra[run][reached], teachers[reached], t.readout[run][reached], biases[run][reached], strict=True
+            )
         ]
         if states:
             found[run, reached] = risks(plain, states, t.alpha[reached], NODES)[0]
@@ -49,7 +57,7 @@ def average_risk(trajectory: Trajectory) -> np.ndarray:
 
 
 def _of_averages(
-    problem: Problem, plain: Problem, extra: np.ndarray, teacher: np.ndarray, readout: np.ndarray
+    problem: Problem, plain: Problem, extra: np.ndarray, teacher: np.ndarray, readout: np.ndarray, bias: np.ndarray
 ) -> Overlaps:
     """Overlaps with averages in the place of students, from those of extra rows with all rows (block, extra, row)."""
     p, n = problem.student.width, problem.student.width + problem.teacher.width
@@ -58,5 +66,5 @@ def _of_averages(
     order = np.concatenate([n + averages, np.arange(p, n), n + directions])
     rows = extra[:, :, order]
     return integrated(
-        rows[:, averages, :p], rows[:, averages, p:n], teacher, readout, plain.extras, rows[:, directions]
+        rows[:, averages, :p], rows[:, averages, p:n], teacher, readout, plain.extras, rows[:, directions], bias
     )

@@ -1,12 +1,14 @@
-"""Classification errors of all states of a trajectory, on all cores."""
+"""Classification errors, and other numbers, of all states of a trajectory, on all cores."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from solvable.numerics.threads import cores, gather, pool, raise_if_abandoned
+from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 
 if TYPE_CHECKING:
@@ -21,28 +23,34 @@ def is_asked_for(problem: Problem) -> bool:
     return labels is not None and not problem.teacher.width and 0.0 not in labels
 
 
-def check_blocks(trajectory: Trajectory) -> None:
+def check_blocks(trajectory: Trajectory, name: str = NAME) -> None:
     """Raise unless the trajectory has the overlaps that fields follow from."""
     if trajectory.blocks is None and trajectory.block_teacher_overlap.shape[1] > 1:
-        raise ValueError(f"{NAME}: inputs have several blocks, whose overlaps were not kept; run with keep_blocks=True")
+        raise ValueError(f"{name}: inputs have several blocks, whose overlaps were not kept; run with keep_blocks=True")
 
 
 def classification_error(trajectory: Trajectory) -> np.ndarray:
     """(run, time) see `Trajectory.classification_error`."""
     from solvable.dynamics.classification import classification_error as error_of
 
+    return of_states(NAME, trajectory, error_of)
+
+
+def of_states(name: str, trajectory: Trajectory, function: Callable[[Problem, Overlaps, float], float]) -> np.ndarray:
+    """(run, time) a function of problem, state and time (steps/dim), in all states that there are."""
     t = trajectory
-    check_blocks(t)
-    errors = np.full(t.risk.shape, np.nan)
+    vars(t).pop("data", None)  # which had been made without it
+    check_blocks(t, name)
+    values = np.full(t.risk.shape, np.nan)
 
     def work(places: np.ndarray) -> None:
         for run, i in places.tolist():
             raise_if_abandoned()
-            errors[run, i] = error_of(t.problem, t.at(float(t.time[i]), run), float(t.alpha[i]))
+            values[run, i] = function(t.problem, t.at(float(t.time[i]), run), float(t.alpha[i]))
 
     shares = np.array_split(np.argwhere(np.isfinite(t.risk)), cores())
     gather([pool(cores()).submit(work, share) for share in shares if len(share)])
-    return errors
+    return values
 
 
 def of_ends(trajectory: Trajectory) -> tuple[float, np.ndarray] | None:

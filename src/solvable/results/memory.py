@@ -8,6 +8,7 @@ import numpy as np
 
 from solvable.problems.schedules import Schedule
 from solvable.results.observables import crossing_time
+from solvable.results.other_risk import opposite_risk
 
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
@@ -35,16 +36,35 @@ def gap(trajectory: Trajectory) -> np.ndarray | None:
     training = trajectory.problem.training
     if trajectory.training_loss is None or training.loss != "squared" or isinstance(training.label_noise, Schedule):
         return None
-    found: np.ndarray = trajectory.risk + training.loss_factor * training.label_noise - with_factor(trajectory)
+    fresh = trajectory.risk + training.loss_factor * training.label_noise
+    if training.label_flips:
+        opposite = opposite_risk(trajectory)
+        if opposite is None:
+            return None
+        fresh = fresh + training.label_flips * (opposite - trajectory.risk)
+    found: np.ndarray = fresh - _factor(trajectory) * trajectory.training_loss
     return found
 
 
-def with_factor(trajectory: Trajectory) -> np.ndarray:
-    """(run, time) the training loss with the loss factor, as the risk has it; the flow's is half the mean squared error."""
-    assert trajectory.training_loss is not None
-    if trajectory.base == "steps":
-        return trajectory.training_loss
-    return 2 * trajectory.problem.training.loss_factor * trajectory.training_loss
+def test_loss(trajectory: Trajectory) -> np.ndarray:
+    """(run, time) see `Trajectory.test_loss`."""
+    training, losses = trajectory.problem.training, _losses(trajectory, "test_loss")
+    if training.loss != "squared":
+        if training.label_noise != 0 or training.label_flips:
+            raise ValueError(
+                f"test_loss: not known for the loss {training.loss!r} with noise on labels; `loss` is without"
+            )
+        return trajectory.loss
+    above = trajectory.gap
+    if above is None:
+        raise ValueError("test_loss: label_flips need Gaussian inputs, and keep_blocks=True for several blocks of them")
+    found: np.ndarray = losses + above / _factor(trajectory)
+    return found
+
+
+def _factor(trajectory: Trajectory) -> float:
+    """The training loss with the loss factor, as the risk has it, over what is kept: the flow keeps half the mean squared error."""
+    return 1.0 if trajectory.base == "steps" else 2 * trajectory.problem.training.loss_factor
 
 
 def interpolation_time(self: Trajectory, below: float = 1e-3, *, relative: bool = True) -> np.ndarray:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvable.overlaps import check_start, integrated
+from solvable.overlaps import check_start, first_scalars, integrated
 from solvable.problems import EVERYTHING, FEATURES, Problem
-from solvable.results.averaged import bare
+from solvable.results.averaged import bare, bias_scalars
 
 if TYPE_CHECKING:
     import xarray
@@ -43,23 +43,39 @@ def risk_on(self: Trajectory, other: Problem) -> xarray.DataArray:
     >>> run.risk_on(problem.replace(training__label_noise=0.1)).shape
     (1, 201)
     """
+    _check(self, other)
+    found = _risks(self, other)
+    return self.data["risk"].copy(data=found[0]).assign_coords(risk_error=(("run", "time"), found[1]))
+
+
+def opposite_risk(trajectory: Trajectory) -> np.ndarray | None:
+    """(run, time) the risk where every label has the wrong sign, which is that of readouts of opposite sign. None where it is not
+    known: of several blocks that were not kept, and of risks that were measured on rows of data."""
+    t = trajectory
+    if (t.problem.inputs.blocks > 1 and t.blocks is None) or t.settings.get("data") is not None:
+        return None
+    opposite: np.ndarray = _risks(t, t.problem, sign=-1.0)[0]
+    return opposite
+
+
+def _risks(t: Trajectory, other: Problem, sign: float = 1.0) -> np.ndarray:
+    """(2, run, time) risks of another problem for these outputs, or with the other sign, and their errors."""
     from solvable.dynamics.gaussian_moments import NODES
     from solvable.dynamics.kernel_choice import risks
 
-    t = self
-    _check(t, other)
     other = bare(other)
     students, crosses, teachers, extras = _rows(t, other)
     free = other.replace(student__norm="free")
     found = np.full((2, *t.risk.shape), np.nan)
     for run, reached in enumerate(np.isfinite(t.risk)):
-        parts = zip(*(part[run][reached] for part in (students, crosses, t.readout, extras)), strict=True)
-        states = [integrated(Q, R, teachers[run], a, other.extras, E) for Q, R, a, E in parts]
+        arrays = (students, crosses, sign * t.readout, extras, sign * bias_scalars(t))
+        parts = zip(*(part[run][reached] for part in arrays), strict=True)
+        states = [integrated(Q, R, teachers[run], a, other.extras, E, bias) for Q, R, a, E, bias in parts]
         first = students[run][0], crosses[run][0], teachers[run], other.readout_values, other.extras, extras[run][0]
-        check_start(free, integrated(*first))  # refuses other teachers and directions
+        check_start(free, integrated(*first, first_scalars(free)))  # refuses other teachers and directions
         if states:
             found[:, run, reached] = risks(other, states, t.alpha[reached], NODES)
-    return t.data["risk"].copy(data=found[0]).assign_coords(risk_error=(("run", "time"), found[1]))
+    return found
 
 
 def _check(t: Trajectory, other: Problem) -> None:
@@ -74,6 +90,10 @@ def _check(t: Trajectory, other: Problem) -> None:
     if other.heads != t.problem.heads:
         raise ValueError(
             f"risk_on: the other problem has readouts for {other.heads} heads, the run for {t.problem.heads}"
+        )
+    if ("bias" in other.scalars) != ("bias" in t.problem.scalars):
+        raise ValueError(
+            "risk_on: of the run and the other problem one has a bias (student.bias, training.train_bias), one not"
         )
     asked, had_directions = (0 if one.mixture is None else one.mixture.directions for one in (other, t.problem))
     if asked not in (0, had_directions):

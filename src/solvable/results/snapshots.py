@@ -62,7 +62,8 @@ def _is_step(trajectory: Trajectory, output: int, time: float) -> bool:
 def last(self: Trajectory, run: int | None = None) -> Overlaps:
     """The state in which a run ended.
 
-    A run from there begins at time 0: if the problem has schedules, `problem.later(alpha)` lets them go on.
+    A run from there begins at time 0: if the problem has schedules, `problem.later(alpha)` lets them go on. Of a run on a data
+    set it knows the weights alone: the samples of a run from there are new ones.
 
     Parameters
     ----------
@@ -96,6 +97,7 @@ def _state(
     return repaired(
         blocks.student, blocks.cross, teacher, readout,
         sphere=sphere, extras=extras, extra=blocks.extra, scalars=scalars,
+        scalar_roles=() if scalars is None else trajectory.problem.scalars,
     )  # fmt: skip
 
 

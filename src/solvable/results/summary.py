@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable.numerics.cards import card
+from solvable.problems.schedules import value_at
 from solvable.results.causes import explain
 from solvable.results.ending import Ending
 
@@ -56,8 +57,9 @@ def _notes(trajectory: Trajectory) -> list[str]:
     rates, several = training.effective_schedule.rates, trajectory.labels.get("learning_rate", np.zeros(1))
     rate = f"{rates[0]:.6g}" if len(rates) == 1 else f"{rates[0]:.6g} at first"
     if len(np.unique(several)) > 1:
-        rate = f"{training.gain:.6g} x learning_rate"
-    return [*notes, f"momentum beta = {training.momentum.beta:g} is the effective rate {rate} here"]
+        rate = f"{value_at(training.gain, 0.0):.6g} x learning_rate"
+    beta = value_at(training.momentum.number, 0.0)
+    return [*notes, f"momentum beta = {beta:g} is the effective rate {rate} here"]
 
 
 def html(trajectory: Trajectory) -> str:

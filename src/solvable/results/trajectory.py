@@ -85,7 +85,7 @@ class Trajectory:
         (run, time) error of the training loss, as `risk_error`, of `EmpiricalMacro`.
     identity_residual : ndarray or None
         (run, time) of `EmpiricalMacro`: by how much responses from tangents miss an exact identity of Gaussian averages, before
-        they are corrected by it.
+        they are corrected by it, in units of what the response to the present alone would give.
     correlation, response : ndarray or None
         (run, time, p, time, p) of `EmpiricalMacro(two_times=True)`: covariance of the fields of a fresh sample at two times, and
         response of the fields at the first time to a push at the second (zero unless that is earlier).
@@ -211,6 +211,11 @@ class Trajectory:
         """(run, time, p, p) overlaps of students with their copies of a time; None where the training keeps none."""
         return observables.overlap_with("snapshot", self)
 
+    @property
+    def bias(self) -> np.ndarray | None:
+        """(run, time), or (run, time, head), what is added to outputs; None where nothing is."""
+        return observables.bias(self)
+
     @cached_property
     def average_risk(self) -> np.ndarray:
         """(run, time) risk of the averaged weights, with the readouts of the run, where the training keeps an average. With several
@@ -219,40 +224,36 @@ class Trajectory:
 
     @cached_property
     def rate(self) -> np.ndarray:
-        """(run, time) the learning rate, also where it follows the state (`training.rate_rule`). With several blocks of inputs all
-        rules but AdaGrad need keep_blocks=True."""
+        """(run, time) the learning rate, also where it follows the state (`training.rate_rule`); of momentum beta the bare one. For
+        several blocks of inputs all rules but AdaGrad need keep_blocks=True."""
         return rates.rate(self)
 
     @property
     def population_loss(self) -> np.ndarray:
-        """(run, time) half the mean squared error over all Gaussian inputs, saraomannelli2020's E.
-
-        The training loss tends to it with infinitely many samples, up to half the label noise.
-        """
+        """(run, time) half the mean squared error over all Gaussian inputs, saraomannelli2020's E, without noise on labels."""
         return self.risk / (2 * self.problem.training.loss_factor)
 
-    @property
+    @cached_property
     def gap(self) -> np.ndarray | None:
-        """(run, time) by how much the loss on fresh samples exceeds that on the data set: risk + loss_factor x label noise
-        - training loss with its factor. None without a data set, and for other losses than the squared one."""
+        """(run, time) by how much the squared loss on fresh samples exceeds that on the data set, with the same noise and flips of
+        labels. None without a data set, for other losses, and with flips for rows of data and for blocks that were not kept."""
         return memory.gap(self)
+
+    @property
+    def test_loss(self) -> np.ndarray:
+        """(run, time) what `training_loss` would be on infinitely many samples; for other losses than the squared one without noise
+        on their labels, `loss`."""
+        return memory.test_loss(self)
 
     @property
     def eigenvalues(self) -> np.ndarray:
         """(run, time, dim) eigenvalues of `matrix`, smallest first."""
-        if self.matrix is None:
-            raise ValueError(f"eigenvalues: a run of {self.level} has no matrix on the inputs; Empirical has")
-        values = np.full(self.matrix.shape[:-1], np.nan)
-        reached = np.isfinite(self.risk)
-        values[reached] = np.linalg.eigvalsh(self.matrix[reached])
-        return values
+        return observables.eigenvalues(self)
 
     @property
     def frame(self) -> np.ndarray:
-        """(run, time, p, p*) polar factor S = R (R^T R)^(-1/2) of the cross overlaps: which combination of students learns
-        which teacher.
-
-        NaN where R has not full rank. In the deterministic limit quadratic students keep S if they begin orthogonal and
+        """(run, time, p, p*) polar factor S = R (R^T R)^(-1/2) of the cross overlaps: which combination of students learns which
+        teacher. NaN where R has not full rank. In the deterministic limit quadratic students keep S if they begin orthogonal and
         of equal norm and the teachers are orthonormal (bocchi2026, section 7.4).
         """
         return nearest_frame(self.cross_overlap)
@@ -263,14 +264,13 @@ class Trajectory:
         noise on labels. With several blocks of inputs it needs keep_blocks=True. Exact for linear and quadratic units and for one
         or two erf, tanh or ReLU units; errors of averages over nodes are about 7e-5 (eight ReLU units that have learned), 3e-4
         (eight others), 1e-3 (sixteen) or 2e-3 (any other unit). Once it was asked for, `data` and files have it too."""
-        self.__dict__.pop("data", None)  # which had been made without it
         return classifying.classification_error(self)
 
     @cached_property
     def loss(self) -> np.ndarray:
         """(run, time) the mean of the loss that is trained on, over the mix of tasks and classes at each time, without noise on
         labels; for the squared loss it is the risk. Over one variable it is exact, else an average over 8192 nodes. With several
-        blocks of inputs it needs keep_blocks=True."""
+        blocks of inputs it needs keep_blocks=True. Once it was asked for, `data` and files have it too."""
         return observables.loss(self)
 
     @property
@@ -294,7 +294,7 @@ class Trajectory:
 
     @property
     def end_risk(self) -> np.ndarray:
-        """(run,) risk of the last state, also where no output was taken then; NaN for runs that diverged."""
+        """(run,) risk of the last state, also where no output was taken then; NaN for runs that diverged or disagreed."""
         return observables.end_risk(self)
 
     @property

@@ -5,8 +5,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from solvable.control import Control
+from solvable.control.objectives import objective as checked_objective
 from solvable.problems import InvalidProblem
 from solvable.problems.model import Array, Model, Plain, Unbounded
+from solvable.problems.nearest import hint
 from solvable.results import Threshold
 from solvable.runfiles.runfile import StopTable
 
@@ -24,9 +26,12 @@ class FreeTable(Model):
 class SettingsTable(Model):
     """What [control] has beside the numbers: arguments of `optimal`."""
 
-    objective: Literal["risk", "mean risk"] | StopTable = "risk"
+    objective: str | StopTable = "risk"
     guesses: Annotated[int, Plain, Field(ge=1, le=1000)] = 3
     refine: bool = True
+
+
+SETTINGS = (*SettingsTable.model_fields, "integral")
 
 
 class ControlTable(NamedTuple):
@@ -44,7 +49,13 @@ def read_control(table: Any) -> ControlTable:
     and settings."""
     if not isinstance(table, dict):
         raise InvalidProblem([f"control: {table!r:.60} given, must be a table"])
-    names = {name: value for name, value in table.items() if name not in (*SettingsTable.model_fields, "integral")}
+    names = {name: value for name, value in table.items() if name not in SETTINGS}
+    for name, value in names.items():
+        if not isinstance(value, dict) and "." not in name:
+            raise InvalidProblem(
+                [f"control.{name}: is neither a number of a problem nor a setting{hint(name, SETTINGS)}, must be one of "
+                 f"{', '.join(SETTINGS)}, or a path as training.learning_rate"]
+            )  # fmt: skip
     settings = _inside(
         "control", SettingsTable, {name: table[name] for name in SettingsTable.model_fields if name in table}
     )
@@ -52,6 +63,10 @@ def read_control(table: Any) -> ControlTable:
     if not control:
         raise InvalidProblem(["control: is empty, must name a number, as training.learning_rate = 50"])
     objective = settings.objective if isinstance(settings.objective, str) else settings.objective.threshold()
+    try:
+        checked_objective(objective)
+    except ValueError as error:
+        raise InvalidProblem([f"control.{error}"]) from None
     return ControlTable(control, objective, _integral(table.get("integral", {})), settings.guesses, settings.refine)
 
 

@@ -36,6 +36,7 @@ CLASSES = {"mixture": {"probabilities": (0.5, 0.5), "means": ((1.0,), (-1.0,)), 
 REPEATED = {"training__repeats": 2, "student__activation": "erf", "teacher__activation": "erf"}
 SIGNS = {"teacher__target": "sign", "teacher__activation": "linear", "student__activation": "linear"}
 ROBUST = {"training__loss": "huber"}
+SEARCH = {"control": {"training.learning_rate": 2}, "guesses": 1, "refine": False}
 PACED = {"training__rate_rule": {"kind": "adagrad", "offset": 1.0}}
 USUAL: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "diffusion": [("Meso", {}, {})],
@@ -48,7 +49,8 @@ SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
         ("Macro", {"method": "implicit"}, TWO),
         ("Macro", {"method": "weights", "small_rate": True}, TWO),
     ],
-    "best schedules": [(OPTIMAL, {"control": {"training.learning_rate": 2}, "guesses": 1, "refine": False}, {})],
+    "best schedules": [(OPTIMAL, SEARCH, {})],
+    "best schedules of classes": [(OPTIMAL, SEARCH, CLASSES)],
     "full weights": [("Micro", {"form": "full"}, {})],
     "classes": [("Macro", {}, CLASSES), ("Micro", {}, CLASSES), ("Micro", {"form": "full"}, CLASSES)],
     "diffusion of classes": [("Meso", {}, CLASSES)],

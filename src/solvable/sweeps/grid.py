@@ -137,8 +137,10 @@ class Grid:
         """The last word of each name, or all of them where two end alike or a name would hide a result."""
         names = [name for axis in self.axes for name in axis.names]
         last = [name.rpartition(".")[2] for name in names]
+        taken = {*RESERVED, *getattr(self.measure, "keep", ())}
+        whole = {name: name.replace(".", "_" if name.replace(".", "_") not in taken else "__") for name in names}
         return {
-            name: word if last.count(word) == 1 and word not in RESERVED else name.replace(".", "_")
+            name: word if last.count(word) == 1 and word not in taken else whole[name]
             for name, word in zip(names, last, strict=True)
         }
 
@@ -239,7 +241,7 @@ RESERVED = {
     "at_time", "done", "failure", "risk", "risk_error", "time", "run", "instance", "student", "student_", "teacher", "readout",
     "mean", "start_risk", "end_risk", "exit_time", "end_time", "ending", "nfev", "fewest", "standard_error", "student_overlap",
     "cross_overlap", "overlap_error", "training_loss", "population_loss", "direction_overlap", "direction", "task_risk", "task",
-    "head", "forgetting", "head_start", "classification_error",
+    "training_loss_error", "end_risk_error", "end_training_loss_error", "head", "forgetting", "head_start", "classification_error",
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from solvable.web.server import HEADERS
+from solvable.web.guarding import HEADERS
 
 HEAD = 5.0  # seconds from the first word of a connection, or from its opening, to the end of a request's head
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import pprint
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,29 +14,33 @@ import numpy as np
 import tomli_w
 
 from solvable.problems import InvalidProblem
-from solvable.web import work
+from solvable.web import simulations, work
+from solvable.web.python_text import call, changes_text, problem_text, text
 
 OUTPUTS = 10_000  # most of a simulated run
 TEXT = "text/plain; charset=utf-8"
-NOISE = "SGD of the same law; its noise is not that on the page, which simulates in pieces"
+NOISE = "# {} of the same law; its noise is not that on the page, which simulates in pieces"
+SIMULATED = {"time", "risk", "seed", "level", "data"}
+KEPT = 5  # most curves
+NAMES = {"micro": "sgd", "meso": "diffusion", "empirical": "trained"}
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """Runs of SGD as the page has drawn them."""
+    """Runs of a simulation as the page has drawn them."""
 
     time: np.ndarray
     risk: np.ndarray  # (run, time)
-    seed: int
+    asked: simulations.Simulation
 
     @classmethod
-    def read(cls, content: Any) -> Simulated:
+    def read(cls, content: Any, view: work.View) -> Simulated:
         wrong = InvalidProblem(["sgd: must have time, risk (a list for each run) and seed, as they were simulated"])
-        if not isinstance(content, dict) or set(content) != {"time", "risk", "seed"}:
+        if not isinstance(content, dict) or not {"time", "risk", "seed"} <= set(content) <= SIMULATED:
             raise wrong
-        seed = work.check_seed(content["seed"])
+        seed = simulations.check_seed(content["seed"])
         rows = [content["time"], *(content["risk"] if isinstance(content["risk"], list) else [])]
-        if not 2 <= len(rows) <= work.RUNS + 1:
+        if not 2 <= len(rows) <= simulations.RUNS + 1:
             raise wrong
         for row in rows:
             if not isinstance(row, list) or not 1 <= len(row) <= OUTPUTS or len(row) != len(rows[0]):
@@ -45,7 +48,24 @@ class Simulated:
             if not all(x is None or (isinstance(x, int | float) and abs(x) < 1e300) for x in row):
                 raise wrong
         time, *risk = (np.array([np.nan if x is None else x for x in row], dtype=float) for row in rows)
-        return cls(time, np.array(risk), seed)
+        level = {"level": content.get("level", "micro"), "data": content.get("data")}
+        asked = simulations.Simulation.read(view, level | {"runs": len(risk), "seed": seed})
+        return cls(time, np.array(risk), asked)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A curve that was kept, and in words how the present one differs from it."""
+
+    state: dict[str, Any]
+    view: work.View
+    words: str
+
+    @classmethod
+    def read(cls, content: Any) -> Kept:
+        if not isinstance(content, dict) or set(content) != {"state", "words"} or not isinstance(content["words"], str):
+            raise InvalidProblem(["kept: must have a state and words for each curve"])
+        return cls(content["state"], work.view(content["state"]), " ".join(content["words"].split())[:200])
 
 
 @dataclass(frozen=True)
@@ -58,6 +78,7 @@ class Taken:
     log_risk: bool = True
     overlaps: str = "teachers"
     sgd: Simulated | None = None
+    kept: tuple[Kept, ...] = ()
 
     @classmethod
     def read(cls, content: dict[str, Any]) -> Taken:
@@ -69,8 +90,11 @@ class Taken:
             raise InvalidProblem(
                 [f"view.overlaps: {looked['overlaps']:.40} given, must be teachers, students or readout"]
             )
-        sgd = None if content.get("sgd") is None else Simulated.read(content["sgd"])
-        return cls(content.get("state", {}), work.view(content.get("state")), **looked, sgd=sgd)
+        view, kept = work.view(content.get("state")), content.get("kept") or []
+        if not isinstance(kept, list) or len(kept) > KEPT:
+            raise InvalidProblem([f"kept: must be a list of at most {KEPT} curves"])
+        sgd = None if content.get("sgd") is None else Simulated.read(content["sgd"], view)
+        return cls(content.get("state", {}), view, **looked, sgd=sgd, kept=tuple(map(Kept.read, kept)))
 
 
 def as_toml(taken: Taken) -> tuple[bytes, str]:
@@ -84,38 +108,70 @@ def as_command(taken: Taken) -> tuple[bytes, str]:
         "solvable run problem.toml --output run.nc",
     ]
     if taken.sgd is not None:
-        runs = f"--level micro --runs {len(taken.sgd.risk)} --level-seed {taken.sgd.seed}"
-        lines += [f"# {NOISE}", f"solvable run problem.toml {runs} --output sgd.nc"]
+        lines += _simulate_command(taken, taken.sgd.asked)
     return "\n".join([*lines, ""]).encode(), TEXT
 
 
-def as_python(taken: Taken) -> tuple[bytes, str]:
-    state = taken.state
-    tables = {name: state[name] for name in work.PARTS if name in state}
-    start = ", ".join(f"{name}={value!r}" for name, value in _start(state).items() if value is not None)
-    until = f"until={state['run']['until']!r}"
-    scales = ", ".join(f'{axis}scale="log"' for axis, log in (("x", taken.log_time), ("y", taken.log_risk)) if log)
-    lines = [
-        "import matplotlib.pyplot as plt",
-        "import solvable as sv",
-        "",
-        f"problem = sv.Problem.from_mapping({pprint.pformat(tables, sort_dicts=False)})",
-        f"start = sv.start(problem, {start})",
-        f"macro = sv.run(problem, start, sv.Macro(), {until})",
-        "print(macro)",
-        "",
-        "picture, ax = plt.subplots()",
-        f"ax.set({scales})",
-        "sv.plot.risk(macro, ax=ax, phases=True)",
+def _simulate_command(taken: Taken, asked: simulations.Simulation) -> list[str]:
+    output = f"--output {NAMES[asked.level]}.nc"
+    if asked.level != "empirical":
+        runs = f"--level {asked.level} --runs {asked.runs} --level-seed {asked.seed}"
+        return [NOISE.format(simulations.LEVELS[asked.level]), f"solvable run problem.toml {runs} {output}"]
+    level = {"name": "empirical", "runs": asked.runs, "seed": asked.seed, "form": asked.form}
+    state = {**taken.state, "training": asked.training, "level": level, "run": {"until": asked.steps}}
+    return [
+        "cat > data.toml <<'END'",
+        tomli_w.dumps(_plain({**state, "start": _start(taken.state)})) + "END",
+        f"solvable run data.toml {output}",
     ]
+
+
+def as_python(taken: Taken) -> tuple[bytes, str]:
+    problem, until = taken.view.problem, float(taken.state["run"]["until"])
+    scales = ", ".join(f'{axis}scale="log"' for axis, log in (("x", taken.log_time), ("y", taken.log_risk)) if log)
+    start = call("sv.start", "problem", **_start(taken.state))
+    lines = ["import solvable as sv", "", problem_text(problem), f"start = {start}"]
+    lines += [f"macro = {call('sv.run', 'problem', 'start', 'sv.Macro()', until=until)}  # the equations"]
+    names, labels = ["macro"], ["equations"]
+    for i, one in enumerate(taken.kept, 1):
+        lines += _kept_lines(taken, one, f"kept_{i}")
+        names, labels = [*names, f"kept_{i}"], [*labels, f"before: {one.words}"]
     if taken.sgd is not None:
-        lines += [
-            f"# {NOISE}",
-            f"micro = sv.run(problem, start, sv.Micro(runs={len(taken.sgd.risk)}, seed={taken.sgd.seed}), {until})",
-            'sv.plot.risk(micro, ax=ax, color="C1", lw=0.7)',
-        ]
-    lines += ['picture.savefig("risk.png")', ""]
+        lines += _simulated_lines(taken.sgd.asked, until)
+    if taken.sgd is not None and taken.sgd.asked.level != "empirical":
+        names, labels = [*names, NAMES[taken.sgd.asked.level]], [*labels, simulations.LEVELS[taken.sgd.asked.level]]
+    drawn = call("sv.plot.compare", *names, labels=labels, depth=1)
+    lines += ["with sv.plot.style():"]
+    lines += [f"    ax = {drawn if len(names) > 1 else 'sv.plot.risk(macro, phases=True)'}"]
+    if taken.sgd is not None and taken.sgd.asked.level == "empirical":
+        times = "trained.time" if taken.sgd.asked.reach == 1 else f"{text(taken.sgd.asked.reach)} * trained.time"
+        lines += [f"    ax.plot({times}, trained.risk.T)  # on the data set"]
+    lines += [f"    ax.set({scales})"] if scales else []
+    lines += ['    ax.figure.savefig("curve.png")', "print(macro)", ""]
     return "\n".join(lines).encode(), "text/x-python; charset=utf-8"
+
+
+def _kept_lines(taken: Taken, one: Kept, name: str) -> list[str]:
+    """A curve that was kept: the problem with the differences replaced, from a start of its own where that is another one."""
+    changes = changes_text(taken.view.problem, one.view.problem)
+    made = call("problem.replace", *changes) if changes else "problem"
+    start = "start" if one.view.start == taken.view.start else call("sv.start", f"{name}_problem", **_start(one.state))
+    run = call("sv.run", f"{name}_problem", start, "sv.Macro()", until=one.view.until)
+    return [f"{name}_problem = {made}", f"{name} = {run}"]
+
+
+def _simulated_lines(asked: simulations.Simulation, until: float) -> list[str]:
+    name = NAMES[asked.level]
+    if asked.level != "empirical":
+        level = call(f"sv.{asked.level.title()}", runs=asked.runs, seed=asked.seed)
+        run = call("sv.run", "problem", "start", level, until=until)
+        return [NOISE.format(simulations.LEVELS[asked.level]), f"{name} = {run}"]
+    level = call("sv.Empirical", runs=asked.runs, seed=asked.seed, form=None if asked.form == "auto" else asked.form)
+    return [
+        f"on_data = {call('problem.replace', 'training=' + text(asked.view.problem.training))}",
+        f"# in steps, each of which goes as far as single samples in α = {asked.reach:g}",
+        f"{name} = {call('sv.run', 'on_data', 'start', level, until=asked.steps)}",
+    ]
 
 
 def as_csv(taken: Taken) -> tuple[bytes, str]:
@@ -166,7 +222,10 @@ def _draw_risk(taken: Taken, found: Any, ax: Any) -> None:
     risk(found, ax=ax, color="C0", lw=1.6, label="deterministic limit", zorder=3, phases=True)
     if taken.sgd is not None:
         runs = ax.plot(taken.sgd.time, taken.sgd.risk.T, color="C1", lw=0.7, zorder=4)
-        runs[0].set_label(f"SGD at dimension {taken.view.problem.inputs.dim}")
+        runs[0].set_label(f"{simulations.LEVELS[taken.sgd.asked.level]} at dimension {taken.view.problem.inputs.dim}")
+    for curve, dashes in zip(taken.kept, cycle(["--", ":", "-."]), strict=False):
+        before = work.trajectory(curve.view)
+        ax.plot(before.time, before.risk[0], color="0.45", ls=dashes, lw=1.2, label=f"before: {curve.words}")
     limits = ax.axis()
     drawn = [one for one in work.theory(taken.view)[0] if one["at"]]
     for one, dashes in zip(drawn, cycle(["--", "-.", ":"]), strict=False):
@@ -205,10 +264,12 @@ def _title(problem: Any) -> str:
 
 
 def _start(state: dict[str, Any]) -> dict[str, Any]:
-    """With the seed that is taken where none is given."""
+    """What differs from the usual start, with the seed that is taken where none is given."""
     given: dict[str, Any] = state.get("start", {})
     drawn = given.get("seed") is None and given.get("student_overlap") is None
-    return {**({"seed": 0} if drawn else {}), **{name: value for name, value in given.items() if value is not None}}
+    usual = {"scale": 1.0, "students": "gaussian"}
+    kept = {name: value for name, value in given.items() if value is not None and usual.get(name) != value}
+    return {**({"seed": 0} if drawn else {}), **kept}
 
 
 def _plain(state: Any) -> Any:

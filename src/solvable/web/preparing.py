@@ -10,11 +10,11 @@ from solvable.numerics.kernels_on_disk import is_writable
 from solvable.runfiles import warming
 
 log = logging.getLogger("solvable.explore")
-CURVE, SGD, SCHEDULE = "limit", "SGD", "best schedules"
+CURVE, SGD, DIFFUSION, SCHEDULE = "limit", "SGD", "diffusion", "best schedules"
 
 
 class Preparation:
-    """What is missing of the machine code for curves, SGD and best schedules, and since when it is being made."""
+    """What is missing of the machine code for curves, SGD, diffusion and best schedules, and since when it is being made."""
 
     def __init__(self) -> None:
         self.missing: list[str] = []  # in the order in which it is made
@@ -34,11 +34,13 @@ class Preparation:
         from solvable.dynamics.equations import observe, rhs
         from solvable.dynamics.reverse import back, back_risk
         from solvable.macro.integrators import fifth_order
+        from solvable.meso import leap
         from solvable.micro.process import follow
 
         kernels: dict[str, tuple[Any, ...]] = {
             CURVE: (fifth_order, rhs, observe),
             SGD: (follow,),
+            DIFFUSION: (leap.follow,),
             SCHEDULE: (record, march, reverse, hamiltonian, back, back_risk),
         }
         self.missing = [name for name, needed in kernels.items() if not all(one.at_hand for one in needed)]

@@ -1,29 +1,25 @@
-"""Answers to the page's requests, computed by the library within bounds: the curve with its phases, and SGD in pieces."""
+"""Answers to the page's requests, computed by the library within bounds: the curve with its phases, and the landscape."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
-from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from solvable.dynamics.cases import case_table
-from solvable.dynamics.exactness import is_closed
-from solvable.dynamics.functions import has_numbers
-from solvable.levels import run, run_batch
+from solvable.levels import run
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem, Ratio, Training
 from solvable.results import Ending, Trajectory
+from solvable.results.observables import local_exponent
 from solvable.runfiles import RunFile, StartTable, read_content
 from solvable.web.preparing import CURVE, PREPARATION
 
 LINEAR, LOGARITHMIC = 181, 61  # outputs of a curve
-PIECES, PIECE_SECONDS = 40, 0.2  # of a simulation: at least so many, about so long at most
 SECONDS, RTOL = 1.5, 1e-6  # of work for a curve, and its accuracy
-RUNS, SIMULATION_SECONDS = 16, 120.0  # most of a simulation
 NEAREST, DIRECTIONS = 5, 6  # critical points of a list; most teachers with directions of their own, which multiply them
 SIZES = {
     "student.width": 16, "teacher.width": 16, "inputs.spectrum.distinct": 64, "inputs.spectrum.eigenvalues": 64,
@@ -31,6 +27,7 @@ SIZES = {
     "mixture.probabilities": 16, "mixture.means.0": 16, "tasks": 8,
 }  # fmt: skip
 LEAST = 1e-6  # of times
+APART = 1.05  # ratio of times between which a local exponent is measured
 SLOW = f"cut off at {{:.3g}} after {SECONDS:g} s of work, which is all that the explorer spends; the library takes longer ones"
 PARTS = tuple(Problem.model_fields)  # tables of a problem
 TABLES = (*PARTS, "start", "run")
@@ -101,9 +98,9 @@ def _check_bounds(file: RunFile) -> None:
         mistakes.append(f"training.dropout: {count} cases of a sample, must be at most {CASES} in the explorer")
     for name in ("samples", "step", "selection"):
         if getattr(problem.training, name) is not None:
-            mistakes.append(f"training.{name}: is not for the explorer; use Empirical")
+            mistakes.append(f"training.{name}: is for a finite data set; the explorer takes it in the table data")
     if isinstance(problem.training.batch, Ratio):
-        mistakes.append("training.batch: a ratio is not for the explorer; use Empirical")
+        mistakes.append("training.batch: a ratio is for a finite data set; the explorer takes it in the table data")
     if mistakes:
         raise InvalidProblem(mistakes)
 
@@ -127,6 +124,8 @@ def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "landscape": landscape_refusal(asked.problem),
         "compiling": CURVE in PREPARATION.missing,
         "cut_off": bool(found.ending[0] == Ending.INTERRUPTED),
+        "eigenvalues": sorted(map(float, asked.problem.inputs.eigenvalues), reverse=True),
+        "exponent": power(asked),
     }
     arrays = {
         "time": found.time,
@@ -134,8 +133,30 @@ def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "cross": found.cross_overlap[0],
         "student": found.student_overlap[0],
         "readout": found.readout[0],
+        "exponent": exponents(found),
     }
     return facts, arrays
+
+
+def exponents(found: Trajectory) -> np.ndarray:
+    """Local exponent at each output, from outputs so far apart that their rounding is not seen."""
+    time, kept = found.time, [1]
+    for i in range(2, len(time)):
+        if time[i] > APART * time[kept[-1]]:
+            kept.append(i)
+    apart = local_exponent(time[kept], found.risk[0, kept])
+    return np.interp(time, time[kept], apart)
+
+
+def power(asked: View) -> float | None:
+    """The power of time with which the risk of linear students falls on a power-law spectrum without end; None for others."""
+    from solvable.theory import power_law_risk
+
+    try:
+        early, late = power_law_risk(asked.problem, asked.start, [1.0, 2.0], limits=(0.0, np.inf)).value
+    except ValueError:
+        return None
+    return _number(np.log2(late / early))
 
 
 def trajectory(asked: View) -> Trajectory:
@@ -165,8 +186,8 @@ def theory(asked: View) -> tuple[list[dict[str, Any]], str | None]:
     problem, start = asked.problem, asked.start
     wanted: list[tuple[str, str, str, Callable[[], Any]]] = [
         ("plateau", "plateau height", "risk", lambda: known.plateau(problem)),
-        ("escape_time", "escape time (to half)", "time", lambda: known.escape_time(problem, start)),
-        ("erf_plateau", "plateau height", "risk", lambda: known.erf_plateau(problem, start)),
+        ("escape_time", "escape time to half", "time", lambda: known.escape_time(problem, start)),
+        ("erf_plateau", "plateau height at small rates", "risk", lambda: known.erf_plateau(problem, start)),
         ("optimal_rate", "rate of the fastest escape", "", lambda: known.optimal_rate(problem)),
         ("rate_limit", "zero error is stable below the rate", "", lambda: known.rate_limit(problem)),
         ("annealed_escape_time", "escape time, annealed", "time", lambda: known.annealed_escape_time(problem)),
@@ -181,13 +202,20 @@ def theory(asked: View) -> tuple[list[dict[str, Any]], str | None]:
             continue
         number = _number(float(getattr(prediction.value, "risk", prediction.value)))
         if number is not None:
-            about = " ".join((getattr(known, name).__doc__ or "").split())
+            about = _about(getattr(known, name).__doc__ or "")
             found.append(
                 {"name": label, "at": kind, "value": number, "source": f"theory.{name}", "about": about,
                  "caveats": list(prediction.caveats)}
             )  # fmt: skip
     first = "erf_plateau" if problem.student.activation == "erf" else "plateau"
     return found, None if found else refusals.get(first)
+
+
+def _about(text: str) -> str:
+    """Of a docstring, what it is and its notes."""
+    parts = re.split(r"\n\s*(\w+)\n\s*-{3,}\n", text)
+    notes = dict(zip(parts[1::2], parts[2::2], strict=True)).get("Notes", "")
+    return " ".join(f"{parts[0]} {notes}".split())
 
 
 def landscape_refusal(problem: Problem) -> str | None:
@@ -236,66 +264,6 @@ def critical(problem: Problem, state: Overlaps) -> tuple[list[dict[str, Any]], s
         }
         for point, loss in found
     ], None  # fmt: skip
-
-
-def check_seed(seed: Any) -> int:
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31:
-        raise InvalidProblem([f"seed: {str(seed)[:40]} given, must be a whole number from 0 to 2^31"])
-    return seed
-
-
-def check_simulation(asked: View, runs: Any) -> int:
-    dim = asked.problem.inputs.dim
-    if dim is None:
-        raise InvalidProblem(["inputs.dim: infinite, but a simulation has a finite one"])
-    if not isinstance(runs, int) or isinstance(runs, bool) or not 1 <= runs <= RUNS:
-        raise InvalidProblem([f"runs: {str(runs)[:40]} given, must be a whole number from 1 to {RUNS}"])
-    if seconds(asked, runs) > SIMULATION_SECONDS:
-        steps = asked.until * dim * runs
-        raise InvalidProblem(
-            [f"inputs.dim: {steps:.2g} steps of SGD, more than the explorer runs; lower dim, runs or until"]
-        )
-    return runs
-
-
-def seconds(asked: View, runs: int) -> float:
-    """About how long a simulation takes; units that only Python can call cost far more."""
-    problem = asked.problem
-    p, n = problem.student.width, problem.student.width + problem.teacher.width
-    cost = 1.0 if is_closed(problem) else 2.0 if has_numbers(problem) else 20.0
-    samples = asked.until * (problem.inputs.dim or 0) * runs * float(problem.training.segments["batch"][:, 1].max())
-    return samples * problem.inputs.blocks * (2e-8 + 2e-9 * p * n) * cost
-
-
-def simulate(asked: View, runs: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """SGD at finite dimension from the same start, a piece of time after the other: the overlaps are a Markov chain, so every
-    piece may begin from the last state of the one before. Times, risks (run, time) and the first run's overlaps with teachers
-    (time, p p*) of each piece."""
-    from solvable.micro import Micro
-
-    began = monotonic()
-    pieces = max(PIECES, int(seconds(asked, runs) / PIECE_SECONDS) + 1)
-    edges = np.linspace(0.0, asked.until, pieces + 1)
-    states: list[Overlaps] = [asked.start] * runs
-    for piece, (begin, end) in enumerate(pairwise(edges)):
-        outputs = np.linspace(0.0, end - begin, 5)[1:]
-        noise = np.random.SeedSequence([seed, piece])
-        if piece == 0:
-            found = run(asked.problem, asked.start, Micro(runs=runs, seed=noise), times=outputs, progress=False)
-        else:
-            found = run_batch(asked.problem, states, Micro(seed=noise), times=outputs, progress=False)
-        yield begin + found.time, found.risk, found.cross_overlap[0].reshape(len(outputs), -1)
-        lost = [i for i, ending in enumerate(found.ending) if ending == Ending.DIVERGED]
-        if lost:
-            i, others = lost[0], f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-            raise ValueError(
-                f"simulate: run {i + 1}{others} diverged at {begin + found.end_time[i]:.3g}, where SGD ends"
-            )
-        if monotonic() - began > SIMULATION_SECONDS and end < edges[-1]:
-            raise ValueError(
-                f"simulate: ended at {end:.3g} after {SIMULATION_SECONDS:g} s; the library takes longer ones"
-            )
-        states = found.states()
 
 
 def _number(value: Any) -> float | None:

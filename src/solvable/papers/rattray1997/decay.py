@@ -10,19 +10,9 @@ import numpy as np
 from solvable.control import Control
 from solvable.papers.claims import Claim, beyond
 from solvable.papers.figure import PaperFigure
+from solvable.papers.gains import LOOKS, POINTS, followed, gain_claim
 from solvable.papers.parameters import UNREAD, Parameter, table
-from solvable.papers.rattray1997.settings import (
-    DECAY,
-    KEY,
-    LOOKS,
-    OURS,
-    POINTS,
-    RATE,
-    best,
-    followed,
-    gain_claim,
-    setting,
-)
+from solvable.papers.rattray1997.settings import DECAY, KEY, OURS, RATE, best, setting
 from solvable.plot.style import figure, legend_above, letter, stroke
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""A statistical physics framework for optimal learning."""

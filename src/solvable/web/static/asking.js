@@ -1,0 +1,101 @@
+// Requests to the server: the newest one wins.
+import {problems} from "./controls.js";
+import {$, page, tables} from "./store.js";
+import {ending} from "./words.js";
+import {draw} from "./drawing.js";
+
+let busy = 0, saying = null;
+const WAITING = {  // after so many milliseconds
+  300: "Computing…",
+  4000: "Computing… A kind of problem that is new to this machine is first compiled for it, which takes 10 to 30 seconds.",
+};
+
+export function ask() {
+  // one request at a time, then the newest: what is old by then is never asked; a busy server is asked again, for the newest
+  page.latest++;
+  page.asking ??= (async () => {
+    try {
+      for (let done = 0; done !== page.latest;) {
+        done = page.latest;
+        await askOnce(done);
+        if (busy) { await pause(busy); done = 0; }
+      }
+    } finally { page.asking = null; }
+  })();
+  return page.asking;
+}
+
+async function askOnce(mine) {
+  const asked = tables(), slow = Object.entries(WAITING).map(([after, words]) => setTimeout(() => say(words), after));
+  busy = 0;
+  const found = await answered("/api/curve", asked, async answer => unpack(await answer.arrayBuffer()), seconds => { busy = seconds; });
+  slow.forEach(one => clearTimeout(one));
+  document.body.classList.toggle("stale", !found);
+  if (!found) { say(busy ? "The server is busy; it is asked again in a moment." : "Not computed.", true); return; }
+  page.shown = found;
+  found.tables = asked;
+  found.count = reached(found);
+  problems([]);
+  draw();
+  const {success, compiling, cut_off} = found.facts;
+  if (compiling) {
+    say("Curves are being compiled for this machine, which takes 10 to 30 seconds: until then they are drawn more slowly.", true);
+    if (cut_off) busy = 2;  // ask again: soon it will not be
+    else setTimeout(() => { page.asking ?? ask(); }, 3000);
+  } else say(ending(found.facts), !success);
+  document.documentElement.dataset.drawn = mine;
+}
+
+export const reached = found => Math.max(1, Array.from(found.arrays.risk.values).findLastIndex(Number.isFinite) + 1);
+
+export const pause = seconds => new Promise(resolve => { setTimeout(resolve, 1000 * seconds); });
+
+export async function answered(address, body, read, later = () => {}) {
+  // what the server answers; nothing, with a line that says why, where it refuses or is gone; `later` hears in how many seconds to ask
+  // again, where it is busy
+  try {
+    const answer = await fetch(address, {method: "POST", body: JSON.stringify(body)});
+    if (answer.ok) return await read(answer);
+    if (answer.status === 429) later(Number(answer.headers.get("Retry-After")) || 2);
+    problems((await answer.json()).problems);
+  } catch {
+    problems(["the server does not answer; is `solvable explore` still running?"]);
+  }
+  return null;
+}
+
+export async function* lines(address, body, signal) {
+  // lines of JSON as they come; a refusal is a line too
+  const answer = await fetch(address, {method: "POST", body: JSON.stringify(body), signal});
+  if (!answer.ok) { yield {...await answer.json(), refused: true}; return; }
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const {done, value} = await reader.read();
+    if (done) return;
+    const whole = (rest + value).split("\n");
+    rest = whole.pop();
+    for (const line of whole) yield JSON.parse(line);
+  }
+}
+
+export function unpack(buffer) {
+  const size = new DataView(buffer).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size)));
+  let at = 4 + size;
+  const arrays = {};
+  for (const [name, shape] of head.arrays) {
+    const count = shape.reduce((a, b) => a * b, 1);
+    arrays[name] = {shape, values: new Float32Array(buffer, at, count)};
+    at += 4 * count;
+  }
+  return {facts: head.facts, arrays};
+}
+
+export function say(text, warning = false) {
+  // seen at once, read aloud when it has settled
+  $("status").textContent = text;
+  $("status").classList.toggle("warning", warning);
+  clearTimeout(saying);
+  saying = setTimeout(() => { $("said").textContent = text; }, 700);
+}

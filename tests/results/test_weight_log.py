@@ -1,0 +1,91 @@
+"""A log that a training loop keeps: what it copies, what it leaves out, and the trajectory that it becomes."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import solvable as sv
+from solvable.results import WeightLog
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "beside_training.py"
+
+
+@pytest.fixture
+def problem():
+    return sv.Problem(
+        teacher=sv.Teacher(width=1, activation="erf", overlap="sampled"),
+        student=sv.Student(width=2, activation="erf"),
+        inputs=sv.Inputs(dim=50),
+        training=sv.Training(learning_rate=0.5),
+    )
+
+
+def filled(steps=None, until=10):
+    log, weights = WeightLog(steps), np.random.default_rng(0).normal(size=(2, 50))
+    for step in range(until + 1):
+        log(step, weights)
+        weights *= 1.01
+    return log
+
+
+def test_it_copies_and_becomes_the_same_as_from_weights(problem):
+    teacher = np.random.default_rng(1).normal(size=(1, 50))
+    first = np.random.default_rng(0).normal(size=(2, 50))
+    weights = [first * 1.01**step for step in (0, 5, 10)]
+    wanted = sv.Trajectory.from_weights(problem, weights, teacher, [0, 5, 10], plain=True)
+    found = filled(steps=5).trajectory(problem, teacher, plain=True)
+    assert found.time.tolist() == [0, 5, 10]
+    assert np.allclose(found.student_overlap, wanted.student_overlap, rtol=1e-12)
+    assert np.allclose(found.risk, wanted.risk, rtol=1e-12)
+    begin = filled(steps=5).first(teacher, plain=True).overlaps(problem)
+    assert np.allclose(begin.cross_overlap, wanted.cross_overlap[0, 0], rtol=1e-12)
+
+
+def test_it_keeps_the_steps_that_it_was_asked_for():
+    assert repr(filled()) == "WeightLog: 11 states, steps 0 to 10"
+    assert repr(filled([1, 7, 99])) == "WeightLog: 2 states, steps 1 to 7"
+    assert repr(WeightLog()) == "WeightLog: empty"
+    log = WeightLog(np.array([3]))
+    log(2, "not looked at")
+    assert len(log) == 0
+
+
+def test_a_layer_with_one_output_is_a_readout(problem):
+    log, trained = WeightLog(), problem.replace(training__train_readout=True)
+    for step in range(3):
+        log(step, np.ones((2, 50)), readout=np.full((1, 2), step + 1.0))
+    found = log.trajectory(trained, np.ones((1, 50)))
+    assert found.readout[0].tolist() == [[1, 1], [2, 2], [3, 3]]
+
+
+@pytest.mark.parametrize("steps", [0, -1, True, "ten", [0.5], [-1], []])
+def test_bad_steps_are_told(steps):
+    with pytest.raises(ValueError, match="steps: "):
+        WeightLog(steps)
+
+
+def test_bad_entries_are_told(problem):
+    with pytest.raises(ValueError, match="log: is empty"):
+        WeightLog().trajectory(problem, np.ones((1, 50)))
+    log = filled()
+    with pytest.raises(ValueError, match="step: 10 given after 10"):
+        log(10, np.ones((2, 50)))
+    with pytest.raises(ValueError, match="readout: given at some steps only"):
+        log(11, np.ones((2, 50)), readout=np.ones(2))
+
+
+@pytest.mark.parametrize(("name", "module"), [("pytorch", "torch"), ("jax", "jax")])
+def test_real_training_lies_on_theory(name, module, tmp_path):
+    """Where the framework is installed."""
+    if find_spec(module) is None:
+        pytest.skip(f"{module} is not installed")
+    command = [sys.executable, str(EXAMPLE), name, str(tmp_path / "beside.png")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    words = said.replace(",", "").split()
+    found, theory = (float(words[words.index(word) + 1]) for word in (name, "theory"))
+    assert 0.7 < found / theory < 1.6
+    assert (tmp_path / "beside.png").stat().st_size > 10_000
