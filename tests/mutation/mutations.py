@@ -1728,8 +1728,8 @@ FRONTS = (
     Mutation(
         "bad-input-is-a-failed-run",
         "cli/commands.py",
-        '            print(f"solvable: {one_line(line)}", file=sys.stderr)\n        return 2\n',
-        '            print(f"solvable: {one_line(line)}", file=sys.stderr)\n        return 1\n',
+        "            complain(line)\n        return 2\n",
+        "            complain(line)\n        return 1\n",
         ("cli/test_main.py::test_missing_and_unreadable_files",),
     ),
     Mutation(
@@ -2468,6 +2468,13 @@ FITS = (
 )
 
 NOTEBOOKS = (
+    Mutation(
+        "mistakes-wider-than-terminals",
+        "cli/printing.py",
+        "words + begin, COLUMNS,",
+        "words + begin, 200,",
+        ("cli/test_first_minute.py::test_mistakes_are_one_line_for_programs_and_80_columns_on_a_terminal",),
+    ),
     Mutation(
         "figures-not-shown-after-the-style",
         "plot/style.py",
