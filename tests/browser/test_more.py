@@ -53,6 +53,11 @@ def test_other_rules_have_controls_that_reach_the_library(page: Any) -> None:
     page.select_option("[id='training.rate_rule.kind']", "nothing")
     drawn(page)
     assert page.evaluate("'rate_rule' in page.shown.tables.training") is False
+    page.select_option("[id='training.rule']", "normalised")
+    drawn(page)
+    assert work.view(page.evaluate("page.shown.tables")).problem.training.rule == "normalised"
+    move(page, "training.lookahead", 0.1)
+    assert page.evaluate("page.shown.tables.training.lookahead") == 0.1
 
 
 def test_the_best_schedule_is_drawn_with_what_it_gains(page: Any) -> None:
