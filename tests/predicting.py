@@ -58,6 +58,7 @@ def arguments_of(function, problem: sv.Problem) -> dict:
         "steps": lambda: 3,
         "basis": lambda: np.eye(dim),
         "distance": lambda: 1.0,
+        "growth": lambda: 0.1,
         "weights": lambda: sv.overlaps.Weights(
             on_the_sphere(random.standard_normal((p, dim))), random.standard_normal((q, dim))
         ),

@@ -1,12 +1,15 @@
 """Momentum, averages and rules for the rate in files, on the command line, in sweeps and in the explorer."""
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import solvable as sv
 from solvable.cli.main import main
+from solvable.problems.rate_rules import KINDS
 from solvable.web.work import curve, view
 
 TABLES = """
@@ -58,6 +61,18 @@ def test_the_explorer_draws_them(line):
     facts, arrays = curve(view(tables))
     assert facts["success"]
     assert np.isfinite(arrays["risk"]).all()
+
+
+def test_the_page_offers_the_rules_that_there_are():
+    pages = Path(sv.__file__).parent / "web" / "static"
+    (offered,) = re.findall(r'"training\.rate_rule\.kind".*of: \[(.*?)\]', (pages / "fields.js").read_text())
+    assert set(json.loads(f"[{offered}]")) == {"nothing", *KINDS} - {"custom"}
+    (numbers,) = re.findall(r"const NUMBERS = {(.*?)}", (pages / "store.js").read_text())
+    for kind, field in re.findall(r'"?([a-z-]+)"?: "([a-z]+)"', numbers):
+        assert (
+            sv.Training.from_mapping({"learning_rate": 1.0, "rate_rule": {"kind": kind, field: 2.0}}).rate_rule.number
+            == 2.0
+        )
 
 
 def test_sweeps_reach_inside():

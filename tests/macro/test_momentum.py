@@ -226,6 +226,15 @@ def test_mistakes_are_told_in_one_line(training, line):
     assert told.startswith(line)
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("nesterov", "momentum"), ("ema", "average"), ("adagrad", "rate_rule"), ("lr", "learning_rate")],
+)
+def test_other_names_of_fields_are_known(given, meant):
+    with pytest.raises(sv.InvalidProblem, match=rf"^{given}: is not a field here \(did you mean {meant}\?\)"):
+        sv.Training.from_mapping({"learning_rate": 0.1, given: 0.5})
+
+
 def test_friction_is_at_most_dim():
     problem = erf(momentum=sv.Momentum(kappa=500.0))
     with pytest.raises(

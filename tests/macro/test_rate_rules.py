@@ -172,7 +172,7 @@ def test_what_cannot_be_is_refused_in_one_line():
     with pytest.raises(sv.InvalidProblem, match=r"^rate_rule: {'offset': 1\.0} given, must be a table with a kind$"):
         sv.Training(learning_rate=1.0, rate_rule={"offset": 1.0})
     with pytest.raises(sv.InvalidProblem, match=r"^rate_rule\.norm: 'long' given, must be a number$"):
-        sv.Training(learning_rate=1.0, rate_rule={"kind": "clip", "norm": "long"})
+        sv.Training(learning_rate=1.0, rate_rule={"kind": "clip-batches", "norm": "long"})
     with pytest.raises(
         sv.InvalidProblem, match=r"^rate_rule: None given for 'none', must be a function of four numbers$"
     ):
@@ -217,6 +217,28 @@ def test_the_risk_of_averages():
     assert run.average_risk[0, 3] < 0.3 * run.average_risk[0, 2]
     with pytest.raises(ValueError, match=r"^average_risk: the training keeps no average"):
         sv.run(problem_of(None), begun(problem_of(None)), sv.Macro(), until=1).average_risk  # noqa: B018
+
+
+def test_rates_and_risks_of_averages_are_observables(tmp_path):
+    """They have means, are kept by sweeps and files once they are asked for, and are drawn; thresholds say where they are."""
+    problem = problem_of(
+        AdaGrad(offset=1.0), average=sv.problems.Average(rate=1.0), momentum=sv.Momentum(kappa=2.0), dim=60
+    )
+    run = sv.run(problem, begun(problem), sv.Micro(runs=3, seed=1), times=[1.0, 2.0], keep_blocks=True)
+    for name in ("rate", "average_risk", "velocity_overlap", "average_overlap"):
+        np.testing.assert_allclose(run.mean(name).mean, getattr(run, name).mean(axis=0))
+    np.testing.assert_array_equal(run.data["average_risk"], run.average_risk)
+    run.save(tmp_path / "run.nc")
+    np.testing.assert_allclose(sv.Trajectory.load(tmp_path / "run.nc").average_risk, run.average_risk, rtol=1e-12)
+    lines = [line.get_label() for line in run.plot().get_legend().get_lines()]
+    assert lines == ["weights of the run", "averaged weights"]
+    names = ["rate", "average_risk", "velocity_overlap"]
+    swept = sv.sweep(
+        problem, {"training.average.rate": [0.5, 1.0]}, sv.Macro(), 2, seeds=[1], store=None, workers=0, keep=names
+    )
+    assert set(names) <= set(swept.data.data_vars)
+    with pytest.raises(ValueError, match=r"^when: 'average_risk' given, .*; run\.average_risk has it at all outputs$"):
+        sv.when("average_risk", below=0.1)
 
 
 def test_a_linear_student_comes_to_rest_with_cases():

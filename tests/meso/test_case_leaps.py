@@ -124,12 +124,20 @@ def test_short_velocities_do_not_stretch_students() -> None:
         momentum=sv.Momentum(kappa=4.0), weight_decay=0.5, batch=1,
     ).replace(inputs__dim=80)  # fmt: skip
     start = sv.start(problem, student_overlap=0.7 * np.eye(2), cross_overlap=0.3 * np.eye(2))
-    sizes = []
+    found = []
     for level in (sv.Micro(runs=400, seed=seed(5)), sv.Meso(runs=400, seed=seed(6))):
         run = sv.run(problem, start, level, times=[0.5, 1.0, 2.0])
         assert run.success
-        sizes.append(np.trace(run.student_overlap, axis1=2, axis2=3))
-    micro, meso = sizes
+        found.append(run.student_overlap[:, :, *np.triu_indices(2)])
+    micro, meso = found
     middle, spread = micro.mean(axis=0), micro.std(axis=0)
     assert (np.abs(meso - middle) < 8 * spread).all()
     assert (np.abs(meso.mean(axis=0) - middle) < 0.6 * spread).all()  # order kappa/dim
+
+
+def test_friction_beyond_the_diffusion_is_refused() -> None:
+    problem = problem_of(teacher=TEACHER, momentum=sv.Momentum(kappa=21.0))
+    with pytest.raises(
+        ValueError, match=r"^training\.momentum\.kappa: 21 given for inputs\.dim = 400, but Meso neglects kappa/dim"
+    ):
+        sv.run(problem, sv.start(problem, seed=0), sv.Meso(), until=1)

@@ -57,10 +57,39 @@ def test_no_friction_beats_the_best_plain_rate():
     assert 1.8 < gains[-1] < 2
 
 
+def test_a_triple_root_at_four_times_the_rate():
+    """Where friction is four times the rate, (x + 4 e)^3 = 32 e^4."""
+    for e in (0.2, 0.01):
+        decay = sv.theory.momentum_late_rate(problem_of(e, momentum=sv.Momentum(kappa=4 * e))).value
+        assert decay == pytest.approx(4 * e - (32 * e**4) ** (1 / 3), rel=1e-4)
+
+
+@pytest.mark.parametrize("kappa", [0.3, 5.0])
+def test_growth_on_a_plateau_with_friction(kappa):
+    """A quadratic student that knows little of its teacher, at small rates: its norm rests at 1/3, its overlap grows."""
+    level = sv.Macro(rtol=1e-10, atol=1e-14, small_rate=True)
+    plain = sv.Problem(
+        teacher=sv.Teacher(width=1),
+        student=sv.Student(width=1),
+        training=sv.Training(learning_rate=0.05, loss_factor=0.5),
+    )
+    slow = plain.replace(training__momentum=sv.Momentum(kappa=kappa))
+    rates = []
+    for problem in (plain, slow):
+        start = sv.start(problem, student_overlap=[[1 / 3]], cross_overlap=[[1e-8]])
+        times = np.linspace(60, 80, 5)
+        overlap = sv.run(problem, start, level, times=times).cross_overlap[0, :, 0, 0]
+        rates.append(np.polyfit(times, np.log(overlap), 1)[0])
+    assert sv.theory.momentum_growth(slow, rates[0]).value == pytest.approx(rates[1], rel=1e-3)
+    assert rates[1] < rates[0]
+
+
 def test_what_the_forms_are_not_for():
     plain = problem_of(0.5)
     start = sv.start(plain, student_overlap=[[1.0]], cross_overlap=[[0.2]])
     with pytest.raises(sv.theory.NotApplicable, match=r"^training\.rate_rule: is not AdaGrad"):
         sv.theory.adagrad_rate(plain, start)
+    with pytest.raises(sv.theory.NotApplicable, match=r"^training\.momentum: is not of the kind kappa"):
+        sv.theory.momentum_growth(plain, 0.1)
     with pytest.raises(sv.theory.NotApplicable, match=r"^training\.momentum: is not of the kind kappa"):
         sv.theory.momentum_late_rate(plain.replace(training__momentum=0.5))

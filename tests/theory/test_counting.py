@@ -85,6 +85,7 @@ def test_available_says_what_applies_and_why_not(quadratic: sv.Problem) -> None:
             "drift_risk",
             "adagrad_rate",
             "momentum_late_rate",
+            "momentum_growth",
             "linear_data_losses",
         ),  # nor linear, nor erf
         *("power_law_risk", "power_law_window", "power_law_ends", "power_law_gap", "power_law_feature_risk"),

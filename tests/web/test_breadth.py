@@ -52,9 +52,6 @@ def test_a_data_set_is_the_librarys(client: TestClient) -> None:
     view = work.view(SMALL)
     training = sv.Training(step=0.05, samples=sv.Ratio(2.0))
     alone = sv.run(view.problem.replace(training=training), view.start, sv.Empirical(runs=2, seed=3), until=40)
-    assert (
-        np.allclose(found["risk"], alone.risk[:, -40:][:, : len(found["time"])], rtol=1e-6) or len(found["time"]) == 40
-    )
     assert found["time"][-1] == pytest.approx(20.0)  # a step goes as far as single samples in step/rate = 1/2
     assert np.allclose([row[-1] for row in found["training"]], alone.training_loss[:, -1])
     assert np.allclose([row[-1] for row in found["risk"]], alone.risk[:, -1])
@@ -175,7 +172,7 @@ def test_kept_curves_and_data_sets_are_taken_away_too(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     kept = [{"state": SMALL | {"training": {"learning_rate": 0.05}}, "words": "learning rate 0.05 → 0.1"},
-            {"state": SMALL | {"start": {"seed": 3}}, "words": "start seed 3 → 0"}]  # fmt: skip
+            {"state": SMALL | {"start": {"seed": 3}}, "words": 'start seed 3 → 0, "quoted\\'}]  # fmt: skip
     sgd = {"time": [0.0, 20.0], "risk": [[1.0, 0.5]], "seed": 3, "level": "empirical", "data": DATA}
     body = {"state": SMALL, "kept": kept, "sgd": sgd}
     space: dict[str, Any] = {}

@@ -26,8 +26,12 @@ if TYPE_CHECKING:
     from solvable.empirical.level import Empirical
 
 DESCENT = replace(
-    EVERYTHING, knows=(*EVERYTHING.knows, "mixture", "training.label_flips", "training.momentum", "training.repeats")
-)
+    EVERYTHING,
+    knows=(
+        *EVERYTHING.knows, "mixture", "training.label_flips", "training.momentum", "training.repeats", "training.train_bias",
+        "student.bias", "teacher.bias",
+    ),
+)  # fmt: skip
 TESTS = 4096  # rows beyond the samples on which the risk is measured, at most
 KIND = 5  # of random streams
 

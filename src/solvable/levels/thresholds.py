@@ -13,7 +13,7 @@ HINTS = {  # what else a run has, and how to ask for it
     "classification_error": ", for Macro: lambda overlaps: sv.dynamics.classification_error(problem, overlaps)",
     "task_risk": "; run.task_risk has it at all outputs",
     "forgetting": "; run.forgetting has it at all outputs",
-    "loss": "; run.loss has it at all outputs",
+    **{name: f"; run.{name} has it at all outputs" for name in ("loss", "rate", "average_risk", "velocity_overlap")},
 }
 
 

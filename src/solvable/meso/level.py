@@ -32,6 +32,7 @@ from solvable.problems import CASES, Problem
 from solvable.results import Ending, Threshold, Trajectory
 
 FIRST = 64  # samples of the first leap, where velocities begin
+FEWEST = 20  # steps that velocities remember: means are then off by up to 0.2 standard deviations of a path, by 0.7 at five steps
 MEMORY = 0.2  # of the time in which a velocity forgets: at this leap 20 000 paths have the means and variances of Micro
 FATES = {
     leap.GOING: Ending.FINISHED,
@@ -132,6 +133,7 @@ class Meso:
                 f"(twice the students and the teachers{others}); Micro takes blocks of any size"
             )
         check_rule(problem)
+        _check_friction(problem)
         if not is_closed(problem):
             rule_for(problem, NODES, 0)
 
@@ -199,6 +201,16 @@ class _Setting:
             self.kernels.rhs(0, 0.0, state + signs * np.abs(state).max(), other, *self.system.data())
             changes.append(np.abs(other - speed).max() / (1e-6 * np.abs(state).max()))
         return max(changes)
+
+
+def _check_friction(problem: Problem) -> None:
+    """Refuse velocities that remember so few steps that their noise is no diffusion."""
+    largest, dim = float(problem.training.segments["friction"][:, 1].max()), problem.inputs.dim
+    if dim is not None and problem.training.is_slow and FEWEST * largest > dim:
+        raise ValueError(
+            f"training.momentum.kappa: {largest:g} given for inputs.dim = {dim}, but Meso neglects kappa/dim, must be at most "
+            f"dim/{FEWEST}; use Micro, or beta, which such velocities nearly are"
+        )
 
 
 def _longest(problem: Problem) -> float:

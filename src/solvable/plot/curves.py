@@ -38,7 +38,8 @@ def risk(source: Any, ax: "Axes | None" = None, *, phases: bool = False, **style
     Parameters
     ----------
     source : Trajectory or xarray.Dataset
-        What to draw. The runs of a batch at several learning rates get a colour and a line style for each rate.
+        What to draw. The runs of a batch at several learning rates get a colour and a line style for each rate. Where
+        `average_risk` has been asked for, the risk of averaged weights is drawn too, dashed.
     ax : matplotlib Axes, optional
         Where to draw; left out, a new figure.
     phases : bool
@@ -69,7 +70,12 @@ def risk(source: Any, ax: "Axes | None" = None, *, phases: bool = False, **style
         lines = ax.plot(data["time"], part["risk"].transpose("time", "run"), **chosen)
         if name:
             lines[0].set_label(name)
-    if len(groups) > 1:
+        if "average_risk" in part:
+            dashed = {"color": lines[0].get_color(), "linestyle": "--"}
+            ax.plot(data["time"], part["average_risk"].transpose("time", "run"), **chosen | dashed)
+            lines[0].set_label(name or "weights of the run")
+            ax.lines[-1].set_label(f"{name} averaged".strip() + " weights" * (not name))
+    if len(groups) > 1 or "average_risk" in data:
         ax.legend()
     label_time(ax, data)
     ax.set_ylabel("risk")

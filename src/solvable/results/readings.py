@@ -18,22 +18,23 @@ if TYPE_CHECKING:
 
 AVERAGED = (
     "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap", "task_risk",
-    "gap",
+    "gap", "velocity_overlap", "average_overlap", "snapshot_overlap",
 )  # fmt: skip
-COMPUTED = (*forgetting.NAMES, classifying.NAME, "loss")  # when they are asked for
+COMPUTED = (*forgetting.NAMES, classifying.NAME, "loss", "rate", "average_risk")  # when they are asked for
 
 
 def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     """Mean of an array over the runs.
 
-    Runs that diverged are left out, and so are interrupted ones unless all are. Times that not all of the others
-    reached are NaN, because the runs that go on longest are not a fair sample.
+    Runs that diverged or whose replicas disagree are left out, and so are interrupted ones unless all are. Times that not all of
+    the others reached are NaN, because the runs that go on longest are not a fair sample.
 
     Parameters
     ----------
     name : str
         "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "gap",
-        "direction_overlap", "task_risk", "forgetting", "head_start", "classification_error" or "loss".
+        "direction_overlap", "task_risk", "forgetting", "head_start", "classification_error", "loss", "rate", "average_risk",
+        "velocity_overlap", "average_overlap" or "snapshot_overlap".
 
     Returns
     -------
@@ -52,7 +53,8 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     ((201,), 8)
     """
     if name not in (*AVERAGED, *COMPUTED) or getattr(self, name) is None:
-        have = [*(one for one in AVERAGED if getattr(self, one) is not None), "loss"]
+        have = [*(one for one in AVERAGED if getattr(self, one) is not None), "loss", "rate"]
+        have += ["average_risk"] if self.problem.training.average is not None else []
         have += forgetting.NAMES if self.problem.tasks else ()
         have += [classifying.NAME] if classifying.is_asked_for(self.problem) else []
         raise ValueError(f"mean: {not_one_of(name, have)}")

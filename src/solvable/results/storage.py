@@ -33,6 +33,7 @@ SAMPLE_ARRAYS = (
 )  # of runs on a finite data set
 LIMIT_ARRAYS = ("training_loss_error", "identity_residual", "correlation", "response")  # of the limit of a data set
 CASE_ARRAYS = ("extra_overlap", "moving_teacher_overlap", "task_risk")  # of classes, tasks, anchors and moving teachers
+ASKED = ("loss", "rate", "average_risk")  # (run, time) that are computed when they are asked for
 SOME_ARRAYS = (*SAMPLE_ARRAYS, *LIMIT_ARRAYS, *CASE_ARRAYS, "measured_end_risk", "scalars", "end_scalars")
 _EXTRA = ("extra", "row")
 _STUDENT, _CROSS, _TEACHER = ("student", "student_"), ("student", "teacher"), ("teacher", "teacher_")
@@ -77,7 +78,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
     "forgetting": ("run", "time", "task"),
     "head_start": ("run", "time", "task"),
     classifying.NAME: ("run", "time"),
-    "loss": ("run", "time"),
+    **dict.fromkeys(ASKED, ("run", "time")),
     "direction_overlap": ("run", "time", "student", "direction"),
     "end_block_teacher_overlap": ("run", "block", *_TEACHER),
     "end_block_extra_overlap": ("run", "block", *_EXTRA),
@@ -87,7 +88,7 @@ DIMENSIONS: dict[str, tuple[str, ...]] = {
 OPTIONAL = {
     "block_student_overlap", "block_cross_overlap", "population_loss", "gap", "direction_overlap", "end_block_teacher_overlap",
     "end_block_extra_overlap", "moving_block_teacher_overlap", "block_extra_overlap", *forgetting.NAMES, classifying.NAME,
-    "loss", *SOME_ARRAYS,
+    *ASKED, *SOME_ARRAYS,
 }  # fmt: skip
 LONG_NAMES = {
     "risk": "risk",
@@ -112,6 +113,8 @@ LONG_NAMES = {
     "head_start": "head start of a task",
     classifying.NAME: "classification error",
     "loss": "mean loss",
+    "rate": "learning rate",
+    "average_risk": "risk of the averaged weights",
 }
 
 
@@ -146,7 +149,7 @@ def to_dataset(trajectory: Trajectory) -> xarray.Dataset:
     own_form |= {"end_block_teacher_overlap": ends.teacher, "end_block_extra_overlap": ends.extra}
     told = forgetting.known(t)
     own_form |= {name: told.get(name) for name in forgetting.NAMES}
-    own_form |= {name: vars(t).get(name) for name in (classifying.NAME, "loss")}  # where they have been computed
+    own_form |= {name: vars(t).get(name) for name in (classifying.NAME, *ASKED)}  # where they have been computed
     names = [name for name in DIMENSIONS if name != "alpha"]  # which is a coordinate
     arrays = {name: own_form[name] if name in own_form else getattr(t, name) for name in names}
     heads = t.problem.heads

@@ -21,10 +21,11 @@ from solvable.results import Ending, Trajectory
 from solvable.results.classifying import NAME as OF_SIGNS
 from solvable.results.forgetting import check_outputs
 from solvable.results.readings import AVERAGED, COMPUTED
+from solvable.results.storage import ASKED
 from solvable.runfiles import RunTable, StartTable, read_level
 from solvable.sweeps.records import Labelled
 
-KEPT = (*AVERAGED, *COMPUTED, "risk_error", "overlap_error")
+KEPT = (*AVERAGED, *COMPUTED, "risk_error", "overlap_error", "training_loss_error")
 
 
 class Measure(Protocol):
@@ -177,7 +178,7 @@ class Run:
         found = run_batch(
             problem, self._starts(problem), self.level, self.run.until,
             times=self.run.times, clock=self.run.clock, stop=stop, progress=False,
-            keep_blocks=bool({OF_SIGNS, "loss"} & set(self.keep)) and problem.inputs.blocks > 1,
+            keep_blocks=bool({OF_SIGNS, *ASKED} & set(self.keep)) and problem.inputs.blocks > 1,
         )  # fmt: skip
         if Ending.INTERRUPTED in found.ending:
             raise KeyboardInterrupt
@@ -205,6 +206,7 @@ def _arrays(found: Trajectory, keep: tuple[str, ...]) -> dict[str, Labelled]:
             "cross_overlap": ("student", "teacher"),
             "readout": ("student",) if found.problem.heads == 1 else ("head", "student"),
             "direction_overlap": ("student", "direction"),
+            **dict.fromkeys(("velocity_overlap", "average_overlap", "snapshot_overlap"), ("student", "student_")),
             **dict.fromkeys(("task_risk", "forgetting", "head_start"), ("task",)),
         }
         arrays[name] = Labelled(("run", "time", *inner.get(name, ())), values)
@@ -220,6 +222,8 @@ def _memory(found: Trajectory) -> dict[str, np.ndarray]:
     told = {"end_training_loss": found.training_loss[:, -1]} | (
         {} if found.gap is None else {"end_gap": found.gap[:, -1]}
     )
+    if found.training_loss_error is not None:
+        told |= {"end_risk_error": found.risk_error[:, -1], "end_training_loss_error": found.training_loss_error[:, -1]}
     return told | {"best_risk": best.risk, "best_time": best.time, "interpolation_time": found.interpolation_time()}
 
 

@@ -1,6 +1,6 @@
 """Closed-form predictions about a problem."""
 
-from solvable.theory.adaptive import adagrad_rate, momentum_late_rate
+from solvable.theory.adaptive import adagrad_rate, momentum_growth, momentum_late_rate
 from solvable.theory.approach import erf_late_risk, first_order_risk
 from solvable.theory.available import Available, available
 from solvable.theory.committee import SymmetricPlateau, erf_plateau, plateau_drop
@@ -93,6 +93,7 @@ __all__ = [
     "linear_mean_risk",
     "linear_modes",
     "linear_risk",
+    "momentum_growth",
     "momentum_late_rate",
     "nearest_distance",
     "nearest_solution",

@@ -7,7 +7,11 @@ vanishes in the end, its integral is
     2 eta_0 (X - b)/(c l) - 2 eta_0^2 A log(X/b) = D_0,    root X > eta_0 c l A.
 
 On isotropic inputs (|e|^2, e.v, |v|^2)/N with e = J - B and slow velocities v of friction kappa obey a linear system, whose rates x
-solve x^3 + 3 kappa x^2 + (2 kappa^2 + 4 kappa e) x + 2 kappa^2 e (2 - e) = 0 at the effective rate e = 2 c eta A.
+solve x^3 + 3 kappa x^2 + (2 kappa^2 + 4 kappa e) x + 2 kappa^2 e (2 - e) = 0 at the effective rate e = 2 c eta A. At kappa = 4 e
+that is (x + 4 e)^3 = 32 e^4.
+
+Where all else rests, what plain SGD lets grow as exp(g alpha), x' = g x, grows with slow velocities as x'' + kappa x' = kappa g x
+does.
 """
 
 import math
@@ -17,12 +21,13 @@ import numpy as np
 from scipy.optimize import brentq
 
 from solvable.overlaps import Overlaps
-from solvable.problems import AdaGrad, Momentum, Problem
+from solvable.problems import CASES, AdaGrad, Momentum, Problem
 from solvable.theory.linear import LINEAR, squared_distances
 from solvable.theory.prediction import NotApplicable, Prediction
 
 ADAGRAD = replace(LINEAR, label_noise=False, knows=("training.rate_rule",))
 SLOW = replace(LINEAR, isotropic=True, knows=("training.momentum",))
+GROWING = replace(CASES, norm="free")
 
 
 def check_adagrad(problem: Problem) -> AdaGrad:
@@ -110,13 +115,54 @@ def momentum_late_rate(problem: Problem) -> Prediction:
     return Prediction(-float(roots.real.max()), ("late times", "dim infinite"), "derived here")
 
 
+def momentum_growth(problem: Problem, growth: float) -> Prediction:
+    """The rate at which slow velocities let grow what plain SGD lets grow exponentially while all else rests, as on a plateau.
+
+    Parameters
+    ----------
+    problem : Problem
+        With `training.momentum` of the kind kappa, and students of free norm: on the sphere velocities along the weights do
+        not rest.
+    growth : float
+        The rate of plain SGD at the same effective rate, per unit of alpha.
+
+    Returns
+    -------
+    Prediction
+        The positive root x of x^2 + kappa x = kappa growth: below `growth`, by growth^2/kappa at large friction.
+
+    Examples
+    --------
+    >>> problem = sv.Problem(
+    ...     teacher=sv.Teacher(width=1),
+    ...     student=sv.Student(width=1),
+    ...     training=sv.Training(learning_rate=0.01, momentum=sv.Momentum(kappa=2.0)),
+    ... )
+    >>> round(sv.theory.momentum_growth(problem, 0.1).value, 6)
+    0.095445
+    """
+    kappa = check_growth(problem)
+    value = 2 * growth / (1 + math.sqrt(1 + 4 * growth / kappa))
+    return Prediction(value, ("exponential growth", "all else rests"), "derived here")
+
+
+def check_growth(problem: Problem) -> float:
+    """The friction; raises unless students of free norm learn with slow momentum."""
+    GROWING.require(problem)
+    return _friction(problem)
+
+
 def check_slow(problem: Problem) -> tuple[float, float]:
     """Friction and effective rate; raises unless linear students learn with slow momentum."""
     SLOW.require(problem)
+    squares = float((np.array(problem.student.readout_values) ** 2).sum())
+    return _friction(problem), 2 * problem.training.loss_factor * float(problem.training.schedule.rates[0]) * squares
+
+
+def _friction(problem: Problem) -> float:
     momentum = problem.training.momentum
     if not isinstance(momentum, Momentum) or not isinstance(momentum.kappa, float):
         raise NotApplicable(
             "training.momentum: is not of the kind kappa, a constant; fast velocities are the effective rate"
         )
-    squares = float((np.array(problem.student.readout_values) ** 2).sum())
-    return momentum.kappa, 2 * problem.training.loss_factor * float(problem.training.schedule.rates[0]) * squares
+    return momentum.kappa

@@ -163,6 +163,7 @@ _PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
     "linear_mean_risk": ("linear_mean_risk(problem, start, alpha)", linear.check_finite),
     "adagrad_rate": ("adagrad_rate(problem, start)", adaptive.check_adagrad),
     "momentum_late_rate": ("momentum_late_rate(problem)", adaptive.check_slow),
+    "momentum_growth": ("momentum_growth(problem, growth)", adaptive.check_growth),
     "feature_risk": ("feature_risk(problem, start, features, alpha)", linear.check_finite),
     "hidden_feature_risk": ("hidden_feature_risk(problem, basis, features, alpha, distance=...)", linear.check_finite),
     "hidden_feature_rests": ("hidden_feature_rests(problem, basis, distance=...)", linear.check_finite),

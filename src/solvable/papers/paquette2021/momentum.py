@@ -1,6 +1,7 @@
 """Does momentum help? Fast velocities are plain SGD at a larger rate. Slow ones, of friction kappa, make linear students no faster
 than the best plain rate does, and faster, up to twice, where the rate is small. Students leave a plateau by exponential growth,
-which friction slows down: quadratic ones always wait longer. Erf students gain less than a tenth, and lose where they wait."""
+which friction slows down: quadratic ones always wait longer. Erf students lose where they wait and gain up to a seventh where they
+do not; beyond the best plain rate they gain a twelfth."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNREAD, Parameter, table
 from solvable.plot.style import figure, letter, stroke
 from solvable.problems import Inputs, Momentum, Problem, Student, Teacher, Training
-from solvable.theory import momentum_late_rate
+from solvable.theory import momentum_growth, momentum_late_rate
 
 if TYPE_CHECKING:
     import xarray
@@ -67,6 +68,14 @@ def times_to_fall(unit: str, rate: float, momentum: Momentum | None, level: Any,
     return np.where([ending.name == "STOPPED" for ending in found.ending], found.end_alpha, np.inf)
 
 
+def logarithm_of_growth(unit: str, rate: float) -> float:
+    """Of the cross overlaps of plain SGD, from the start until the risk has fallen to a tenth."""
+    here, stop = problem(unit, 2, rate), when("risk", below=0.1, relative=True)
+    found = run(here, begun(here, unit), Macro(rtol=1e-7), until=400 / rate, stop=stop, progress=False)
+    sizes = [np.linalg.norm(state.cross_overlap) for state in (begun(here, unit), found.last())]
+    return float(np.log(sizes[1] / sizes[0]))
+
+
 def compute(quick: bool) -> "xarray.Dataset":
     import xarray
 
@@ -81,6 +90,8 @@ def compute(quick: bool) -> "xarray.Dataset":
         level = Macro(rtol=1e-7)
         ends = [[times_to_fall(unit, rate, one, level)[0] for rate in values[f"{unit}_rates"]] for one in slow]
         arrays[unit] = (("momentum", f"{unit}_rate"), np.array(ends))
+    growth = [logarithm_of_growth("quadratic", rate) for rate in values["quadratic_rates"]]
+    arrays["growth"] = (("quadratic_rate",), np.array(growth))
     kappa, rate = values["tried"]
     sgd = Micro(runs=values["runs"], seed=values["seed"])
     for name, one in (("slow", Momentum(kappa=kappa)), ("none", None)):
@@ -138,35 +149,52 @@ def draw(data: "xarray.Dataset") -> "Figure":
     return picture
 
 
+def slow(kappa: float) -> Problem:
+    return problem("quadratic", 2, 0.01, Momentum(kappa=kappa))
+
+
 def claims(data: "xarray.Dataset") -> list[Claim]:
     rates, decay = data["rate"].values, data["decay"].values
     plain = rates * (2 - rates)
     fast, bare = data["fast"].values, data["plain"].values
     error, dim = float(np.hypot(standard_error(fast), standard_error(bare))), float(data.attrs["dim"])
+    memory = 1 / (
+        1 - float(data.attrs["beta"])
+    )  # steps that a velocity remembers, by which the first and the last risk come late
+    first, largest = float(rates[0]), float(data["friction"][-1])
+    apart = float(np.abs(rates - 1).min())
     found = [
         holds(
             FIGURE.key, f"heavy ball with beta = {data.attrs['beta']} gives no improvement over SGD at the adjusted rate (its "
             "decay of the risk over plain SGD's, less one)", source="abstract", printed=0.0,
-            found=float(fast.mean() / bare.mean() - 1), tolerance=4 * error / float(bare.mean()) + 20 / dim,
+            found=float(fast.mean() / bare.mean() - 1), tolerance=4 * error / float(bare.mean()) + 2 * memory / dim,
             error=error / float(bare.mean()),
             evidence="exact SGD at finite d, with and without velocities",
         ),
         beyond(
-            FIGURE.key, "fastest decay of the risk of linear students at any friction and rate, that of plain SGD at its best rate",
-            expected=float(plain.max()), found=float(decay.max()), tolerance=0.05,
-            evidence="a scan over frictions and rates; plain SGD in closed form",
+            FIGURE.key, "fastest decay of linear students at any friction and rate: that of plain SGD at its best rate, "
+            "less 1/(2 kappa) at the largest friction", expected=float(plain.max()) - 0.5 / largest, found=float(decay.max()),
+            tolerance=2 * apart / largest + 2 / largest**2, evidence="plain SGD in closed form; the next orders in 1/kappa",
         ),
         beyond(
-            FIGURE.key, f"at the rate {rates[0]:g} the best of these frictions decays so many times as fast as plain SGD",
-            expected=2.0, found=float((decay[:, 0] / plain[0]).max()), tolerance=0.4, evidence="the limit of small rates",
+            FIGURE.key, f"at the rate {first:g} and friction {4 * first:g} it decays so many times as fast as with plain SGD, "
+            "which tends to two at small rates", expected=(4 - (32 * first) ** (1 / 3)) / (2 - first),
+            found=float((decay[:, 0] / plain[0]).max()), tolerance=1e-4,
+            evidence="a triple root at kappa = 4 rate; the cubic, solved",
         ),
     ]  # fmt: skip
-    ends = data["quadratic"].values
+    ends, growth = data["quadratic"].values, data["growth"].values
+    delays = [
+        (ends[i, j] / ends[0, j] - 1) / (g / momentum_growth(slow(kappa), g).value - 1)
+        for i, kappa in enumerate(data["momentum"].values.tolist())
+        for j, g in enumerate((growth / ends[0]).tolist())
+        if i > 0
+    ]
     found.append(
         beyond(
-            FIGURE.key, "quadratic students: the least time over that of plain SGD at the same rate, over all frictions (the "
-            "largest friction is nearly plain SGD)", expected=1.0, found=float((ends[1:] / ends[0]).min()), tolerance=0.02,
-            evidence="the equations with and without momentum",
+            FIGURE.key, "quadratic students wait longer with momentum, at all frictions and rates: the least delay, over that of "
+            "exponential growth", expected=1.0, found=float(np.min(delays)), tolerance=1 / float(growth.min()),
+            evidence="growth with friction in closed form, whose begin and end are known to a factor e; the equations",
         )
     )  # fmt: skip
     pair = [data[f"erf_{name}"].values for name in ("slow", "none")]
@@ -175,7 +203,8 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
     found.append(
         beyond(
             FIGURE.key, "erf students at the best friction and rate of these: their time over that of plain SGD at the same rate",
-            expected=float(data["expected_slow"] / data["expected_none"]), found=ratio, tolerance=min(4 * error, 0.07), error=error,
+            expected=float(data["expected_slow"] / data["expected_none"]), found=ratio, error=error,
+            tolerance=min(4 * error, abs(1 - float(data["expected_slow"] / data["expected_none"]))),  # no gain at all would fail
             evidence="the equations; found by exact SGD at finite d",
         )
     )  # fmt: skip

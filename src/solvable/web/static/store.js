@@ -14,7 +14,7 @@ export const page = {
 globalThis.page = page;  // for the console, and for tests
 export const state = page.state;
 
-const NUMBERS = {adagrad: "offset", "line-search": "largest", clip: "norm"};
+const NUMBERS = {adagrad: "offset", "line-search": "largest", "clip-batches": "norm"};
 
 export function tables(settings = state) {
   const made = {};
@@ -52,6 +52,8 @@ export function idleFields(settings = state) {
   unless(settings["training.rate_rule.kind"] !== "nothing", "training.rate_rule.kind", "training.rate_rule.number");
   unless(settings["training.rate_rule.kind"] in NUMBERS, "training.rate_rule.number");
   unless(settings["training.repeats"] > 1, "training.repeats");
+  unless(settings["training.lookahead"] > 0, "training.lookahead");
+  unless(settings["training.rule"] !== "as they are", "training.rule");
   unless(settings["data.selection"] !== "all", "data.batch");
   return unused;
 }
@@ -62,15 +64,15 @@ export function settingsOf(made = state) {
   return Object.fromEntries(Object.entries(made).filter(([name]) => isSetting(name)));
 }
 
-export function adopt(made) {
-  // another problem, looked at in the same way
-  for (const name of Object.keys(DEFAULTS)) if (isSetting(name)) state[name] = DEFAULTS[name];
-  state["view.at"] = null;
+export function withTables(made) {
+  // the defaults with the values of such tables
+  const settings = {...DEFAULTS};
   const walk = (part, before) => {
     for (const [name, value] of Object.entries(part)) {
       if (value !== null && typeof value === "object") walk(value, `${before}${name}.`);
-      else if (`${before}${name}` in DEFAULTS) state[`${before}${name}`] = value;
+      else if (`${before}${name}` in DEFAULTS) settings[`${before}${name}`] = value;
     }
   };
   walk(made, "");
+  return settings;
 }

@@ -14,10 +14,11 @@ const told = value => typeof value === "number" ? short(value) : value === true 
 export const PHASES = {
   "norm learning": "The students first learn how long to be: their lengths settle, while none of them turns to a teacher.",
   approach: "The risk falls towards its first plateau: what all students can learn alike, they learn at once.",
-  plateau: "The risk hardly falls. The students rest near a saddle: they pull on each other so evenly that none turns to a teacher, or to a further one, yet.",
-  escape: "A tiny overlap with the teachers has been growing all along, by a fixed share of itself in each moment. Now it is large enough to be seen, and the risk falls to half of the plateau's height.",
-  descent: "The students have turned to the teachers. What is left of the error shrinks, with nothing in its way until the end or the next plateau.",
+  plateau: "The risk hardly falls: near a saddle the students pull on each other so evenly that none turns to a further teacher yet.",
+  escape: "An overlap that grew unseen, by a fixed share of itself at a time, is now large: the risk falls to half of the plateau's height.",
+  descent: "The students have turned to the teachers; what is left of the error shrinks, with nothing in its way.",
 };
+
 export function phaseWords(phases, i, last) {
   // an escape or a descent that the run does not see the end of is none
   const {name} = phases[i], before = phases.slice(0, i).findLast(one => one.name === "plateau");
@@ -85,26 +86,50 @@ function remark(text) {
 
 const NAMES = {"training.samples": "data.samples", "training.step": "data.step", "training.selection": "data.selection"};
 
+const UNNAMED = ["simulate", "diagram", "optimal"];  // what was asked for, not a field
+
+function fieldOf(name) {
+  // the field of a setting: of the same name, or the first within it
+  return ROWS.find(row => row.name === name)?.name ?? ROWS.find(row => row.name.startsWith(`${name}.`))?.name ?? null;
+}
+
 export function mistake(line, level) {
   // a line of the library, "field: what was given, what is allowed", as [field or null, sentence]
   const cut = line.match(/^([a-z_.0-9]+): (.*)$/s);
-  if (!cut) return [null, upper(line.endsWith(".") ? line : `${line}.`)];
+  if (!cut) return [null, sentence(line)];
   let [, name, text] = cut;
+  name = name.replace(/\.ratio$/, "");
+  text = text.replace(/, or (a Schedule|Extra inputs are not permitted)/g, "").replaceAll("'", "");  // which no field here can hold
   if (level === "empirical") name = NAMES[name] ?? (name === "training.batch" ? "data.batch" : name);
-  if (name.startsWith("training.rate_rule.") && name !== "training.rate_rule.kind") name = "training.rate_rule.number";
-  const is = text.match(/^is (.*?)(, as the teacher's)?; this (.*?) is for (.*)$/);
-  const given = text.match(/^(.*?) given, must be (.*)$/);
-  const known = ROWS.some(row => row.name === name);
-  if (is) text = `The ${is[3]} is for ${is[4]}; here the ${called(name)} is ${is[1].replaceAll("'", "")}`;
-  else if (given) text = `${given[1]} does not work here: it must be ${given[2]}`;
-  else if (!known && !name.includes(".")) text = `${name}: ${text}`;
-  return [known ? name : null, upper(`${text}.`.replace(/\.\.$/, ".")).replaceAll("'", "")];
+  if (/^training\.rate_rule\.(offset|largest|norm)$/.test(name)) name = "training.rate_rule.number";
+  if (UNNAMED.includes(name)) return [null, sentence(text)];
+  const field = fieldOf(name), here = called(field ?? name);
+  return [field, sentence(reworded(text, name === "runs" ? "number of runs" : here) ?? (field || name.includes(".") ? text : `${name}: ${text}`))];
 }
 
+function reworded(text, here) {
+  // the library's patterns, as one would say them
+  const is = text.match(/^is (.*?)(, as the teachers)?; this (.*?) is for (.*)$/);
+  if (is) return `the ${is[3]} is for ${is[4]}; here the ${here} is ${is[1]}`;
+  const unknown = text.match(/^is .*; this (.*?) does not know this setting$/);
+  if (unknown) return `the ${unknown[1]} does not know the setting "${here}"`;
+  const together = text.match(/^(.*?) ?given together with (.*)$/);
+  if (together) return `${together[1] || `the ${here}`} cannot go together with ${together[2]}`;
+  const given = text.match(/^(.*?) given, must be (.*)$/);
+  if (given) return here === "number of runs" ? `the number of runs cannot be ${given[1]}: it must be ${given[2]}` : `${given[1]} does not work here: it must be ${given[2]}`;
+  return null;
+}
+
+export const sentence = text => upper(text.endsWith(".") ? text : `${text}.`);
 export const refusal = line => mistake(line)[1];
 
 export function critical(one) {
-  // a critical point, in words
+  // a critical point, in few words
+  const learned = `${plural(one.inside, "teacher")} learned`;
+  return `${one.kind}: ${learned}${one.outside ? `, ${plural(one.outside, "direction")} outside` : ""}`;
+}
+
+function described(one) {
   const learned = one.inside === 0 ? "no teacher is learned" : `${plural(one.inside, "teacher")} ${one.inside === 1 ? "is" : "are"} learned`;
   const astray = one.outside === 0 ? "" : `, ${plural(one.outside, "direction")} outside the teachers' span ${one.outside === 1 ? "is" : "are"} left`;
   return `${one.kind}: ${learned}${astray}`;
@@ -112,7 +137,7 @@ export function critical(one) {
 
 export function nearest(one) {
   const ways = one.index === 0 ? "there is no way down from it" : `${one.index === 1 ? "one direction leads" : `${one.index.toLocaleString("en")} directions lead`} down from it`;
-  return `The nearest critical point is a ${critical(one)}; ${ways}.`;
+  return `The nearest critical point is a ${described(one)}; ${ways}.`;
 }
 
 export const levelName = level => LEVELS[level];
