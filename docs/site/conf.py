@@ -37,6 +37,7 @@ myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+nb_merge_streams = True  # lines that are printed one after the other are one output
 autodoc_typehints = "none"  # the sections of parameters say what they are
 napoleon_google_docstring = False
 napoleon_use_rtype = False

@@ -175,6 +175,9 @@ def test_the_bias_of_odd_units_decays_to_the_teachers(unit):
     assert np.abs(run.bias[0] - expected).max() < slack
     half = sv.run(problem.later(2.0), run.at(2.0), sv.Macro(nodes=2**10), times=[2.0])
     assert np.abs(half.bias[0, 0] - expected[-1]).max() < slack
+    fast = problem.replace(training__momentum=0.75, training__learning_rate=0.1, training__readout_rate=0.075)
+    again = sv.run(fast, sv.overlaps.fitted(fast, start), sv.Macro(nodes=2**10), times=times)
+    assert np.abs(again.bias[0] - expected).max() < slack  # the effective rate is the same
 
 
 @pytest.mark.statistical
@@ -261,3 +264,51 @@ def test_what_cannot_have_a_bias_says_so():
         classes("erf", "squared")[0].replace(teacher__bias=0.3)
     with pytest.raises(ValueError, match="risk_on: of the run and the other problem one has a bias"):
         sv.run(fixed, state.with_scalars([-0.3]), sv.Macro(), times=[1.0]).risk_on(fixed.replace(student__bias=0.0))
+
+
+@pytest.mark.statistical
+def test_a_data_set_trains_a_bias():
+    """On rows that are given, step by step as NumPy does it; revealed samples have the same means."""
+    W, V = vectors()
+    X = np.random.default_rng(seed(9)).standard_normal((300, DIM))
+    data = sv.Data(X)
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=2, activation="erf", overlap="sampled", readout=(0.9, -0.5), bias=0.4),
+        student=sv.Student(width=2, activation="erf", readout=(0.7, 0.4), bias=-0.3),
+        inputs=sv.Inputs(dim=DIM),
+        training=sv.Training(step=0.4, samples=250, train_bias=True, readout_rate=0.3, momentum=0.5),
+    )
+    start, times = sv.overlaps.Weights(W, V), [0, 1, 6]
+    run = sv.run(problem, start, sv.Empirical(data=data), times=times, progress=False)
+    unit, slope, rows = (
+        problem.student.unit.function,
+        problem.student.unit.derivative,
+        data.prepared(X[:250]) / np.sqrt(DIM),
+    )
+    a, b, w, found = np.array([0.7, 0.4]), -0.3, W.copy(), []
+    label, velocity, speed = unit(rows @ V.T) @ np.array([0.9, -0.5]) + 0.4, np.zeros_like(W), 0.0
+    for step in range(7):
+        error = label - unit(rows @ w.T) @ a - b
+        if step in times:
+            found.append((b, (error**2).mean()))
+        velocity = 0.5 * velocity + 0.4 * DIM * (2 * error[:, None] * a * slope(rows @ w.T)).T @ rows / 250
+        speed = 0.5 * speed + 0.3 * 2 * error.mean()
+        w, b = w + velocity, b + speed
+    assert np.allclose(np.stack([run.bias[0], run.training_loss[0]], axis=1), found, atol=1e-10)
+    drawn = sv.run(problem, start, sv.Empirical(runs=24, seed=seed(10)), times=times, progress=False)
+    spread = drawn.bias.std(axis=0, ddof=1)
+    assert (np.abs(drawn.bias.mean(axis=0) - run.bias[0]) < 5.5 * spread * np.sqrt(1 + 1 / 24) + 1e-12).all()
+
+
+@pytest.mark.statistical
+def test_a_log_of_weights_has_its_biases():
+    problem, _, start = CASES["quadratic"]()
+    W, V = vectors()
+    logged = sv.Trajectory.from_weights(problem, np.stack([W, W]), V, times=[0, 10], bias=[-0.3, 0.1])
+    assert logged.bias.tolist() == [[-0.3, 0.1]]
+    assert logged.risk[0, 0] == pytest.approx(sv.run(problem, start, sv.Macro(), times=[0.0]).risk[0, 0], rel=1e-12)
+    assert logged.risk[0, 0] != logged.risk[0, 1]
+    with pytest.raises(ValueError, match=r"bias: is missing; the problem trains it, so give its log \(time,\)"):
+        sv.Trajectory.from_weights(problem, np.stack([W, W]), V, times=[0, 10])
+    fixed = problem.replace(training__train_bias=False, training__readout_rate=None)
+    assert sv.Trajectory.from_weights(fixed, W[None], V, times=[0]).bias.tolist() == [[-0.3]]

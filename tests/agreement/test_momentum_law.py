@@ -13,6 +13,7 @@ import pytest
 import solvable as sv
 from comparing import chances, joint_chance, scores
 from reference.case_sgd import Setting, simulate
+from reference.rules import RULES
 from seeds import seed
 
 RUNS, MANY = 800, 12_000
@@ -136,6 +137,19 @@ def cases():
             {"training__rate_rule": sv.problems.ClipBatches(norm=0.3)},
             training={"rate_rule": sv.problems.ClipBatches(norm=0.2)}, clip=0.2,
         ),
+        "AdaGrad, rule, look-ahead, batch": case(
+            {"training__rule": None},
+            training={
+                "rate_rule": sv.problems.AdaGrad(offset=0.4), "rule": {"norm": 0.4}, "lookahead": 0.5, "batch": 3,
+                "learning_rate": 1.2,
+            },
+            adagrad=0.4, rule=RULES["clipped"].setting["rule"], lookahead=0.5, batch=3, rate=1.2,
+        ),
+        "clipped, rule": case(
+            {"training__rate_rule": sv.problems.ClipBatches(norm=0.6)},
+            training={"rate_rule": sv.problems.ClipBatches(norm=0.3), "rule": {"norm": 0.4}}, clip=0.3,
+            rule=RULES["clipped"].setting["rule"],
+        ),
     }  # fmt: skip
 
 
@@ -144,6 +158,7 @@ NAMES = (
     "fast, Nesterov, readout",
     "fast, batch, sphere", "exponential average", "plain average, momentum", "snapshot, anchor", "all, batch", "AdaGrad, decay",
     "AdaGrad, batch, momentum", "clipped batches", "clipped samples",
+    "AdaGrad, rule, look-ahead, batch", "clipped, rule",
 )  # fmt: skip
 
 

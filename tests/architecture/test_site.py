@@ -98,7 +98,7 @@ def test_the_code_of_pages_runs(page, monkeypatch) -> None:
     """What they show is tested in the tutorials; what these cells print is told in the words around them."""
     from notebooks import CODE, Execution
 
-    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(Markdown=str))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(HTML=str, Markdown=str))
     execution = Execution()
     outputs = [
         execution.run(re.sub(r"^:tags:.*\n", "", cell))

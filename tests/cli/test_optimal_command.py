@@ -104,3 +104,40 @@ def test_mistakes_are_one_line_and_exit_code_2(file, change, options, message, c
     assert captured.out == ""
     assert message in captured.err
     assert all(line.startswith("solvable: ") for line in captured.err.splitlines())
+
+
+def test_a_curriculum_and_dropout(tmp_path, capsys) -> None:
+    path, output = tmp_path / "problem.toml", tmp_path / "best.toml"
+    path.write_text("""
+tasks = { sequence = [[1, 0], [0, 1]], switches = [5] }
+[teacher]
+width = 2
+activation = "linear"
+[student]
+width = 2
+activation = "linear"
+[inputs]
+dim = 1000
+[training]
+learning_rate = 0.3
+train_readout = true
+dropout = { keep = 0.9, scale = "test", test_factor = 0.9 }
+[start]
+seed = 0
+[run]
+until = 10
+[control]
+tasks.0.probability = 4
+training.dropout.keep = 2
+training.dropout.test_factor = 1
+objective = "task risk"
+guesses = 1
+refine = false
+""")
+    assert main(["optimal", str(path), "--output", str(output), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["quantity"] == "task risk"
+    assert told["value"] < told["constant"]["value"]
+    assert main(["run", str(output), "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert sum(again["task_risk"]) / 2 == pytest.approx(told["value"], rel=1e-6)

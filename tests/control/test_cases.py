@@ -1,5 +1,7 @@
 """Gradients and best schedules where samples come in cases: masks, classes, tasks, and tests that do not see what is chosen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,9 +43,11 @@ def random_problem(random: np.random.Generator) -> tuple[sv.Problem, dict[str, s
     if random.integers(2):
         spectrum = sv.Spectrum(eigenvalues=(0.4, 1.6))
         control["inputs.spectrum.eigenvalues.1"] = sv.Control(segments=2, upper=2.0)
+    bias = 0.3 * int(random.integers(2))
+    training["train_bias"] = bool(bias) and training["train_readout"]
     problem = sv.Problem(
         teacher=sv.Teacher(width=q, activation=unit, drift=0.1 * int(random.integers(2))),
-        student=sv.Student(width=int(random.integers(1, 4)), activation=unit),
+        student=sv.Student(width=int(random.integers(1, 4)), activation=unit, bias=bias),
         inputs=sv.Inputs(dim=1000, spectrum=spectrum),
         training=sv.Training(**training),
         **more,
@@ -99,6 +103,31 @@ def test_three_classes_share_the_rest() -> None:
     )  # fmt: skip
     expected, found = compared(problem, CLASS)
     assert found == pytest.approx(expected, rel=1e-7)
+
+
+def test_two_of_three_classes_are_free() -> None:
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=1, activation="erf"), student=sv.Student(width=2, activation="erf"),
+        inputs=sv.Inputs(dim=1000), mixture=sv.Mixture(**CLASSES), training=sv.Training(learning_rate=0.5),
+    )  # fmt: skip
+    start, random = sv.start(problem, seed=1), np.random.default_rng(0)
+    control = {CLASS: sv.Control(segments=3, upper=0.5), "mixture.probabilities.2": sv.Control(segments=2, upper=0.5)}
+    chosen = knobs(problem, 3.0, control)
+    course = Course(Asked(problem, 3.0, checked("risk")), start, chosen)
+    values = [knob.upper * random.uniform(0.2, 0.8, knob.size) for knob in chosen]
+    course.place(values)
+    assert course.record()
+    found = course.evaluate().gradient
+    moves = [random.uniform(-0.1, 0.1, one.size) for one in values]
+    expected = along(course, values, moves)
+    assert sum(slope @ move for slope, move in zip(found, moves, strict=True)) == pytest.approx(expected, rel=1e-7)
+    best = sv.optimal(problem, start, until=3.0, control=control, refine=False, guesses=1)
+    shares = [sum(float(one(time)) for one in best.problem.mixture.probabilities) for time in (0.0, 1.4, 1.6, 2.9, 3.0)]
+    assert shares == pytest.approx([1.0] * 5)
+    assert best.trajectory.risk[0, -1] == pytest.approx(best.value, rel=1e-6)
+    assert sv.checks.gradient(best).passed
+    with pytest.raises(ValueError, match="sum to 2, must be at most 1"):
+        knobs(problem, 3.0, {CLASS: 3, "mixture.probabilities.2": 2})
 
 
 def test_what_dropout_keeps() -> None:
@@ -215,6 +244,23 @@ def test_tests_do_not_see_what_is_chosen() -> None:
     assert sv.checks.gradient(found).passed
 
 
+def test_readouts_that_are_not_trained_have_derivatives() -> None:
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=1, activation="erf"), student=sv.Student(width=2, activation="erf"),
+        inputs=sv.Inputs(dim=1000), mixture=sv.Mixture(**CLASSES, labels=(1.0, 0.0, -1.0)), training=sv.Training(learning_rate=0.5),
+    )  # fmt: skip
+    start = sv.start(problem, seed=0)
+    found = sv.gradient(problem, start, until=3.0).readout
+
+    def value(move: np.ndarray) -> float:
+        readout = start.readout + move
+        moved = problem.replace(student__readout=tuple(readout))
+        return sv.gradient(moved, replace(start, readout=readout), until=3.0).value
+
+    expected = [(value(1e-4 * row) - value(-1e-4 * row)) / 2e-4 for row in np.eye(2)]
+    assert found == pytest.approx(np.array(expected), rel=1e-5)
+
+
 def test_gradient_of_the_problem_as_it_is() -> None:
     problem, start = tasks_problem()
     found = sv.gradient(problem, start, until=40.0, of=[TASK, RATE], objective="task risk")
@@ -250,7 +296,7 @@ def test_the_gain_by_dropout_is_real() -> None:
         ({"control": {KEEP: 3}}, "training.dropout: is None; .* where scale is 'test' and a test_factor is given"),
         (
             {"control": {TASK: 3, "tasks.1.probability": 3}},
-            "tasks.1.probability: given together with tasks.0.probability",
+            "tasks.1.probability: all of them are free; leave one out",
         ),
         ({"control": {TASK: sv.Control(upper=1.5)}}, "must be at most 1"),
         ({"objective": "task risk 2"}, "tasks are numbered from 0 to 1"),

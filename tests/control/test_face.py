@@ -159,6 +159,7 @@ def test_eigenvalues_are_free_too(start) -> None:
         ({"teacher__activation": "relu"}, "teacher.activation: is 'relu'"),
         ({"training__loss": "log-cosh"}, "the gradient is for the squared loss"),
         ({"teacher__target": "product"}, "the gradient is for additive targets"),
+        ({"training__train_bias": True}, "the gradient is for both or none"),
         ({"training__momentum": {"kappa": 0.5}}, "training.momentum: .* the gradient does not know this setting"),
         (
             {"training__label_flips": 0.1, "student__activation": "tanh", "teacher__activation": "tanh"},

@@ -128,6 +128,12 @@ def test_fast_momentum_is_plain_at_the_effective_rate() -> None:
     assert found.value == pytest.approx(plain.value)
     assert found.by[name] == pytest.approx(4 * plain.by[name])
     assert found.cross_overlap == pytest.approx(plain.cross_overlap)
+    beta = sv.Schedule(times=(0, 4), rates=(0.5, 0.75))
+    rising = problem.replace(training__momentum={"beta": beta}, training__learning_rate=0.1)
+    by = sv.gradient(rising, sv.start(rising, seed=0), until=10.0, of=name).by[name]
+    rates = sv.Schedule(times=(0, 4), rates=(0.2, 0.4))
+    parts = sv.gradient(problem.replace(training__learning_rate=rates), start, until=10.0, of=name).by[name]
+    assert by == pytest.approx(parts @ [2.0, 4.0])
 
 
 def test_several_starts_and_what_is_wrong() -> None:

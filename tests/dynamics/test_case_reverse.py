@@ -24,6 +24,7 @@ def made(unit: str, kind: str) -> sv.Problem:
         training |= {"batch": 3, "weight_decay": 0.1, "train_readout": True, "dropout": {"keep": 0.7}}
         more["inputs"] = sv.Inputs(dim=200, spectrum=BLOCKS)
     if kind == "classes":
+        teacher |= {"bias": 0.3}
         more["mixture"] = CLASSES
     if kind == "labels":
         teacher, more["mixture"] = {"width": 0}, sv.Mixture.xor(2.0)
@@ -31,6 +32,11 @@ def made(unit: str, kind: str) -> sv.Problem:
     if kind == "tasks":
         tasks = (sv.Task(readout=(1, 0), probability=0.3), sv.Task(readout=(0.5, 1), probability=0.7))
         more["tasks"], training = tasks, training | {"train_readout": True}
+    if kind == "biases":
+        tasks = (sv.Task(readout=(1, 0), probability=0.3), sv.Task(readout=(0.5, 1), probability=0.7))
+        more |= {"tasks": tasks, "mixture": CLASSES}
+        student |= {"bias": 0.4}
+        training |= {"train_readout": True, "train_bias": True}
     if kind == "moving":
         teacher |= {"drift": 0.2, "rotation": 0.1}
         student |= {"norm": "sphere"}
@@ -47,6 +53,7 @@ class System:
     def __init__(self, problem: sv.Problem) -> None:
         self.packed = pack(problem, sv.start(problem, seed=3))
         self.state, first = self.packed.state, self.packed.problems[0]
+        self.state += 0.03 * self.direction(np.random.default_rng(2))  # away from the start, which anchors are
         self.rows = int(first["rows"])
         sizes = (int(first[name]) for name in ("students", "teachers", "rows", "blocks"))
         self.scratch = case_reverse.case_reverse_scratch(*sizes, self.state.size)
@@ -98,11 +105,13 @@ class System:
         rows = change[: np.prod(shape)].reshape(shape)
         inner = rows[:, :, : shape[1]]
         rows[:, :, : shape[1]] = inner + np.swapaxes(inner, 1, 2)
+        if not first["train_readout"]:  # then it has no complete derivatives
+            change[np.prod(shape) :] = 0.0
         return change
 
 
 @pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
-@pytest.mark.parametrize("kind", ["masks", "classes", "labels", "tasks", "moving"])
+@pytest.mark.parametrize("kind", ["masks", "classes", "labels", "tasks", "moving", "biases"])
 def test_reverse_against_differences(unit, kind) -> None:
     random, system = np.random.default_rng(0), System(made(unit, kind))
     change, state = system.direction(random), system.state

@@ -5,6 +5,7 @@ import pytest
 
 import solvable as sv
 from seeds import seed
+from solvable.empirical.engines import DenseEngine
 from solvable.empirical.forms import choose, forms
 from solvable.empirical.selecting import choices
 
@@ -36,6 +37,27 @@ def test_the_gram_matrix_gives_what_rows_give(words: dict) -> None:
         "the data matrix was drawn",
         "of the data matrix its Gram matrix was used",
     )
+
+
+@pytest.mark.parametrize("selection", ["subsets", "drawn", "shuffled", "persistent"])
+@pytest.mark.parametrize("form", ["full", "gram", "classes"])
+def test_steps_between_outputs_read_what_they_take(selection: str, form: str, monkeypatch) -> None:
+    """With the same result as where an output asks for all samples."""
+    read, fields = [], DenseEngine.fields
+    monkeypatch.setattr(DenseEngine, "fields", lambda self, rows: read.append(self.count) or fields(self, rows))
+    problem = ERF.replace(training__batch=16, training__selection=selection, training__train_readout=True)
+    if form == "classes":
+        classes = sv.Mixture(
+            probabilities=(0.5, 0.5), means=((1.0,), (-1.0,)), labels=(1.0, -1.0), variances=(0.5, 1.5)
+        )
+        problem = problem.replace(mixture=classes)
+    start, level = sv.start(problem, seed=0), sv.Empirical(form="gram" if form == "gram" else "full")
+    every = sv.run(problem, start, level, 12, progress=False)
+    assert set(read) == ({80} if form != "gram" else set())
+    few = sv.run(problem, start, level, times=[0, 5, 12], progress=False)
+    assert (min(read, default=80) < 40) == (form != "gram")
+    for name in ("student_overlap", "cross_overlap", "readout", "training_loss"):
+        assert getattr(few, name)[:, -1] == pytest.approx(getattr(every, name)[:, -1], rel=1e-11)
 
 
 def test_a_step_is_that_of_the_definition() -> None:
@@ -298,6 +320,8 @@ def test_the_cheapest_form_is_taken() -> None:
     assert choose(ERF.replace(inputs__dim=1000, training__samples=1500), 1000, 2).name == "dense"
     few, many = (forms(ERF.replace(inputs__dim=1000, training__samples=1500), steps, 2) for steps in (100, 600))
     assert (few[0].name, many[0].name) == ("coordinates", "dense")
+    small = ERF.replace(inputs__dim=1000, training__samples=1500, training__batch=15)
+    assert [choose(small, 100, outputs).name for outputs in (101, 2)] == ["coordinates", "dense"]
     with pytest.raises(ValueError, match=r"steps take .* \((coordinates|frames|dense)\) and .* are free"):
         follow(problem.replace(inputs__dim=10**8, training__samples=3 * 10**8), 10**4)
 

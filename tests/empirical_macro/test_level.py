@@ -8,13 +8,16 @@ from seeds import seed
 from solvable.empirical_macro.functions import loss_functions, unit_functions
 from solvable.empirical_macro.level import _Pass
 from solvable.empirical_macro.marching import March
+from solvable.empirical_macro.outcome import outcome
 from solvable.empirical_macro.particles import Innovations
 from solvable.empirical_macro.replicas import TO_ZERO, WIDTHS, disagreement, doubt, widened
 from solvable.empirical_macro.selections import Chances, Epochs, Persistent, Subsets, draws
 from solvable.empirical_macro.translation import particles, setting
 from solvable.gaussian.losses import LOSSES
-from solvable.levels import Lane
+from solvable.levels import Lane, Plan
 from solvable.levels.jobs import Control
+from solvable.plot.sweeps import _average
+from solvable.results.causes import outgrows
 
 ERF = sv.Problem(
     teacher=sv.Teacher(width=1, activation="erf"),
@@ -40,7 +43,7 @@ def follow(problem: sv.Problem = ERF, until: float | None = 6, level: sv.Empiric
         ({"training__label_noise": sv.Schedule(times=(0.0, 1.0), rates=(0.1, 0.2))}, {}, "training.label_noise: a schedule"),
         ({"mixture": sv.Mixture.xor(1.0)}, {}, "mixture: is .*EmpiricalMacro does not know this setting"),
         ({"training__momentum": sv.Momentum(kappa=0.5)}, {}, "training.momentum: kappa is for many steps of 1/dim"),
-        ({"training__momentum": sv.Momentum(beta=0.5, nesterov=True)}, {}, "training.momentum.nesterov: .*; use Empirical"),
+        ({"training__momentum": sv.Momentum(beta=0.5, nesterov=True)}, {}, "training.momentum.nesterov: .* use Empirical"),
         ({"training__anchor": 0.1}, {}, "training.anchor: is 0.1; EmpiricalMacro does not know this setting"),
         ({}, {"particles": 4}, "particles: 4 given, must be a whole number, at least 16"),
         ({}, {"particles": 100}, "particles: 100 given, must be a power of two"),
@@ -116,6 +119,7 @@ def test_replicas_that_disagree_are_a_failure() -> None:
     assert run.ending == [sv.results.Ending.DISAGREED]
     assert not run.success
     assert "raise particles, lower until, or use Empirical" in run.message
+    assert np.isnan(run.end_risk).all()  # the last state that is known is no end
     assert np.isnan(run.risk[0, -1])
     assert np.isfinite(run.risk[0, 0])
     assert not run.interpolates(10.0)[0]
@@ -253,3 +257,82 @@ def test_files_and_sweeps(tmp_path) -> None:
     )
     gaps = swept.data["end_gap"].values.ravel()
     assert gaps[0] > gaps[1] > 0
+
+
+def test_an_interrupted_run_has_what_two_replicas_did() -> None:
+    """Of four, two were on their way and one had not begun: the average of those that came as far as the second, with its error."""
+    made, lane = setting(Lane(ERF, START), 6, None), Lane(ERF, START)
+    plan = Plan(times=np.arange(7.0))
+
+    def until(last: int, number: int):
+        return March(made, 512, np.random.SeedSequence(number)).run(lambda t: t >= last)
+
+    found = outcome(lane, plan, [until(2, 0), until(4, 1), until(3, 2), None], 1, two_times=False)
+    assert (found.ending, found.end) == (sv.results.Ending.INTERRUPTED, 3)
+    assert np.isfinite(found.risk).tolist() == np.isfinite(found.risk_error).tolist() == [True] * 4 + [False] * 3
+    both = np.array([until(4, 1).training_loss[:4], until(3, 2).training_loss[:4]])
+    assert np.allclose(found.mean.training_loss[:4], both.mean(axis=0))
+    done = outcome(lane, plan, [until(9, 0), until(9, 1), until(3, 2), None], 1, two_times=False)
+    assert (done.ending, done.end, np.isfinite(done.risk).all()) == (sv.results.Ending.INTERRUPTED, 6, True)
+    alone = outcome(lane, plan, [until(5, 0), None, None], 1, two_times=True)
+    assert (alone.ending, alone.end) == (sv.results.Ending.INTERRUPTED, 5)
+    assert np.isfinite(alone.risk).sum() == 6
+    assert np.isinf(alone.risk_error[:6]).all()
+    none = outcome(lane, plan, [None, None], 1, two_times=True)
+    assert np.isnan(none.risk).all()
+
+
+QUADRATIC = ERF.replace(student__activation="quadratic", teacher__activation="quadratic", training__step=0.3)
+
+
+def test_units_whose_forces_outgrow_their_fields_are_told() -> None:
+    assert outgrows(QUADRATIC)
+    others = [{"student__activation": unit} for unit in ("erf", "linear", "relu")]
+    assert not any(outgrows(ERF.replace(**change)) for change in others)
+    assert not outgrows(QUADRATIC.replace(training__loss=sv.problems.Huber(threshold=1.0)))
+
+
+def test_points_whose_replicas_disagree_are_no_results(tmp_path) -> None:
+    swept = sv.sweep(
+        QUADRATIC, {"training.step": [0.01, 0.3]}, sv.EmpiricalMacro(particles=2048, replicas=3), 12, start=START, store=None,
+        workers=0, progress=False, keep=["training_loss_error"],
+    )  # fmt: skip
+    data = swept.data.squeeze()
+    assert data["ending"].values[0] == "finished"
+    assert data["ending"].values[1] in ("disagreed", "diverged")
+    assert np.isfinite(data["end_risk"].values).tolist() == [True, False]
+    mean, error = _average(swept.data, "end_risk", ("step",))
+    assert np.isfinite(mean.values).tolist() == [True, False]
+    assert error.values[0] == data["end_risk_error"].values[0] > 0
+    _, error = _average(swept.data, "end_training_loss", ("step",))
+    assert error.values[0] == data["end_training_loss_error"].values[0] == data["training_loss_error"].values[0, -1]
+    ax = sv.plot.train_and_test(swept)
+    assert len(ax.containers) == 3
+
+
+def test_what_a_run_that_disagrees_says() -> None:
+    run = follow(QUADRATIC, until=12, level=sv.EmpiricalMacro(particles=2048, replicas=3))
+    assert not run.success
+    assert np.isnan(run.end_risk).all()
+    assert "raise particles" not in run.message
+    assert "lower the step" in run.message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"student": 5}, "student: 5 given, must be a whole number from 0 to 1"), ({"run": 3}, "run: 3 given"),
+     ({"other": -1}, "other: -1 given")],
+)  # fmt: skip
+def test_maps_of_what_is_not_there(options: dict, message: str) -> None:
+    run = follow(level=sv.EmpiricalMacro(particles=256, replicas=2, two_times=True), until=2)
+    with pytest.raises(ValueError, match=message):
+        sv.plot.correlation(run, **options)
+
+
+def test_ways_that_are_not_for_a_problem() -> None:
+    with pytest.raises(ValueError, match=r"ways: 'lniear' given .did you mean linear"):
+        sv.checks.limits_agree(ERF, START, 2, ways="lniear")
+    with pytest.raises(ValueError, match="limits_agree: linear given, which is not for this problem"):
+        sv.checks.limits_agree(ERF, START, 2, ways="linear")
+    with pytest.raises(ValueError, match="limits_agree: one pass given, which is not for this problem"):
+        sv.checks.limits_agree(ERF.replace(training__momentum=0.5), START, 2, ways=("one pass",))

@@ -939,7 +939,7 @@ DESCRIPTIONS = (
     Mutation(
         "other-risk-of-other-teachers",
         "results/other_risk.py",
-        "        check_start(free, integrated(*first))  # refuses other teachers and directions\n",
+        "        check_start(free, integrated(*first, first_scalars(free)))  # refuses other teachers and directions\n",
         "",
         ("results/test_other_risk.py::test_rows_that_do_not_fit_are_refused_in_one_line",),
     ),
@@ -1045,6 +1045,13 @@ REUSE = (
         ("results/test_training_memory.py::test_the_gap_knows_labels_of_the_wrong_sign[plain]",),
     ),
     Mutation(
+        "labels-of-other-samples",
+        "empirical/steps.py",
+        "Part(engine, part.labels[chosen])",
+        "Part(engine, part.labels[: chosen.size])",
+        ("empirical/test_steps.py::test_steps_between_outputs_read_what_they_take[full-subsets]",),
+    ),
+    Mutation(
         "no-room-for-thresholds",
         "empirical/descent.py",
         "records.steps.size if stop is None else steps + 1",
@@ -1095,6 +1102,34 @@ LIMIT_OF_DATA = (
         "rest = seen[:, :rank] - self.Gamma[now, past] @ of_h",
         "rest = seen[:, :rank] - self.Gamma[now, past][:, -p:] @ of_h[-p:]",
         ("empirical_macro/test_limit.py::test_linear_units_have_marchenko_and_pasturs_density[3.0]",),
+    ),
+    Mutation(
+        "interrupted-replicas-are-averaged",
+        "empirical_macro/replicas.py",
+        "if one.reached >= (second or first)",
+        "if one.reached >= 0",
+        ("empirical_macro/test_level.py::test_an_interrupted_run_has_what_two_replicas_did",),
+    ),
+    Mutation(
+        "disagreement-has-an-end",
+        "results/observables.py",
+        "LOST = (Ending.DIVERGED, Ending.DISAGREED)",
+        "LOST = (Ending.DIVERGED,)",
+        ("empirical_macro/test_level.py::test_replicas_that_disagree_are_a_failure",),
+    ),
+    Mutation(
+        "forces-never-outgrow-fields",
+        "results/causes.py",
+        "FAR, GROWTH = 50.0, 2.5",
+        "FAR, GROWTH = 50.0, 25.0",
+        ("empirical_macro/test_level.py::test_units_whose_forces_outgrow_their_fields_are_told",),
+    ),
+    Mutation(
+        "risks-of-products-on-few-nodes",
+        "empirical_macro/outcome.py",
+        "FINE = 2**16",
+        "FINE = 2**12",
+        ("empirical_macro/test_limit.py::test_risks_without_closed_form_have_small_errors",),
     ),
     Mutation(
         "selections-at-random",
@@ -1850,8 +1885,8 @@ EQUATIONS_OF_CASES = (
     Mutation(
         "opposite-classes-with-equal-labels",
         "dynamics/case_equations.py",
-        "one.label if problem.kind == QUADRATIC else one.turn * one.label",
-        "one.label",
+        "offset if problem.kind == QUADRATIC else one.turn * offset",
+        "offset",
         ("dynamics/test_case_equations.py::test_cases_that_are_alike_are_followed_together",),
     ),
     Mutation(
@@ -1909,7 +1944,7 @@ RULES = (
     Mutation(
         "correlation-looks-at-the-output",
         "dynamics/case_equations.py",
-        "            s[kept, :students] = 0.0\n",
+        "            s[kept, :students], offset = 0.0, one.label\n",
         "            s[kept, :students] *= 0.5\n",
         ("dynamics/test_rule_moments.py::test_correlation_loss_is_closed[erf]",),
     ),
@@ -1940,6 +1975,55 @@ RULES = (
         "load(work, form.rate) * (form.dim / form.batch)",
         "load(work, form.rate) * form.dim",
         ("agreement/test_rule_law.py::test_batches_of_rules_have_it_too[repeats-2-sizes2]",),
+    ),
+    Mutation(
+        "bias-left-out-of-the-error",
+        "dynamics/case_equations.py",
+        "        offset = one.label - bias_at(problem, one, y)\n",
+        "        offset = one.label\n",
+        ("agreement/test_bias.py::test_the_bias_of_odd_units_decays_to_the_teachers[erf]",),
+    ),
+    Mutation(
+        "opposite-classes-push-a-bias-alike",
+        "dynamics/case_equations.py",
+        " and (not biased or other.turn == case.turn)",
+        "",
+        ("agreement/test_bias.py::test_closed_pushes_are_those_of_samples[erf]",),
+    ),
+    Mutation(
+        "bias-left-out-of-outputs-of-nodes",
+        "dynamics/case_averages.py",
+        "        rows[4 * n + OUTPUT, c] += bias\n",
+        "",
+        ("agreement/test_bias.py::test_the_bias_of_odd_units_decays_to_the_teachers[tanh]",),
+    ),
+    Mutation(
+        "mean-of-a-ramp",
+        "dynamics/output_bias.py",
+        "math.sqrt(C[i, i] / (2.0 * math.pi))",
+        "math.sqrt(C[i, i] / math.pi)",
+        ("agreement/test_bias.py::test_closed_pushes_are_those_of_samples[relu]",),
+    ),
+    Mutation(
+        "bias-pushed-by-the-last-use-alone",
+        "dynamics/rule_sample.py",
+        "        total = total + load(work, form.bare_push)\n",
+        "        total = load(work, form.bare_push)\n",
+        ("agreement/test_bias.py::test_biases_are_those_of_full_weights[three uses, batch, slow average]",),
+    ),
+    Mutation(
+        "readouts-pushed-by-the-last-use-alone",
+        "dynamics/rule_sample.py",
+        "            store(work, kept + p + k, load(work, kept + p + k) + load(work, form.pushes + k))\n",
+        "            store(work, kept + p + k, load(work, form.pushes + k))\n",
+        ("agreement/test_bias.py::test_biases_are_those_of_full_weights[three uses, batch, slow average]",),
+    ),
+    Mutation(
+        "rules-write-beyond-their-students",
+        "numerics/own_kernels.py",
+        "nogil=True, boundscheck=True",
+        "nogil=True",
+        ("problems/test_rule_descriptions.py::test_rules_stay_within_their_students",),
     ),
     Mutation(
         "length-without-the-outside",
@@ -2147,7 +2231,7 @@ CONTROL = (
     ),
     Mutation(
         "reverse-of-zero-readouts",
-        "dynamics/reverse.py",
+        "dynamics/moment_reverse.py",
         "a_bar[m] += bar * a[k] * bare[k, m]",
         "a_bar[m] += bar * a[m] * bare[k, m]",
         ("dynamics/test_reverse.py::test_state_and_all_numbers[erf-2-1-1-free-True]",),
@@ -2253,8 +2337,8 @@ CONTROL = (
     Mutation(
         "others-do-not-share-the-rest",
         "control/mixing.py",
-        "group[:, :, number] -= group[:, :, others] @ rest",
-        "group[:, :, number] -= group[:, :, others].sum(axis=2)",
+        "group[:, :, rest == 0] -= (group @ rest)[..., None]",
+        "group[:, :, rest == 0] -= group[:, :, rest > 0].sum(axis=2)[..., None]",
         ("control/test_cases.py::test_three_classes_share_the_rest",),
     ),
     Mutation(
@@ -2281,7 +2365,7 @@ CONTROL = (
     Mutation(
         "momentum-without-its-gain",
         "control/knobs.py",
-        "by_value, by_slope = self.gain * found",
+        "by_value, by_slope = self.gains(begins) * found",
         "by_value, by_slope = found",
         ("control/test_gradient.py::test_fast_momentum_is_plain_at_the_effective_rate",),
     ),
@@ -2297,7 +2381,7 @@ FITS = (
     ),
     Mutation(
         "hotelling-without-its-degrees",
-        "fits/inference.py",
+        "fits/report.py",
         "free = nu - degrees + 1",
         "free = nu + 1",
         ("fits/test_fits.py::test_the_law_with_a_covariance_from_replicas",),
@@ -2305,7 +2389,7 @@ FITS = (
     Mutation(
         "profiles-that-hold-the-others",
         "fits/profile.py",
-        "x, found = model.search(self.noise, first)",
+        "x, found = model.search(self.noise, first, ENOUGH)",
         "x, found = first, model.misfit(self.noise, np.delete(self.best, number))",
         ("fits/test_fits.py::test_an_interval_is_where_the_profile_has_risen_by_that_of_95_percent",),
     ),
@@ -2322,6 +2406,47 @@ FITS = (
         "share = 1 / curve.runs + 1 / len(rows)",
         "share = 1 + 1 / len(rows)",
         ("fits/test_fits.py::test_the_runs_of_a_curve_give_its_noise",),
+    ),
+)
+
+NOTEBOOKS = (
+    Mutation(
+        "figures-not-shown-after-the-style",
+        "plot/style.py",
+        "        matplotlib.interactive(is_interactive)",
+        "        pass",
+        ("plot/test_look.py::test_what_a_notebook_notes_at_the_first_figure_stays[False]",),
+    ),
+    Mutation(
+        "colours-looked-up-when-drawn",
+        "plot/style.py",
+        '            _settle(found.axes if hasattr(found, "subplots") else [found])\n',
+        "",
+        (
+            "plot/test_look.py::test_numbers_of_colours_are_those_of_the_library_also_later",
+            "plot/test_look.py::test_a_picture_begun_here_has_the_look_of_the_library",
+        ),
+    ),
+    Mutation(
+        "style-in-panels-of-the-caller",
+        "plot/style.py",
+        "if ax is not None and ax not in _ours:",
+        "if False:",
+        ("plot/test_look.py::test_panels_of_the_caller_keep_the_settings_of_the_caller",),
+    ),
+    Mutation(
+        "progress-stays-in-the-notebook",
+        "levels/progress.py",
+        'self._show({"text/plain": "", "text/html": ""})',
+        "pass",
+        ("levels/test_progress.py::test_a_notebook_sees_one_output_that_changes_and_goes",),
+    ),
+    Mutation(
+        "cards-not-escaped",
+        "numerics/cards.py",
+        "<td {LEFT}>{escape(text)}</td>",
+        "<td {LEFT}>{text}</td>",
+        ("results/test_cards.py::test_texts_are_escaped_and_large_matrices_cut",),
     ),
 )
 
@@ -2343,4 +2468,5 @@ MUTATIONS = (
     *FIRST_MINUTE,
     *FRONTS,
     *CONTROL,
+    *NOTEBOOKS,
 )

@@ -1,5 +1,7 @@
 """Pictures that the library begins have its look, whenever they are drawn; panels of the caller's keep the caller's."""
 
+import contextlib
+
 import matplotlib
 import numpy as np
 import pytest
@@ -29,12 +31,12 @@ def runs() -> tuple[sv.Trajectory, sv.Trajectory]:
 def test_a_picture_begun_here_has_the_look_of_the_library(runs) -> None:
     before = dict(matplotlib.rcParams)
     ax = sv.plot.compare(*runs)
-    ax.set_xlim(0, 300)  # ticks that are made when it is drawn
+    ax.set(xlim=(0, 300), yscale="log")  # with ticks that are made when it is drawn
     ax.figure.canvas.draw()
     assert [to_hex(line.lines[0].get_color()) for line in ax.containers] == PALETTE
     assert not ax.spines["top"].get_visible()
     assert {tick.label1.get_fontsize() for tick in ax.xaxis.get_major_ticks()} == {8.0}
-    assert {tick.get_tickdir() for tick in ax.yaxis.get_major_ticks()} == {"in"}
+    assert {tick.get_tickdir() for tick in (*ax.yaxis.get_major_ticks(), *ax.yaxis.get_minor_ticks())} == {"in"}
     assert dict(matplotlib.rcParams) == before
 
 
@@ -70,3 +72,32 @@ def test_curves_of_many_runs_have_error_bars_that_are_seen(runs) -> None:
     assert len(caps) == 2
     assert curve.get_linestyle() == "--"
     assert ax.get_legend().get_texts()[1].get_text() == "micro, 8 runs (mean ± s.e.)"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_a_notebook_notes_at_the_first_figure_stays(fails) -> None:
+    """The backend of notebooks turns this on when the first figure is made, which may be inside the `with`."""
+    assert not matplotlib.is_interactive()
+    try:
+        with contextlib.suppress(ZeroDivisionError), sv.plot.style():
+            matplotlib.interactive(True)
+            assert 1 / (1 - fails)
+        assert matplotlib.is_interactive()
+    finally:
+        matplotlib.interactive(False)
+    with sv.plot.style():
+        pass
+    assert not matplotlib.is_interactive()
+
+
+def test_figures_made_inside_the_style_keep_it_when_they_are_drawn() -> None:
+    before = pyplot.figure()
+    with sv.plot.style():
+        _, ax = pyplot.subplots()
+        ax.plot([1, 2], color="C1")
+        pyplot.figure(before.number)
+        before.add_subplot().plot([1, 2], color="C1")
+    assert pyplot.gcf() is before
+    ax.figure.canvas.draw()
+    assert ax.lines[0].get_color() == PALETTE[1]
+    assert before.axes[0].lines[0].get_color() == "C1"  # that one belongs to the caller

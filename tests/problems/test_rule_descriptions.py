@@ -106,15 +106,27 @@ def test_parameters_have_paths():
         ({"loss": "hubber"}, r"loss: 'hubber' given \(did you mean huber\?\), must be 'squared'"),
         ({"loss": {"name": "huber", "threshold": 0.0}}, "loss.threshold: 0.0 given, must be greater than 0"),
         ({"loss": {"threshold": 1.0}}, "loss: .* given, must be a table with a name"),
-        ({"loss": {"name": "square"}}, "must be a table with the name 'huber' or 'hinge'"),
+        ({"loss": {"name": "cubic"}}, "loss: 'cubic' given, must be 'squared'"),
+        ({"loss": {"name": "cubic", "threshold": 1.0}}, "must be a table with the name 'huber' or 'hinge'"),
+        (
+            {"loss": {"name": "hinge", "threshold": 1.0}},
+            "loss.threshold: is not a field here, must be one of name, sharpness$",
+        ),
+        ({"loss": "mse"}, "loss: 'mse' given, which is called 'squared' here"),
+        ({"loss": "cross-entropy"}, "loss: 'cross-entropy' given, which is called 'logistic' here"),
+        ({"rule": lambda F, z, y, o, s: None}, r'or an instance of Rule, sv\.Rule\("name", function\)'),
         ({"loss": {"name": "hinge", "sharpness": 1000.0}}, "sharpness: 1000.0 given, must be less than or equal to 30"),
-        ({"rule": "clip"}, "rule: 'clip' given, must be 'normalised', or a ClipSamples, or an instance of Rule"),
+        ({"rule": "clip"}, "rule: 'clip' given, must be 'normalised', or a ClipSamples, as { norm = 1.0 }, or an"),
         ({"rule": {"norm": -1.0}}, "rule.norm: -1.0 given, must be greater than 0"),
         ({"lookahead": -1.0}, "lookahead: -1.0 given"),
         ({"repeats": 0}, "repeats: 0 given"),
         ({"repeats": 2, "lookahead": 0.1}, "lookahead: given together with repeats"),
         ({"repeats": 2, "momentum": 0.9}, "repeats: given together with momentum"),
-        ({"rule": "normalised", "rate_rule": sv.problems.Polyak()}, "rate_rule: given together with rule"),
+        ({"repeats": 2, "rate_rule": sv.problems.Polyak()}, "rate_rule: given together with repeats, of which each"),
+        (
+            {"rule": "normalised", "rate_rule": sv.problems.LineSearch()},
+            "line search given together with rule or lookahead",
+        ),
     ],
 )
 def test_mistakes_are_told_in_one_line(training, line):
@@ -148,6 +160,46 @@ def test_rules_that_are_not_finite_are_refused():
 
     with pytest.raises(ValueError, match="amplitude: of the rule 'root' is not finite"):
         Rule("root", root)
+
+
+def test_rules_that_draw_are_refused():
+    def drawn(F, fields, label, output, size):
+        F *= np.random.rand()  # noqa: NPY002
+
+    with pytest.raises(ValueError, match="'drawn' differs from call to call; it must not draw"):
+        Rule("drawn", drawn)
+
+
+@pytest.mark.parametrize(
+    ("functions", "of", "line"),
+    [
+        ((np.square, lambda e: 2 * e, lambda e: 2 + 0 * e), "output", "of: 'output' given, must be 'residual'"),
+        (
+            (np.square, lambda e: -2 * e, lambda e: -2 + 0 * e),
+            "residual",
+            "push: is 12 at -6, but differences give -12",
+        ),
+        (
+            (lambda e: math.exp(e), np.exp, np.exp),
+            "residual",
+            "push: it, or what it is the slope of, fails on an array: ",
+        ),
+        (
+            (np.exp, np.exp, lambda e: 1.0),
+            "residual",
+            "push_slope: must map an array of numbers to one of the same shape",
+        ),
+    ],
+)
+def test_losses_that_are_none_are_refused(functions, of, line):
+    with pytest.raises(ValueError, match=line) as caught:
+        Loss("mine", *functions, of=of)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_may_have_a_name_alone():
+    assert problem_of(loss={"name": "squared"}) == problem_of()
+    assert problem_of(loss={"name": "hinge"}) == problem_of(loss="hinge")
 
 
 def test_rules_that_change_nothing_are_refused():

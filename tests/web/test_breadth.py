@@ -52,9 +52,6 @@ def test_a_data_set_is_the_librarys(client: TestClient) -> None:
     view = work.view(SMALL)
     training = sv.Training(step=0.05, samples=sv.Ratio(2.0))
     alone = sv.run(view.problem.replace(training=training), view.start, sv.Empirical(runs=2, seed=3), until=40)
-    assert (
-        np.allclose(found["risk"], alone.risk[:, -40:][:, : len(found["time"])], rtol=1e-6) or len(found["time"]) == 40
-    )
     assert found["time"][-1] == pytest.approx(20.0)  # a step goes as far as single samples in step/rate = 1/2
     assert np.allclose([row[-1] for row in found["training"]], alone.training_loss[:, -1])
     assert np.allclose([row[-1] for row in found["risk"]], alone.risk[:, -1])

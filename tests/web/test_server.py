@@ -460,6 +460,17 @@ VALUES = st.one_of(
          {"beta": 1, "distinct": 4}, 1e308, -1e-320]
     ),
 )  # fmt: skip
+DATA: dict[str, Any] = {"samples": 2.0, "step": 0.5, "selection": "subsets", "batch": 0.5, "form": "auto"}
+AXES = [
+    "training.learning_rate",
+    "student.width",
+    "inputs.dim",
+    "start.seed",
+    "run.until",
+    "x",
+    "level.name",
+    "inputs.spectrum.x",
+]
 NAMES = ["width", "activation", "readout", "norm", "dim", "spectrum", "learning_rate", "batch", "label_noise", "weight_decay",
          "train_readout", "seed", "scale", "students", "cross", "until", "loss_factor", "student_overlap", "nothing"]  # fmt: skip
 
@@ -480,7 +491,17 @@ def fuzz(client: TestClient, count: int) -> None:
                 part[data.draw(st.sampled_from(NAMES))] = copy.deepcopy(data.draw(VALUES))
         where = data.draw(
             st.sampled_from(
-                ["curve", "curve", "curvature", "optimal", "simulate", "export/toml", "export/csv", "export/python"]
+                [
+                    "curve",
+                    "curve",
+                    "curvature",
+                    "optimal",
+                    "simulate",
+                    "diagram",
+                    "export/toml",
+                    "export/csv",
+                    "export/python",
+                ]
             )
         )
         body: Any = {"state": state}
@@ -493,6 +514,12 @@ def fuzz(client: TestClient, count: int) -> None:
         elif where == "simulate":
             state["inputs"] = {"dim": 64} | (state["inputs"] if isinstance(state.get("inputs"), dict) else {})
             body |= {name: data.draw(VALUES) for name in data.draw(st.sets(st.sampled_from(["runs", "seed"])))}
+            body["level"] = data.draw(st.sampled_from(["micro", "meso", "empirical", "x"]))
+            if body["level"] == "empirical":
+                body["data"] = DATA | {data.draw(st.sampled_from([*DATA, "x"])): data.draw(VALUES)}
+        elif where == "diagram":
+            axes = [{"name": data.draw(st.sampled_from(AXES)), "values": [data.draw(VALUES)]} for _ in "xy"]
+            body |= dict(zip("xy", axes, strict=True))
         else:
             body |= {name: data.draw(VALUES) for name in data.draw(st.sets(st.sampled_from(["view", "sgd", "x"])))}
         answer = client.post(f"/api/{where}", content=json.dumps(body))

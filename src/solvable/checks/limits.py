@@ -5,11 +5,12 @@ import numpy as np
 from solvable.checks.report import Report
 from solvable.empirical import Empirical
 from solvable.empirical_macro import EmpiricalMacro
+from solvable.empirical_macro.replicas import widened
 from solvable.levels import run
 from solvable.macro import Macro
-from solvable.numerics.statistics import standard_error
 from solvable.overlaps import Overlaps
 from solvable.problems import NotApplicable, Problem, Schedule
+from solvable.problems.nearest import not_one_of
 from solvable.problems.reuse import Ratio
 from solvable.results import Trajectory
 from solvable.theory import linear_data_losses
@@ -22,7 +23,7 @@ Pair = tuple[np.ndarray, np.ndarray, np.ndarray]  # found, reference, scale
 
 def limits_agree(
     problem: Problem, start: Overlaps, steps: int = 20, *, level: EmpiricalMacro | None = None, dim: int = 20_000, runs: int = 6,
-    ways: tuple[str, ...] = WAYS, allowed: float = 5.0,
+    ways: str | tuple[str, ...] = WAYS, allowed: float = 5.0,
 ) -> Report:  # fmt: skip
     """Check the limit of a finite data set against whatever else tells it.
 
@@ -38,10 +39,11 @@ def limits_agree(
         With which settings; left out, the usual ones.
     dim, runs : int
         Dimension and number of the data sets of `Empirical`.
-    ways : tuple of str
+    ways : str or tuple of str
         Which of "finite data" (`Empirical` at `dim`), "many samples" (ratio to infinity, against `Macro(small_rate=True)`), "one
-        pass" (fresh batches and steps that get smaller together, against `Macro` at a finite rate) and "linear" (linear units
-        against Marchenko and Pastur's density; left out for others).
+        pass" (fresh batches and steps that get smaller together, against `Macro` at a finite rate; both are left out with
+        momentum, whose first steps no smaller ones resemble) and "linear" (linear units against Marchenko and Pastur's density;
+        left out for others).
     allowed : float
         How many scales a number may deviate.
 
@@ -63,19 +65,24 @@ def limits_agree(
     training = problem.training
     if isinstance(training.step, Schedule) or training.step is None or not isinstance(training.samples, Ratio):
         raise ValueError("limits_agree: needs a constant training.step and training.samples, a Ratio")
-    unknown = set(ways) - set(WAYS)
-    if unknown:
-        raise ValueError(f"ways: {sorted(unknown)[0]!r} given, must be of {', '.join(WAYS)}")
+    ways = (ways,) if isinstance(ways, str) else ways
+    for way in ways:
+        if way not in WAYS:
+            raise ValueError(f"ways: {not_one_of(way, WAYS)}")
     level, found = level or EmpiricalMacro(), dict[str, Pair]()
     times = np.unique(np.linspace(0, steps, min(steps, 5) + 1).astype(int))[1:]
     if "finite data" in ways:
         found |= _finite_data(problem, start, times, level, Empirical(runs=runs, seed=level.seed), dim)
-    if "many samples" in ways:
+    if "many samples" in ways and training.momentum is None:
         found["many samples: risk"] = _many_samples(problem, start, times, level)
-    if "one pass" in ways:
+    if "one pass" in ways and training.momentum is None:
         found["one pass: risk"] = _one_pass(problem, start, times, level)
     if "linear" in ways:
         found |= _linear(problem, start, times, level)
+    if not found:
+        raise ValueError(
+            f"limits_agree: {' and '.join(ways)} given, which is not for this problem; 'finite data' always is"
+        )
     values, references, scales = ({name: pair[i] for name, pair in found.items()} for i in range(3))
     return Report("limits agree", values, references, scales, allowed)
 
@@ -95,7 +102,9 @@ def _finite_data(
     found = {}
     for name in ("risk", "training_loss"):
         drawn = getattr(data, name)
-        scale = np.hypot(getattr(limit, f"{name}_error")[0], standard_error(drawn, axis=0))
+        scale = np.hypot(
+            getattr(limit, f"{name}_error")[0], widened(drawn)
+        )  # few data sets: Student's factor on both sides
         found[f"finite data: {name}"] = (getattr(limit, name)[0], drawn.mean(axis=0), scale)
     return found
 

@@ -145,7 +145,7 @@ def gradient(best: Optimum, *, directions: int = 5, seed: int = 0, tolerance: fl
 def _beside(name: str, values: np.ndarray) -> np.ndarray:
     """Beside the optimum, where the gradient does not vanish; probabilities stay inside their bounds."""
     if is_share(name) or name == KEEP:
-        return 0.1 + 0.7 * values
+        return 0.02 + 0.7 * values
     return 1.1 * values + 0.01 * values.max()
 
 

@@ -12,7 +12,12 @@ def fit(options: Namespace) -> int:
     from solvable import runfiles
     from solvable.fits import fit as infer
 
-    given = {"free": _free(options.free), "clock": options.clock, "quantity": options.quantity, "noise": options.noise}
+    chosen = {"time": options.time, "value": _names(options.value), "error": options.error}
+    columns = {role: names for role, names in chosen.items() if names is not None} or None
+    given = {
+        "free": _free(options.free), "clock": options.clock, "quantity": options.quantity, "noise": options.noise,
+        "columns": columns,
+    }  # fmt: skip
     file = runfiles.read(options.file, {"fit": given})
     table, start = file.fit, file.start
     if table.free is None:
@@ -21,7 +26,7 @@ def fit(options: Namespace) -> int:
         raise ValueError("start.seed: is missing; give overlaps or a seed in the table [start]")
     found = infer(
         Path(options.curve), file.problem, free=_flat(table.free), start=start.arguments, clock=table.clock,
-        quantity=table.quantity, noise=table.noise, seed=table.seed,
+        quantity=table.quantity, noise=table.noise, columns=table.columns, seed=table.seed,
     )  # fmt: skip
     if options.output is not None:
         _draw(found, Path(options.output))
@@ -32,6 +37,10 @@ def fit(options: Namespace) -> int:
         if options.output is not None:
             print(f"wrote {options.output}")
     return 0 if found.success else 1
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",")]
 
 
 def _free(text: str | None) -> dict[str, Any] | None:
@@ -73,6 +82,8 @@ def _facts(found: Any, output: str | None) -> dict[str, Any]:
         "p_value",
         "flat",
         "noise",
+        "simulation_error",
+        "notes",
         "success",
         "message",
     )

@@ -26,7 +26,7 @@ def run(command: Command) -> None:
     sub.add_argument(
         "--clock",
         metavar="UNIT",
-        help="alpha (steps/dim; the default, but for empirical), steps, rate, epochs, or a paper's key",
+        help="alpha (steps/dim; the default, but on a data set), steps, rate, epochs, or a paper's key",
     )
     sub.add_argument("--seed", help="draw the start from this seed (default: 0)")
     sub.add_argument("--scale", help="standard deviation of the students' weights at the start")
@@ -142,8 +142,12 @@ def fit(command: Command) -> None:
     sub.add_argument("--free", metavar="NAMES", help="what to infer: name,name=guess,name=lower:upper")
     sub.add_argument("--clock", metavar="UNIT", help="alpha (steps/dim, the default), steps, rate, or a paper's key")
     sub.add_argument(
-        "--quantity", choices=["risk", "mse", "loss"], help="what the curve is (default: as its column says)"
-    )
+        "--quantity", choices=["risk", "mse", "loss"],
+        help="what the curve is: without label noise, over the loss factor, or with label noise (default: as its column says)",
+    )  # fmt: skip
+    sub.add_argument("--time", metavar="COLUMN", help="the column of times, if it has another name")
+    sub.add_argument("--value", metavar="COLUMNS", help="the columns of values, as val_loss or run_*; several are runs")
+    sub.add_argument("--error", metavar="COLUMN", help="the column of errors")
     sub.add_argument(
         "--noise", choices=["replicas", "simulated", "errors", "scatter"],
         help="where the noise comes from (default: the first of these that there is)",

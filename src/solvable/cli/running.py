@@ -40,14 +40,16 @@ def summarise(trajectory: Any, output: str | None, plot: str | None) -> dict[str
 
 
 def _training(trajectory: Any, runs: np.ndarray) -> dict[str, Any]:
-    """Last training loss and population loss, where there is a data set."""
+    """Last training loss, with what tells its error, and population loss or gap, where there is a data set."""
     if trajectory.training_loss is None:
         return _loss(trajectory, runs)
     losses = {"training_loss": trajectory.training_loss, "population_loss": trajectory.population_loss}
     if trajectory.base == "steps":
         losses = {"training_loss": trajectory.training_loss, "gap": trajectory.gap}
+        losses |= {name: getattr(trajectory, name) for name in ("training_loss_error", "identity_residual")}
         losses = {name: values for name, values in losses.items() if values is not None}
-    return {name: _median(np.array([_last(values[i]) for i in runs])) for name, values in losses.items()}
+    found = {name: _median(np.array([_last(values[i]) for i in runs])) for name, values in losses.items()}
+    return found | {name: trajectory.settings[name] for name in ("particles",) if name in trajectory.settings}
 
 
 def _loss(trajectory: Any, runs: np.ndarray) -> dict[str, Any]:
@@ -87,7 +89,8 @@ def print_summary(trajectory: Any, summary: dict[str, Any], defaults: dict[str, 
     if summary.get("training_loss") is not None:
         other = "gap" if trajectory.base == "steps" else "population_loss"
         told = f", {other.replace('_', ' ')} {summary[other]:.6g}" if summary.get(other) is not None else ""
-        print(f"last output: training loss {summary['training_loss']:.6g}{told}{many}")
+        error = f" ± {summary['training_loss_error']:.2g}" if summary.get("training_loss_error") is not None else ""
+        print(f"last output: training loss {summary['training_loss']:.6g}{error}{told}{many}")
     if summary.get("loss") is not None:
         print(f"last loss {summary['loss']:.6g}{many}")
     for line in cases.lines(summary, many):

@@ -56,11 +56,12 @@ class Value(NamedTuple):
 class Course:
     """The run of a problem from one start, with controls."""
 
-    def __init__(self, asked: Asked, start: Overlaps, knobs: Sequence[Knob]) -> None:
-        first = {knob.name: knob.schedule(np.full(knob.size, knob.upper)) for knob in knobs}
+    def __init__(self, asked: Asked, start: Overlaps, knobs: Sequence[Knob], *, readouts: bool = False) -> None:
+        """`readouts`: derivatives by those of the start are wanted, trained or not."""
+        first = {knob.name: knob.schedule(np.full(knob.size, knob.first)) for knob in knobs}
         problem = effective(with_schedules(asked.problem, first))
         start = fitted(problem, start)
-        self.system = reversible(problem, start)
+        self.system = reversible(problem, start, readouts=readouts)
         mixed = problem, self.system.packed, asked.objective, knobs, asked.problem
         self.mix = Mix(*mixed) if features(problem) else None
         self.asked, self.start, self.knobs = asked, start, knobs

@@ -38,7 +38,7 @@ def optimal(
         End of the run, in steps/dim.
     control : dict
         What is free: names of numbers, as "training.learning_rate", with a number of segments or a `Control`. Of the
-        probabilities "tasks.0.probability" or "mixture.probabilities.0" one may be free, the others share the rest.
+        probabilities "tasks.0.probability" or "mixture.probabilities.0" some may be free, the others share the rest.
     objective : str or Threshold
         "risk" (at the end), "task risk" (the mean over tasks), "task risk 0" (of the first); one of these with "mean " before
         it (over time); or a threshold of the risk from `when` (the time to it).

@@ -114,7 +114,7 @@ def _from_start(asked: Asked, start: Overlaps, names: list[str]) -> Gradient:
     """From one start."""
     problem = asked.problem
     knobs, values = own_knobs(problem, asked.until, names)
-    course = Course(asked, checked_start(problem, start), knobs)
+    course = Course(asked, checked_start(problem, start), knobs, readouts=True)
     course.place(values)
     if not course.record():
         raise ValueError(f"gradient: {course.failure}")
@@ -127,7 +127,8 @@ def _by_start(problem: Problem, found: np.ndarray) -> tuple[np.ndarray, np.ndarr
     """Derivatives by the state as those by the overlaps of students, by those with teachers, and by readouts."""
     p, q = problem.student.width, problem.teacher.width
     moving, rows, others = sizes(problem)
-    overlaps, readout = found[:-others].reshape(-1, moving, rows), found[-others:]
+    heads = problem.heads * p
+    overlaps, readout = found[:-others].reshape(-1, moving, rows), found[-others:][:heads]
     symmetric = 0.5 * (overlaps[:, :p, :p] + np.swapaxes(overlaps[:, :p, :p], 1, 2))
     cross = overlaps[:, :p, p : p + q].copy()
     if moving > p:  # teachers have rows of their own

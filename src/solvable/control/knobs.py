@@ -18,13 +18,13 @@ from solvable.control.numbers import (
     KEEP,
     LEAST,
     columns_of,
+    groups_of,
     is_of_inputs,
     is_share,
     own_number,
     own_schedule,
     place,
     rest_shares,
-    share_place,
 )
 from solvable.dynamics.kernel_data import Packed
 from solvable.problems import Problem, Schedule
@@ -45,7 +45,7 @@ class Knob:
     lower: float
     upper: float
     own: float | None = None  # what the problem has, from `until` on: tests do not see what is chosen
-    gain: float = 1.0  # of what compiled code has over this number: momentum adds gradients up
+    gain: float | Schedule = 1.0  # of what compiled code has over this number: momentum adds gradients up
     unasked: bool = False  # whether nobody gave the upper bound
 
     @property
@@ -55,6 +55,11 @@ class Knob:
     @property
     def width(self) -> float:
         return self.upper - self.lower
+
+    @property
+    def first(self) -> float:
+        """A value that a problem may have while its records are made: probabilities must not sum to more than one."""
+        return self.lower if is_share(self.name) else self.upper
 
     @property
     def lengths(self) -> np.ndarray:
@@ -101,9 +106,14 @@ class Knob:
 
     def place(self, values: np.ndarray, packed: Packed) -> None:
         """Write values into the records."""
-        found = self.within(packed.problems["begin"], values)
+        begins = packed.problems["begin"]
+        found, gains = self.within(begins, values), self.gains(begins)
         for column in self.columns:
-            place(packed, column, self.gain * found[0], self.gain * found[1])
+            place(packed, column, gains * found[0], gains * found[1])
+
+    def gains(self, begins: np.ndarray) -> np.ndarray:
+        """(begins,) in segments that begin at these times."""
+        return self.gain(begins) if isinstance(self.gain, Schedule) else np.full(begins.shape, self.gain)
 
     def within(self, begins: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Value and slope in segments that begin at these times."""
@@ -115,7 +125,7 @@ class Knob:
     def gather(self, found: np.ndarray, begins: np.ndarray) -> np.ndarray:
         """Derivatives by the values from those by values and slopes of all segments of the records, (segments, 2, columns)."""
         own = self.owners(begins)
-        by_value, by_slope = self.gain * found[:, :, self.columns].sum(axis=2).T
+        by_value, by_slope = self.gains(begins) * found[:, :, self.columns].sum(axis=2).T
         if self.own is not None:
             by_value = np.where(begins < self.until, by_value, 0.0)
         values = np.bincount(own, by_value, self.size).astype(float)
@@ -145,17 +155,21 @@ def knobs(problem: Problem, until: float, control: Mapping[str, int | Control]) 
     return found
 
 
-def _check_shares(problem: Problem, found: Sequence[Knob]) -> None:
-    """Of tasks, and of classes, one probability may be free."""
-    named: dict[str, str] = {}
-    for name in (knob.name for knob in found if is_share(knob.name)):
-        group, _ = share_place(problem, name)
-        if group in named:
+def _check_shares(problem: Problem, found: Sequence[Knob], *, bounded: bool = True) -> None:
+    """Of tasks, and of classes, those that are free must leave something to share at all times."""
+    named = {knob.name: knob for knob in found}
+    for names in groups_of(problem, named):
+        rest_shares(problem, names)
+        total = sum(named[name].upper for name in names)
+        if len(names) > 1 and any(named[name].shape != "steps" for name in names):
             raise ValueError(
-                f"control: {name}: given together with {named[group]}; one is free, the others share the rest"
+                f"control: {names[-1]}: several probabilities are free, and one is a line; must go in steps"
             )
-        named[group] = name
-        rest_shares(problem, name)
+        if bounded and total > 1 + 1e-12:
+            raise ValueError(
+                f"control: {names[-1]}: upper bounds of the free probabilities sum to {total:g}, must be at most 1: give "
+                "Control(upper=...)"
+            )
 
 
 def own_knobs(problem: Problem, until: float, names: Sequence[str]) -> tuple[list[Knob], list[np.ndarray]]:
@@ -168,7 +182,7 @@ def own_knobs(problem: Problem, until: float, names: Sequence[str]) -> tuple[lis
         for name, one in zip(names, schedules, strict=True)
     )
     found = tuple(replace(knob, gain=_gain(problem, knob.name)) for knob in found)
-    _check_shares(problem, found)
+    _check_shares(problem, found, bounded=False)
     return list(found), [knob.possible(np.array(one.rates)) for knob, one in zip(found, schedules, strict=True)]
 
 
@@ -206,13 +220,8 @@ def _knob(problem: Problem, until: float, name: str, given: int | Control) -> Kn
     )  # fmt: skip
 
 
-def _gain(problem: Problem, name: str) -> float:
-    if name not in ("training.learning_rate", "training.readout_rate"):
-        return 1.0
-    gain = problem.training.gain
-    if isinstance(gain, Schedule):
-        raise ValueError(f"control: {name}: beta of training.momentum has a schedule; give a number")
-    return gain
+def _gain(problem: Problem, name: str) -> float | Schedule:
+    return problem.training.gain if name in ("training.learning_rate", "training.readout_rate") else 1.0
 
 
 def _tested(problem: Problem, name: str, shape: str, until: float) -> float | None:

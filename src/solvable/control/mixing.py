@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from solvable.control.knobs import Knob
-from solvable.control.numbers import CLASSES, TASKS, class_count, is_share, rest_shares, shares_of
+from solvable.control.numbers import CLASSES, TASKS, class_count, groups_of, is_share, rest_shares, shares_of
 from solvable.control.objectives import Objective
 from solvable.dynamics.cases import Cases, case_table, chance_of_mask, slope_of_chance
 from solvable.dynamics.kernel_data import Packed
@@ -27,7 +27,8 @@ class Mix:
     ) -> None:
         """`problem` has been packed with schedules in the place of what `own` has."""
         self.packed, self.begins, self.knobs = packed, packed.problems["begin"], knobs
-        self.rests = {knob.columns[0]: rest_shares(own, knob.name) for knob in knobs if is_share(knob.name)}
+        self.free = {knob.name: knob.columns[0] for knob in knobs if is_share(knob.name)}
+        self.rests = {tuple(names): rest_shares(own, names) for names in groups_of(own, self.free)}
         self.cases, self.tests = (case_table(problem, self.begins, tests=tests) for tests in (False, True))
         self.tasks = self._own(shares_of(problem, TASKS) or [1.0])
         self.classes = self._own(shares_of(problem, CLASSES) or [1.0])
@@ -62,14 +63,16 @@ class Mix:
             if column < 0:
                 continue
             now = np.stack(knob.within(self.begins, chosen), axis=1)
-            if knob.columns[0] in self.rests:
+            if knob.name in self.free:
                 of_tasks = column < self.task_count
                 group, number = (self.tasks, column) if of_tasks else (self.classes, column - self.task_count)
-                _share_out(group, number, now, self.rests[knob.columns[0]])
+                group[:, number] = now
             elif column == self.task_count + self.class_count:
                 self.keep = now[:, 0]
             else:
                 self._write_factor(float(now[0, 0]))
+        for names, rest in self.rests.items():
+            _share_out(self.tasks if names[0].startswith(TASKS) else self.classes, rest)
         self._write()
 
     def _write_factor(self, factor: float) -> None:
@@ -103,8 +106,10 @@ class Mix:
                 axis=1
             )
         shares = np.concatenate([by_tasks[:, :, : self.task_count], by_classes[:, :, : self.class_count]], axis=2)
-        for column, rest in self.rests.items():
-            _back_share(shares, column - self.first, self.task_count, rest)
+        for names, rest in self.rests.items():
+            of_tasks = names[0].startswith(TASKS)
+            group = shares[:, :, : self.task_count] if of_tasks else shares[:, :, self.task_count :]
+            group[:, :, rest == 0] -= (group @ rest)[..., None]  # reverse of `_share_out`
         return np.concatenate([found[:, :, : self.first], shares, kept, found[:, :, -1:] / self.factor], axis=2)
 
 
@@ -113,12 +118,11 @@ def _flips(problem: Problem, cases: Cases) -> np.ndarray:
     return np.where(cases.sign < 0, flips, 1.0 - flips)
 
 
-def _share_out(group: np.ndarray, number: int, now: np.ndarray, rest: np.ndarray) -> None:
-    """One share (segment, value and slope), and the others of what it leaves."""
-    others = np.arange(group.shape[1]) != number
-    group[:, number] = now
-    group[:, others, 0] = (1.0 - now[:, :1]) * rest
-    group[:, others, 1] = -now[:, 1:] * rest
+def _share_out(group: np.ndarray, rest: np.ndarray) -> None:
+    """Of shares (segment, number, value and slope) those that have a part in the rest: what the free ones leave."""
+    taken = group[:, rest == 0].sum(axis=1)
+    left = np.column_stack([1.0 - taken[:, 0], -taken[:, 1]])
+    group[:, rest > 0] = left[:, None] * rest[rest > 0][:, None]
 
 
 def _summed(of_cases: np.ndarray, factor: np.ndarray, owner: np.ndarray, count: int) -> np.ndarray:
@@ -130,11 +134,3 @@ def _summed(of_cases: np.ndarray, factor: np.ndarray, owner: np.ndarray, count: 
     for number in range(count):
         found[:, :, number] = both[:, :, owner == number].sum(axis=2)
     return found
-
-
-def _back_share(shares: np.ndarray, column: int, tasks: int, rest: np.ndarray) -> None:
-    """Reverse of `_share_out` for a column of the tasks, which come first, or of the classes."""
-    group = shares[:, :, :tasks] if column < tasks else shares[:, :, tasks:]
-    number = column if column < tasks else column - tasks
-    others = np.arange(group.shape[2]) != number
-    group[:, :, number] -= group[:, :, others] @ rest

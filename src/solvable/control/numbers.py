@@ -4,7 +4,7 @@ Columns are those of derivatives: the numbers of `SCHEDULED`, eigenvalues, proba
 keeps, and the factor of tests.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,21 +93,32 @@ def shares_of(problem: Problem, group: str) -> list[Any]:
     return [] if problem.mixture is None else list(problem.mixture.probabilities)
 
 
-def rest_shares(problem: Problem, name: str) -> np.ndarray:
-    """What the others have of what one probability leaves: their own proportions."""
-    group, place = share_place(problem, name)
-    others = [one for i, one in enumerate(shares_of(problem, group)) if i != place]
-    if len(others) == 1:
-        return np.ones(1)
-    begins = begins_of([segments_of(one) for one in others])
-    found = np.array([np.broadcast_to(within(segments_of(one), begins)[0], begins.shape) for one in others])
-    found = found[:, found.sum(axis=0) > 0]
-    parts = found / found.sum(axis=0)
+def groups_of(problem: Problem, names: Iterable[str]) -> list[list[str]]:
+    """Probabilities among these names: those of tasks, those of classes; none of them is empty."""
+    found: dict[str, list[str]] = {}
+    for name in filter(is_share, names):
+        found.setdefault(share_place(problem, name)[0], []).append(name)
+    return list(found.values())
+
+
+def rest_shares(problem: Problem, names: Sequence[str]) -> np.ndarray:
+    """(tasks or classes,) what each has of what the free ones of a group leave: own proportions, and zero for those."""
+    (group, _), places = share_place(problem, names[0]), [share_place(problem, name)[1] for name in names]
+    own = shares_of(problem, group)
+    others = [i for i in range(len(own)) if i not in places]
+    if not others:
+        raise ValueError(f"control: {names[-1]}: all of them are free; leave one out, which takes what they leave")
+    rows = [segments_of(own[i]) for i in others]
+    begins, found = begins_of(rows), np.zeros(len(own))
+    values = np.array([np.broadcast_to(within(one, begins)[0], begins.shape) for one in rows])
+    values = values[:, values.sum(axis=0) > 0]
+    parts = np.ones((1, 1)) if len(others) == 1 else values / values.sum(axis=0)
     if not parts.size or np.ptp(parts, axis=1).max() > 1e-9:
         raise ValueError(
-            f"control: {name}: the others share what it leaves in their proportions, which must be constant and not all zero"
+            f"control: {names[0]}: the others share what it leaves in their proportions, which must be constant and not all zero"
         )
-    return parts[:, 0]
+    found[others] = parts[:, 0]
+    return found
 
 
 def _place(name: str, stem: str, count: int, what: str, shown: str | None = None) -> int:
@@ -157,10 +168,12 @@ def with_schedules(problem: Problem, schedules: Mapping[str, Schedule | float]) 
     """The problem with these numbers; of probabilities the others share what one leaves."""
     changes: dict[str, Any] = {}
     blocks: dict[int, Any] = {}
+    for names in groups_of(problem, schedules):
+        changes |= _share_changes(problem, {name: schedules[name] for name in names})
     for name, one in schedules.items():
         if is_share(name):
-            changes |= _share_changes(problem, name, one)
-        elif name.startswith(SPECTRUM):
+            continue
+        if name.startswith(SPECTRUM):
             blocks[int(name.rpartition(".")[2])] = one
         else:
             whole = name == BATCH and not isinstance(one, Schedule)
@@ -172,18 +185,24 @@ def with_schedules(problem: Problem, schedules: Mapping[str, Schedule | float]) 
     return problem.replace(**changes)
 
 
-def _share_changes(problem: Problem, name: str, one: Schedule | float) -> dict[str, Any]:
-    (group, place), rest = share_place(problem, name), iter(rest_shares(problem, name))
-    found = [one if i == place else _left(one, float(next(rest))) for i in range(len(shares_of(problem, group)))]
-    if group == CLASSES:
+def _share_changes(problem: Problem, free: Mapping[str, Schedule | float]) -> dict[str, Any]:
+    """Of the free ones of a group, and of those that share the rest."""
+    rest, places = rest_shares(problem, list(free)), {share_place(problem, name)[1]: one for name, one in free.items()}
+    found = [places[i] if i in places else _left(list(free.values()), part) for i, part in enumerate(rest.tolist())]
+    if next(iter(free)).startswith(CLASSES):
         return {CLASSES.replace(".", "__"): tuple(found)}
     return {f"{TASKS}__{i}__probability": share for i, share in enumerate(found)}
 
 
-def _left(one: Schedule | float, part: float) -> Schedule | float:
-    if not isinstance(one, Schedule):
-        return part * (1.0 - one)
-    return Schedule(times=one.times, rates=tuple(part * (1.0 - rate) for rate in one.rates), shape=one.shape)
+def _left(ones: Sequence[Schedule | float], part: float) -> Schedule | float:
+    """A part of what these leave."""
+    schedules = [one for one in ones if isinstance(one, Schedule)]
+    if not schedules:
+        return part * max(1.0 - sum(ones), 0.0)
+    times = np.unique(np.concatenate([one.times for one in schedules]))
+    taken = sum(one(times) if isinstance(one, Schedule) else one for one in ones)
+    rates = part * np.maximum(1.0 - taken, 0.0)
+    return Schedule(times=tuple(times.tolist()), rates=tuple(rates.tolist()), shape=schedules[0].shape)
 
 
 def place(packed: Packed, column: int, values: np.ndarray, slopes: np.ndarray) -> None:

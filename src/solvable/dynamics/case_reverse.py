@@ -6,7 +6,8 @@ a common factor of all readouts in tests, at one.
 One pass forward leaves overlaps and sums over cases at the begin of the scratch of `case_equations.py`; then rows, sums, the
 moments of each case, its fields, and the overlaps are gone through backwards. Cases that are alike are gone through one by one,
 because their probabilities have derivatives of their own, also where they are zero. Names with `_bar` are weights of what has the
-name.
+name. Of erf units with means, derivatives by readouts are only complete where these are trained, because they cost more than all
+the others.
 """
 
 from solvable.dynamics.case_equations import (
@@ -20,9 +21,11 @@ from solvable.dynamics.case_equations import (
     take_overlaps,
 )
 from solvable.dynamics.case_row_reverse import back_along, back_rows, back_stacks
-from solvable.dynamics.equations import label_noise_at, readout_rate_at
+from solvable.dynamics.equations import readout_rate_at
 from solvable.dynamics.kernel_data import PLANES
-from solvable.dynamics.reverse import BACK, EIGENVALUES, LABEL_NOISE, READOUT_RATE
+from solvable.dynamics.moment_reverse import back_plain, plain_averages
+from solvable.dynamics.output_bias import back_mean_error, bias_at, bias_place, mean_error
+from solvable.dynamics.reverse import BACK, EIGENVALUES, LABEL_NOISE, READOUT_RATE, rule_at
 from solvable.gaussian.mean_reverses import back_averages, mean_reverse_scratch
 from solvable.gaussian.means import averages_with_means, mean_scratch
 from solvable.numerics.compiled import compiled
@@ -168,14 +171,71 @@ def back_readouts(problem, case, numbers, students, who, a, a_bar, s_bar, bar):
     return seen
 
 
+@compiled()
+def has_means(problem, case, numbers):
+    """Whether fields of a case may have means, or its error an offset."""
+    found = case.label != 0.0 or problem.biased
+    for j in range(problem.directions):
+        found = found or numbers[case.means + j] != 0.0
+    return found
+
+
+@compiled(inline=True)
+def take_case(kind, means, students, rule, fields, error, a, raw, out, left):
+    """Moments `out` = (D, S, phi, pull) of a case; `raw` are averages without loss factor and prefactors, of which S is all that a
+    case without means has."""
+    c, noise, with_noise, with_pull = rule
+    if means:
+        averages_with_means(kind, students, fields, error, noise, (with_noise, with_pull), raw, left)
+        scale(c, students, a.size, a, raw, out)
+        return
+    n = a.size
+    plain = out[0], out[1], raw[1], out[3]
+    plain_averages(kind, students, rule, fields[1], error[1], plain, left[: n * n].reshape(n, n))
+
+
+@compiled(inline=True)
+def back_case_moments(kind, means, students, rule, fields, error, known, bars, to, left):
+    """Reverse of `take_case`: known = (prefactors, raw averages, room for their weights), bars = (D, S, phi, pull), to = (means,
+    covariance, weights in the error, prefactors); what the offset and the label noise are weighed by."""
+    (a, raw, room), (D_bar, S_bar, _, pull_bar), (h_bar, C_bar, s_bar, a_bar) = known, bars, to
+    (c, noise, with_noise, with_pull), n = rule, a.size
+    if means:
+        unscale(c, students, n, a, raw, bars, room, a_bar)
+        asked, weighed = (with_noise, with_pull), (room[0], room[1], room[2], room[3], 0.0)
+        averages = h_bar, C_bar, s_bar
+        return back_averages(kind, students, fields, error, noise, weighed, asked, raw[1], averages, left)
+    planes, prefactors = left[: 5 * n * n].reshape(5, n, n), (room[2], room[3])
+    reached = C_bar, s_bar
+    bars = D_bar, S_bar, pull_bar
+    return 0.0, back_plain(kind, students, rule, fields[1], error[1], raw[1], bars, prefactors, reached, planes)
+
+
+@compiled()
+def back_bias(i, now, problem, cases, fields, error, offset_bar, to):
+    """Reverse of the offset of case i, and of the push on its bias, 2c <e>, where that is trained: to = (means, covariance, weights
+    in the error)."""
+    (t, y, weights, bar), case = now, cases[i]
+    place, controls = bias_place(problem, case), bar[y.size :]
+    if problem.train_bias:
+        rate, share, told = readout_rate_at(problem, t), share_at(case, problem, t), weights[place]
+        push = 2.0 * problem.loss_factor * mean_error(problem.kind, fields, error[0], error[1])
+        controls[READOUT_RATE] += share * told * push
+        controls[EIGENVALUES + problem.blocks + i] += rate * told * push
+        weight = 2.0 * problem.loss_factor * rate * share * told
+        back_mean_error(problem.kind, fields, error[1], weight, to)
+        offset_bar += weight
+    bar[place] -= offset_bar
+
+
 @compiled(inline=True)
 def back_case(i, now, problem, cases, numbers, overlaps, bars, scratch):
     """Add the derivatives by way of case i. `now` = (t, y, weights, bar), `overlaps` = (stacks, along, eigenvalues), `bars` =
     (weights of the sums, of stacks, of along)."""
     (t, y, weights, bar), (stacks, along, eigenvalues), (sums_bar, stacks_bar, along_bar) = now, overlaps, bars
-    controls, case, c = bar[y.size :], cases[i], problem.loss_factor
+    controls, case = bar[y.size :], cases[i]
     eigenvalues_bar = controls[EIGENVALUES : EIGENVALUES + problem.blocks]
-    weight, noise = share_at(case, problem, t), label_noise_at(problem, t)
+    weight, rule = share_at(case, problem, t), rule_at(problem, t)
     students, n = choose_fields(problem, case, numbers, scratch)
     who, at = scratch[:n], n + MATRICES * n * n
     planes, at = scratch[n:at].reshape(MATRICES, n, n), at + VECTORS * n
@@ -188,9 +248,9 @@ def back_case(i, now, problem, cases, numbers, overlaps, bars, scratch):
     )  # fmt: skip
     set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C)
     set_weights(problem, case, y, numbers, students, who, a, s)
-    asked, error = (problem.noise, True), (case.label, s)
-    averages_with_means(problem.kind, students, (h, C), error, noise, asked, raw, left)
-    scale(c, students, n, a, raw, (D, S, phi, pull))
+    fields, error, moments = (h, C), (case.label - bias_at(problem, case, y), s), (D, S, phi, pull)
+    kind, means = problem.kind, has_means(problem, case, numbers)
+    take_case(kind, means, students, rule, fields, error, a, raw, moments, left)
     seen = back_sums(
         problem, case, weight, numbers, (along, eigenvalues), students, who, (D, S, phi), sums_bar,
         (D_bar, S_bar, phi_bar, along_bar, eigenvalues_bar),
@@ -201,12 +261,12 @@ def back_case(i, now, problem, cases, numbers, overlaps, bars, scratch):
         seen += drawn
         controls[READOUT_RATE] += moved
     controls[EIGENVALUES + problem.blocks + i] += seen
-    of_raw = D, S, phi, pull  # what was there is no longer needed
-    unscale(c, students, n, a, raw, (D_bar, S_bar, phi_bar, pull_bar), of_raw, a_bar)
-    _, noise_bar = back_averages(
-        problem.kind, students, (h, C), error, noise, (D, S, phi, pull, 0.0), asked, raw[1], (h_bar, C_bar, s_bar), left
-    )
+    to = h_bar, C_bar, s_bar, a_bar  # the moments themselves are no longer needed: their rooms are for weights
+    known, of_moments = (a, raw, moments), (D_bar, S_bar, phi_bar, pull_bar)
+    offset_bar, noise_bar = back_case_moments(kind, means, students, rule, fields, error, known, of_moments, to, left)
     controls[LABEL_NOISE] += noise_bar
+    if problem.biased:
+        back_bias(i, now, problem, cases, fields, error, offset_bar, (h_bar, C_bar, s_bar))
     back_readouts(problem, case, numbers, students, who, a, a_bar, s_bar, bar)
     reached = stacks_bar, along_bar, eigenvalues_bar
     back_case_fields(problem, case, numbers, eigenvalues, students, who, (stacks, along), (h_bar, C_bar), reached)
@@ -247,11 +307,15 @@ def back_test(i, now, problem, cases, numbers, overlaps, bars, scratch):
     planes[:], rows[:] = 0.0, 0.0
     set_fields(problem, case, numbers, eigenvalues, students, who, stacks, along, h, C)
     set_weights(problem, case, y, numbers, students, who, a, s)
-    fields, error = (h, C), (case.label, s)
+    fields, error = (h, C), (case.label - bias_at(problem, case, y), s)
     found, _ = averages_with_means(problem.kind, 0, fields, error, 0.0, (False, True), (C, C, h, h), left)
     shares_bar[i] += factor * found
     nothing = C, C, h, h, weight  # of the averages only <e^2> counts
-    back_averages(problem.kind, 0, fields, error, 0.0, nothing, (False, False), C, (h_bar, C_bar, s_bar), left)
+    offset_bar, _ = back_averages(
+        problem.kind, 0, fields, error, 0.0, nothing, (False, False), C, (h_bar, C_bar, s_bar), left
+    )
+    if problem.biased:
+        bar[bias_place(problem, case)] -= offset_bar
     common = problem.cases + problem.tests
     shares_bar[common] += back_readouts(problem, case, numbers, students, who, a, a_bar, s_bar, bar)
     reached = stacks_bar, along_bar, controls[EIGENVALUES : EIGENVALUES + problem.blocks]

@@ -77,8 +77,9 @@ def _of_cases(problem: Problem, packed: Packed, nodes: int, seed: int) -> System
     observe = case_equations.observe_cases if closed_risk else case_averages.observe_cases_on_nodes
     if on_a_line:
         return System(line_averages.rhs_on_a_line, observe, found)
-    on_nodes = case_averages.rhs_of_paced_cases_on_nodes if paced else case_averages.rhs_of_cases_on_nodes
-    return System(rule_averages.rhs_of_rules if problem.training.is_shaped else on_nodes, observe, found)
+    plain = case_averages.rhs_of_cases_on_nodes, case_averages.rhs_of_paced_cases_on_nodes
+    shaped = rule_averages.rhs_of_rules, rule_averages.rhs_of_paced_rules
+    return System((shaped if problem.training.is_shaped else plain)[paced], observe, found)
 
 
 _SCRATCH: dict[Any, Callable[..., int]] = {
@@ -88,6 +89,7 @@ _SCRATCH: dict[Any, Callable[..., int]] = {
     case_averages.rhs_of_paced_cases_on_nodes: case_averages.case_node_scratch,
     line_averages.rhs_on_a_line: case_averages.case_node_scratch,
     rule_averages.rhs_of_rules: rule_averages.rule_scratch,
+    rule_averages.rhs_of_paced_rules: rule_averages.rule_scratch,
 }
 
 

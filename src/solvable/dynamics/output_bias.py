@@ -19,6 +19,12 @@ def bias_at(problem, case, y):
 
 
 @compiled()
+def bias_place(problem, case):
+    """Where in a state the bias is that answers a case."""
+    return problem.blocks * problem.moving * problem.rows + problem.heads * problem.students + case.head
+
+
+@compiled()
 def add_push(problem, case, weight, push, dy):
     """Add a case's part of the drift of the bias that answers it."""
     if problem.train_bias:
@@ -46,6 +52,26 @@ def mean_error(kind, fields, offset, s):
             mean = max(h[i], 0.0)
         total += s[i] * mean
     return total
+
+
+@compiled()
+def back_mean_error(kind, fields, s, weight, to):
+    """Reverse of `mean_error` for linear, quadratic and erf units: to = (means, covariance, weights in the error)."""
+    (h, C), (h_bar, C_bar, s_bar) = fields, to
+    for i in range(s.size):
+        if kind == QUADRATIC:
+            s_bar[i] += weight * (h[i] * h[i] + C[i, i])
+            h_bar[i] += 2.0 * weight * s[i] * h[i]
+            C_bar[i, i] += weight * s[i]
+        elif kind == ERF:
+            spread = 1.0 + C[i, i]
+            slope = weight * s[i] * math.sqrt(2.0 / (math.pi * spread)) * math.exp(-0.5 * h[i] * h[i] / spread)
+            s_bar[i] += weight * math.erf(h[i] / math.sqrt(2.0 * spread))
+            h_bar[i] += slope
+            C_bar[i, i] -= 0.5 * slope * h[i] / spread
+        else:
+            s_bar[i] += weight * h[i]
+            h_bar[i] += weight * s[i]
 
 
 @compiled()

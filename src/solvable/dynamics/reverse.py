@@ -22,16 +22,8 @@ from solvable.dynamics.equations import (
     total,
 )
 from solvable.dynamics.kernel_data import DATA, DRIFT, FIELDS, NOISE, OVERLAPS, PLANES, SCRATCH, SIGNS
-from solvable.gaussian.drifts import drift
-from solvable.gaussian.pairs import product, slopes
-from solvable.gaussian.reverses import (
-    back_drift,
-    back_product,
-    back_slopes,
-    back_slopes_times_square,
-    back_square,
-)
-from solvable.gaussian.squares import slopes_times_square
+from solvable.dynamics.moment_reverse import back_plain, plain_averages
+from solvable.gaussian.reverses import back_square
 from solvable.numerics.compiled import compiled
 from solvable.numerics.kernel_types import Function
 
@@ -141,57 +133,31 @@ def back_block(b, eta, decay, lam, spread, problem, y, weights, bar, work):
 
 
 @compiled(inline=True)
+def rule_at(problem, t):
+    """What moments depend on: the loss factor, the label noise, whether noise counts and whether readouts are trained."""
+    return problem.loss_factor, label_noise_at(problem, t), problem.noise, problem.train_readout
+
+
+@compiled(inline=True)
 def take_moments(problem, t, work):
     """As `closed_moments.step_moments`, and S without the students' readouts as the plane BARE."""
-    kind, p, c, noise = problem.kind, problem.students, problem.loss_factor, label_noise_at(problem, t)
-    C, s, S, bare, readout_drift = work[FIELDS], work[SIGNS, 0], work[NOISE], work[BARE], work[READOUT_DRIFT, 0]
-    drift(kind, p, C, s, -2.0 * c, work[DRIFT])
-    if problem.noise:
-        slopes_times_square(kind, p, C, s, work[SCRATCH], bare)
-    for k in range(p):
-        for m in range(p if problem.noise else 0):
-            bare[k, m] += noise * slopes(kind, C[k, k], C[m, m], C[k, m])
-            S[k, m] = 4.0 * c * c * s[k] * s[m] * bare[k, m]
-        readout_drift[k] = 0.0
-        for j in range(s.size if problem.train_readout else 0):
-            readout_drift[k] += 2.0 * c * s[j] * product(kind, C[k, k], C[j, j], C[k, j])
-
-
-@compiled()
-def back_noise(problem, noise, work, a, a_bar):
-    """Of S, to the covariance, the signed readouts and the prefactors a; what the label noise is weighed by."""
-    kind, p, c, seen = problem.kind, problem.students, problem.loss_factor, 0.0
-    C, bare, C_bar, S_bar = work[FIELDS], work[BARE], work[OF_FIELDS], work[OF_NOISE]
-    for k in range(p):
-        for m in range(p):
-            bar = 4.0 * c * c * S_bar[k, m]
-            a_bar[k] += bar * a[m] * bare[k, m]
-            a_bar[m] += bar * a[k] * bare[k, m]
-            S_bar[k, m] = bar = bar * a[k] * a[m]
-            seen += bar * slopes(kind, C[k, k], C[m, m], C[k, m])
-            back_slopes(kind, C, k, m, bar * noise, C_bar)
-    back_slopes_times_square(kind, p, C, work[SIGNS, 0], S_bar, C_bar, work[OF_SIGNS, 0], work[SPARE : SPARE + 5])
-    return seen
+    out = work[DRIFT], work[NOISE], work[BARE], work[READOUT_DRIFT, 0]
+    plain_averages(
+        problem.kind, problem.students, rule_at(problem, t), work[FIELDS], work[SIGNS, 0], out, work[SCRATCH]
+    )
 
 
 @compiled(inline=True)
 def back_moments(problem, t, work):
     """Reverse of `take_moments`: to the covariance and the signed readouts; what the label noise is weighed by."""
-    kind, p, c, seen = problem.kind, problem.students, problem.loss_factor, 0.0
-    C, s, C_bar, s_bar = work[FIELDS], work[SIGNS, 0], work[OF_FIELDS], work[OF_SIGNS, 0]
-    a, a_bar, drift_bar = work[PREFACTORS, 0], work[OF_PREFACTORS, 0], work[OF_READOUT, 0]
-    for k in range(p):
-        a[k], a_bar[k] = -s[k], 0.0
-    back_drift(kind, p, C, s, a, 2.0 * c, work[OF_DRIFT], C_bar, s_bar, a_bar)
-    if problem.noise:
-        seen = back_noise(problem, label_noise_at(problem, t), work, a, a_bar)
-    for k in range(p):
-        weight = 2.0 * c * drift_bar[k]
-        for j in range(s.size if problem.train_readout else 0):
-            back_product(kind, C, k, j, weight * s[j], C_bar)
-            s_bar[j] += weight * product(kind, C[k, k], C[j, j], C[k, j])
-        s_bar[k] -= a_bar[k]
-    return seen
+    bars, prefactors = (
+        (work[OF_DRIFT], work[OF_NOISE], work[OF_READOUT, 0]),
+        (work[PREFACTORS, 0], work[OF_PREFACTORS, 0]),
+    )
+    return back_plain(
+        problem.kind, problem.students, rule_at(problem, t), work[FIELDS], work[SIGNS, 0], work[BARE], bars, prefactors,
+        (work[OF_FIELDS], work[OF_SIGNS, 0]), work[SPARE : SPARE + 5],
+    )  # fmt: skip
 
 
 @compiled(inline=True)

@@ -17,7 +17,7 @@ from solvable.problems.domain import ONE_PASS
 
 CASES = (
     "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
-    "training.anchor",
+    "training.anchor", "teacher.bias", "student.bias", "training.train_bias",
 )  # fmt: skip
 REVERSIBLE = replace(ONE_PASS, target="additive", loss="squared", knows=CASES)
 WHO = "the gradient"  # for messages
@@ -42,6 +42,8 @@ class Reversible(NamedTuple):
 def check_reversible(problem: Problem) -> None:
     """Refuse what has no reverse: what the domain leaves out, and units that are neither closed nor smooth tables."""
     REVERSIBLE.require(problem, WHO)
+    if problem.training.train_bias and not problem.training.train_readout:
+        raise NotApplicable(f"training.train_bias: is true and train_readout is not; {WHO} is for both or none")
     if is_closed(problem):
         return
     if features(problem):
@@ -56,10 +58,13 @@ def check_reversible(problem: Problem) -> None:
             )
 
 
-def reversible(problem: Problem, start: Overlaps) -> Reversible:
-    """Refuses what has no reverse."""
+def reversible(problem: Problem, start: Overlaps, *, readouts: bool = False) -> Reversible:
+    """Refuses what has no reverse. `readouts`: derivatives by those are wanted also where they are not trained."""
     check_reversible(problem)
     packed = pack(problem, start)
+    if readouts and features(problem) and not problem.training.train_readout:
+        packed.problems["train_readout"] = True  # at a rate of zero
+        packed.problems["readout_rate"] = packed.problems["readout_rate_slope"] = 0.0
     rows, columns = int(packed.problems["rows"][0]), reverse.EIGENVALUES + packed.blocks.shape[1]
     if features(problem):
         return _of_cases(packed, columns)

@@ -11,8 +11,8 @@ by Stein's lemma: F may jump. |x|^2/dim is the mean variance of the case's input
 
 import math
 
-from solvable.dynamics.case_averages import case_node_scratch, sum_cases, take_case
-from solvable.dynamics.kernel_data import SYSTEM
+from solvable.dynamics.case_averages import case_node_scratch, observe_cases_on_nodes, sum_cases, take_case
+from solvable.dynamics.kernel_data import SIGNS, SYSTEM
 from solvable.dynamics.node_averages import CHUNK, LABEL, OUTPUT, PUSH, ROWS, WEIGHT, add_noise, take_pushes
 from solvable.dynamics.output_bias import mean_push
 from solvable.gaussian.curves import curve
@@ -163,3 +163,11 @@ def rule_moments(problem, case, rule, fields, matrices, numbers, out, scratch):
 def rhs_of_rules(segment, t, y, dy, problems, blocks, cases, numbers, work):
     """Any unit, loss, target and rule."""
     sum_cases(rule_moments, segment, t, y, dy, problems, blocks, cases, numbers, work)
+
+
+@compiled(SYSTEM)
+def rhs_of_paced_rules(segment, t, y, dy, problems, blocks, cases, numbers, work):
+    """The same where the rate follows the state."""
+    plane = work[SIGNS]
+    observe_cases_on_nodes(segment, t, y, plane.reshape(plane.size), problems, blocks, cases, numbers, work)
+    rhs_of_rules(segment, t, y, dy, problems, blocks, cases, numbers, work)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable.empirical.forms import asked, choose
-from solvable.empirical.selecting import selection_of
+from solvable.empirical.selecting import CHOSEN, selection_of, share
 from solvable.empirical.steps import Walk
 from solvable.empirical.worlds import Rows, coordinates
 from solvable.levels import Lane, Plan
@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     from solvable.empirical.level import Empirical
 
 DESCENT = replace(
-    EVERYTHING, knows=(*EVERYTHING.knows, "mixture", "training.label_flips", "training.momentum", "training.repeats")
-)
+    EVERYTHING,
+    knows=(
+        *EVERYTHING.knows, "mixture", "training.label_flips", "training.momentum", "training.repeats", "training.train_bias",
+        "student.bias", "teacher.bias",
+    ),
+)  # fmt: skip
 TESTS = 4096  # rows beyond the samples on which the risk is measured, at most
 KIND = 5  # of random streams
-RANDOM = ("subsets", "drawn", "shuffled", "persistent")
 
 
 def check(level: Empirical, lanes: list[Lane]) -> None:
@@ -92,7 +95,7 @@ def trained(level: Empirical, problem: Problem) -> Problem:
 
 def may_repeat(level: Empirical, problem: Problem) -> bool:
     """Whether runs on the same rows from the same weights differ."""
-    return selection_of(trained(level, problem)) in RANDOM
+    return selection_of(trained(level, problem)) in CHOSEN
 
 
 def form_of(level: Empirical, problem: Problem, steps: int, outputs: int, runs: int) -> str:
@@ -104,7 +107,7 @@ def form_of(level: Empirical, problem: Problem, steps: int, outputs: int, runs: 
     gram = level.form == "gram"
     if level.form == "auto":
         gram = problem.inputs.blocks == 1 and samples is not None and samples < 2 * dim
-        gram = gram and selection_of(problem) != "partition"
+        gram = gram and selection_of(problem) != "partition" and share(problem) == 1
     count = batch_size(problem) if samples is None else samples
     needed = FLOAT * (count * dim * (2 if gram else 1) + (2 * count**2 if gram else 0))
     check_memory("training.samples", f"{count} samples of {dim} numbers in {runs} thread(s)", runs * needed)

@@ -22,6 +22,9 @@ class Engine(Protocol):
 
     def pull(self, columns: np.ndarray) -> np.ndarray: ...
 
+    def some(self, chosen: np.ndarray, /) -> "Engine | None":
+        """Of the samples with these numbers alone; None where these cannot be asked without the others."""
+
 
 class RevealedEngine:
     """Gaussian samples that are never drawn."""
@@ -35,6 +38,9 @@ class RevealedEngine:
     def pull(self, columns: np.ndarray) -> np.ndarray:
         found = self.revealed.left(columns)
         return found * self.space.roots[: found.shape[1]]
+
+    def some(self, _: np.ndarray, /) -> None:
+        return None
 
 
 class DenseEngine:
@@ -50,6 +56,9 @@ class DenseEngine:
     def pull(self, columns: np.ndarray) -> np.ndarray:
         found: np.ndarray = columns.T @ self.rows
         return found
+
+    def some(self, chosen: np.ndarray, /) -> "DenseEngine":
+        return DenseEngine(self.rows[chosen])
 
 
 class GramSpace:
@@ -71,17 +80,25 @@ class GramSpace:
 
 
 class GramEngine:
-    """Samples by their Gram matrix alone."""
+    """Samples by their Gram matrix alone: all, or those with the numbers `chosen`."""
 
-    def __init__(self, space: GramSpace) -> None:
-        self.space, self.count = space, space.used - space.first
+    def __init__(self, space: GramSpace, chosen: np.ndarray | None = None) -> None:
+        self.space, self.places = space, np.arange(space.first, space.used)
+        self.places = self.places if chosen is None else self.places[chosen]
+        self.count = self.places.size
+        self._products = space.metric[space.first :] if chosen is None else space.metric[self.places]
 
     def fields(self, rows: np.ndarray) -> np.ndarray:
-        found: np.ndarray = self.space.metric[self.space.first :] @ rows.T
+        found: np.ndarray = self._products @ rows.T
         return found
 
     def pull(self, columns: np.ndarray) -> np.ndarray:
-        return np.concatenate([np.zeros((columns.shape[1], self.space.first)), columns.T], axis=1)
+        found = np.zeros((columns.shape[1], self.space.used))
+        found[:, self.places] = columns.T
+        return found
+
+    def some(self, chosen: np.ndarray, /) -> "GramEngine":
+        return GramEngine(self.space, chosen)
 
 
 class ClassEngine:
@@ -105,6 +122,11 @@ class ClassEngine:
         found = self.inner.pull(self.scales * columns)
         found[:, : self.directions.shape[1]] += (columns.T @ self.means) @ self.directions
         return found
+
+    def some(self, chosen: np.ndarray, /) -> "ClassEngine | None":
+        inner = self.inner.some(chosen)
+        scales = self.scales[chosen, 0]
+        return None if inner is None else ClassEngine(inner, scales, self.means[chosen], self.directions)
 
 
 def gaussian_rows(count: int, space: Space, random: np.random.Generator) -> np.ndarray:

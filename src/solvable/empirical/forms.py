@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvable.empirical.selecting import part_sizes, selection_of
+from solvable.empirical.selecting import part_sizes, selection_of, share
 from solvable.numerics.memory import FLOAT, available_memory, in_words
 from solvable.problems import Problem
 
@@ -72,13 +72,15 @@ def forms(problem: Problem, steps: int, outputs: int, runs: int = 1) -> list[For
     assert dim is not None
     found = asked(problem, steps, outputs)
     batches = -(-steps // found.rounds) if selection_of(problem) == "repeated" else 1
+    part = share(problem)
+    whole = found.rounds if part == 1 else min(outputs, found.rounds)  # steps that read all samples
     revealed, drawn = 0.0, 0.0
     room = 0
     for size in found.sizes:
         right, left = min(found.right, found.coordinates), min(found.left, size)
         room += FLOAT * (size + found.coordinates) * (right + left)
         revealed += _questions(problem, found, size)
-        drawn += float(size) * dim * (STEP * found.rounds + found.looks + DRAW)
+        drawn += float(size) * dim * (STEP * (whole + part * (found.rounds - whole)) + found.looks + DRAW)
     name = "frames" if found.coordinates >= dim else "coordinates"
     beside = FLOAT * 6 * max(found.sizes) * p
     most = max(found.sizes) if batches > 1 else sum(found.sizes)

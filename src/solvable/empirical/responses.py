@@ -7,11 +7,13 @@ import numpy as np
 from solvable.gaussian.losses import Loss, pushes
 from solvable.problems import Problem
 
+Readout = tuple[np.ndarray, float]  # what multiplies students (p,), and what is added to them
 CHUNK = 2**14  # samples at once, so that what is computed on the way stays in the cache
 
 
 class Response(NamedTuple):
-    """Amplitudes F (samples, p), the sum over samples of the push on the readout (p,), and the mean loss with its factor."""
+    """Amplitudes F (samples, p), the sum over samples of the push on readout and bias (p + 1,), and the mean loss with its
+    factor."""
 
     amplitudes: np.ndarray
     push: np.ndarray
@@ -19,33 +21,33 @@ class Response(NamedTuple):
 
 
 def respond(
-    problem: Problem, fields: np.ndarray, labels: np.ndarray, readout: np.ndarray, times: np.ndarray | None
+    problem: Problem, fields: np.ndarray, labels: np.ndarray, readout: Readout, times: np.ndarray | None
 ) -> Response:
     """Of samples with fields (samples, p) and labels; `times` (samples,) says how often each is taken, None: once."""
     unit, c, loss = problem.student.unit, problem.training.loss_factor, problem.training.loss_function
-    amplitudes, push, total = np.empty_like(fields), np.zeros(fields.shape[1]), 0.0
+    (a, bias), amplitudes, push, total = readout, np.empty_like(fields), np.zeros(fields.shape[1] + 1), 0.0
     for i in range(0, len(fields), CHUNK):
         part = slice(i, i + CHUNK)
         h, y = fields[part], labels[part]
         values = unit.function(h)
-        outputs = values @ readout
+        outputs = values @ a + bias
         total += float(losses(loss, y, outputs).sum())
         pushed = c * pushes(loss, y, outputs)
         if times is not None:
             pushed = pushed * times[part]
-        amplitudes[part] = unit.derivative(h) * readout * pushed[:, None]
-        push += pushed @ values
+        amplitudes[part] = unit.derivative(h) * a * pushed[:, None]
+        push[:-1] += pushed @ values
+        push[-1] += pushed.sum()
     return Response(amplitudes, push, c * total / len(fields))
 
 
-def mean_loss(problem: Problem, fields: np.ndarray, labels: np.ndarray, readout: np.ndarray) -> float:
+def mean_loss(problem: Problem, fields: np.ndarray, labels: np.ndarray, readout: Readout) -> float:
     """The mean loss with its factor."""
-    unit, total = problem.student.unit, 0.0
+    (a, bias), unit, total = readout, problem.student.unit, 0.0
     for i in range(0, len(fields), CHUNK):
         part = slice(i, i + CHUNK)
-        total += float(
-            losses(problem.training.loss_function, labels[part], unit.function(fields[part]) @ readout).sum()
-        )
+        outputs = unit.function(fields[part]) @ a + bias
+        total += float(losses(problem.training.loss_function, labels[part], outputs).sum())
     return problem.training.loss_factor * total / len(fields)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from solvable.problems import Problem
 from solvable.problems.reuse import batch_size, batches_per_epoch, sample_count
 
+CHOSEN = ("subsets", "drawn", "shuffled", "persistent")  # selections that choose from all samples in every step
 Choice = tuple[np.ndarray | None, float]  # multiplicity of each sample (None: all once), and the divisor
 
 
@@ -20,9 +21,8 @@ def selection_of(problem: Problem) -> str:
 
 def choices(problem: Problem, count: int, random: np.random.Generator) -> Iterator[Choice]:
     """One choice for every step, without end; for selections from all of `count` samples."""
-    selection, batch = selection_of(problem), min(batch_size(problem), count)
+    selection, batch = selection_of(problem), batch_size(problem)
     if selection == "drawn":
-        batch = batch_size(problem)
         while True:
             yield np.bincount(random.integers(0, count, batch), minlength=count).astype(float), float(batch)
     elif selection == "subsets" and batch < count:
@@ -47,6 +47,14 @@ def _indicator(chosen: np.ndarray, count: int) -> np.ndarray:
     found = np.zeros(count)
     found[chosen] = 1.0
     return found
+
+
+def share(problem: Problem, given: int | None = None) -> float:
+    """The share of a part that a step has to look at where engines tell samples apart; more than half counts as all."""
+    if selection_of(problem) not in CHOSEN:
+        return 1.0
+    found = batch_size(problem) / part_sizes(problem, given)[0]
+    return found if found <= 0.5 else 1.0
 
 
 def part_sizes(problem: Problem, given: int | None = None) -> list[int]:

@@ -52,6 +52,16 @@ def momentum_of(problem: Problem) -> Momentum:
     return Momentum(given.beta, given.nesterov)
 
 
+def _alone(part: Part, choice: Choice) -> tuple[Part, Choice]:
+    """The samples that a step takes, without the others, where these are at least half and can be left out."""
+    times, divisor = choice
+    if times is None:
+        return part, choice
+    chosen = np.flatnonzero(times)
+    engine = part.engine.some(chosen) if 0 < 2 * chosen.size <= times.size else None
+    return (part, choice) if engine is None else (Part(engine, part.labels[chosen]), (times[chosen], divisor))
+
+
 class Walk:
     """One run of gradient descent on the samples of a world.
 
@@ -104,9 +114,12 @@ class Walk:
                 break
             part, chosen = self._next(step)
             is_output = step == outputs[output]
+            is_seen = is_output or self.stop is not None
+            if not is_seen:
+                part, chosen = _alone(part, chosen)
             fields = part.engine.fields(self._students(ahead=True))
-            response = respond(self.problem, fields, part.labels, self.readout, chosen[0])
-            loss = self._loss(part, response.loss) if is_output or self.stop is not None else math.nan
+            response = respond(self.problem, fields, part.labels, (self.readout, self.bias), chosen[0])
+            loss = self._loss(part, response.loss) if is_seen else math.nan
             y, seen, error = self._seen(step) if is_output or self.observer.watches else (None, None, 0.0)
             if is_output:
                 self.training_loss[self.run, output] = loss
@@ -119,7 +132,7 @@ class Walk:
             step += 1
             control.done[place] = step
         held_out = self.world.held_out
-        risk = held_out.risk(self.W[: self.p], self.readout)[0] if held_out is not None else np.nan
+        risk = held_out.risk(self.W[: self.p], self.readout, self.bias)[0] if held_out is not None else np.nan
         self.records.end(self.run, ending, step, self.overlaps(), risk)
         control.done[place] = outputs[-1]
         if not self.keeps:
@@ -130,7 +143,9 @@ class Walk:
         self.W = self.world.rows.copy()
         self.velocity = np.zeros((self.p, self.world.space.room)) if self.momentum.beta else None
         self.readout = np.array(self.lane.start.readout, dtype=float).reshape(-1)
-        self.readout_velocity = np.zeros(self.p)
+        self.biased = "bias" in self.problem.scalars
+        self.bias = float(self.lane.start.scalars[0]) if self.biased else 0.0
+        self.readout_velocity = np.zeros(self.p + 1)  # and that of the bias
         self.rates = Rates(self.problem)
         self.selection = selection_of(self.problem)
         self.order: Iterator[Any] = cycle(self.world.parts)
@@ -138,7 +153,7 @@ class Walk:
             self.problem, self.world.parts[0].engine.count, self.world.random[SELECTION]
         )
         if self.world.held_out is not None:
-            first = self.world.held_out.risk(self.W[: self.p], self.readout)[0]
+            first = self.world.held_out.risk(self.W[: self.p], self.readout, self.bias)[0]
             self.records.start_risk[self.run] = first
             stop = self.records.plan.stop
             if stop is not None and stop.quantity == "risk":
@@ -177,12 +192,15 @@ class Walk:
         total, students = 0.0, self._students()
         for one in self.world.parts:
             known = one is part and here
-            loss = own if known else mean_loss(self.problem, one.engine.fields(students), one.labels, self.readout)
+            loss = own if known else self._loss_of(one, students)
             total += one.engine.count * loss
         return total / sum(one.engine.count for one in self.world.parts)
 
+    def _loss_of(self, part: Part, students: np.ndarray) -> float:
+        return mean_loss(self.problem, part.engine.fields(students), part.labels, (self.readout, self.bias))
+
     def _move(self, step: int, part: Part, amplitudes: np.ndarray, push: np.ndarray, divisor: float) -> None:
-        """One step of weights and readout."""
+        """One step of weights, readout and bias."""
         eta, readout_eta, decay = self.rates.at(step)
         beta, students = self.momentum.beta, self.W[: self.p]
         moved = part.engine.pull(amplitudes) * (eta / divisor)
@@ -195,9 +213,12 @@ class Walk:
         students[:, :used] += moved
         if self.problem.student.norm == "sphere":
             students /= np.sqrt(self._norms())[:, None]
-        if self.problem.training.train_readout:
-            self.readout_velocity = beta * self.readout_velocity + readout_eta / divisor * push
-            self.readout = self.readout + self.readout_velocity
+        training = self.problem.training
+        if training.train_readout or training.train_bias:
+            learns = np.append(np.full(self.p, float(training.train_readout)), float(training.train_bias))
+            self.readout_velocity = beta * self.readout_velocity + readout_eta / divisor * learns * push
+            self.readout = self.readout + self.readout_velocity[:-1]
+            self.bias += float(self.readout_velocity[-1])
 
     def _norms(self) -> np.ndarray:
         students = self._students()
@@ -211,14 +232,15 @@ class Walk:
     def overlaps(self) -> np.ndarray:
         """The state as `dynamics.kernel_data` has it."""
         rows = self.W[:, : self.world.space.used]
-        return np.concatenate([self.world.space.overlaps(rows[: self.p], rows).ravel(), self.readout])
+        biases = [self.bias] if self.biased else []
+        return np.concatenate([self.world.space.overlaps(rows[: self.p], rows).ravel(), self.readout, biases])
 
     def _seen(self, step: int) -> tuple[np.ndarray, np.ndarray, float]:
         """The state after so many steps, risk and what is watched, and the error of the risk."""
         y = self.overlaps()
         seen, error = self.observer.see(y, float(step))
         if self.world.held_out is not None:
-            seen[RISK], error = self.world.held_out.risk(self.W[: self.p], self.readout)
+            seen[RISK], error = self.world.held_out.risk(self.W[: self.p], self.readout, self.bias)
             if self.observer.watches_risk:
                 seen[WATCHED] = seen[RISK]
         return y, seen, error

@@ -17,8 +17,8 @@ class HeldOut:
         self.problem, self.rows = problem, rows
         self.labels = problem.teacher.labels(rows @ teacher.T) if labels is None else labels
 
-    def risk(self, students: np.ndarray, readout: np.ndarray) -> tuple[float, float]:
+    def risk(self, students: np.ndarray, readout: np.ndarray, bias: float) -> tuple[float, float]:
         """Risk of students (p, columns), with its standard error."""
-        outputs = self.problem.student.unit.function(self.rows @ students.T) @ readout
+        outputs = self.problem.student.unit.function(self.rows @ students.T) @ readout + bias
         losses = self.problem.training.loss_factor * (self.labels - outputs) ** 2
         return float(losses.mean()), float(losses.std() / math.sqrt(len(losses)))

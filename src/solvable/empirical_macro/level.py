@@ -55,7 +55,8 @@ class EmpiricalMacro:
     -----
     Errors are standard errors of the mean over replicas, times the factor by which twice the error covers 95 % for so few
     (Student's; 1.31 for six). Units and losses may be any smooth ones. A target enters by its values alone, so it may have kinks
-    and jumps.
+    and jumps. Momentum of the kind beta is taken into account. A run from `last()` or `at(...)` is one on new samples: to go on,
+    ask for more times.
 
     Examples
     --------
@@ -126,9 +127,13 @@ class EmpiricalMacro:
             raise ValueError(f"particles: {count} given for {steps} steps, must be at least one for each (better 30)")
         passes = self.replicas * len(lanes) * (1 if self.smoothing is None else len(WIDTHS))
         at_once, p = min(passes, self.threads or cores()), problem.student.width
-        kernels = 2 * ((steps + 1) * p) ** 2
+        kernels = 2 * ((steps + 1) * p) ** 2 if self.two_times else 0
         what = f"{count} particles over {steps} steps in {at_once} thread(s)"
-        check_memory("until", what, FLOAT * (at_once * room(problem, steps, count) + passes * kernels))
+        try:
+            check_memory("until", what, FLOAT * (at_once * room(problem, steps, count) + passes * kernels))
+        except ValueError as error:
+            fewer = "fewer threads" if at_once > 1 else "fewer particles"
+            raise ValueError(f"{error}; take fewer and longer steps, {fewer}, or Empirical") from None
         return count
 
     def _jobs(self, lane: Lane, plan: Plan, steps: int, count: int) -> list["_Pass"]:
@@ -139,7 +144,7 @@ class EmpiricalMacro:
         widths = [None] if self.smoothing is None else [self.smoothing * one for one in WIDTHS]
         settings = [setting(lane, steps, width) for width in widths]
         return [
-            _Pass(March, one, count, child(root, replica), bound)
+            _Pass(March, one, count, child(root, replica), bound, two_times=self.two_times)
             for replica in range(self.replicas)
             for one in settings
         ]  # all widths with the same particles, so that their differences are known better than each
@@ -161,8 +166,8 @@ class _Pass:
 
     found: Marched | None = None
 
-    def __init__(self, march: type[March], *arguments: Any) -> None:
-        self.march, *self.arguments = march, *arguments
+    def __init__(self, march: type[March], *arguments: Any, two_times: bool = False) -> None:
+        self.march, self.arguments, self.two_times = march, arguments, two_times
 
     def __call__(self, control: Control, place: int) -> None:
         *arguments, bound = self.arguments
@@ -172,7 +177,7 @@ class _Pass:
             return control.stopped
 
         with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped
-            self.found = self.march(*arguments).run(watch, bound)
+            self.found = self.march(*arguments).run(watch, bound, two_times=self.two_times)
         control.done[place] = self.found.training_loss.size - 1
 
 

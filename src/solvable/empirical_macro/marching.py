@@ -36,8 +36,8 @@ class Marched:
     cross: np.ndarray  # (time, blocks, p, q)
     readout: np.ndarray  # (time, p)
     training_loss: np.ndarray  # (time,)
-    correlation: np.ndarray  # (time, p, time, p): of the fields
-    response: np.ndarray  # (time, p, time, p)
+    correlation: np.ndarray | None  # (time, p, time, p): of the fields; None unless it is asked for
+    response: np.ndarray | None  # (time, p, time, p)
     residual: np.ndarray  # (time,)
     rank: int
     reached: int
@@ -92,7 +92,9 @@ class March:
             return Persistent(on.share, on.repeats, chances)
         return All()
 
-    def run(self, watch: Callable[[int], bool] = lambda _: False, bound: float = np.inf) -> Marched:
+    def run(
+        self, watch: Callable[[int], bool] = lambda _: False, bound: float = np.inf, *, two_times: bool = False
+    ) -> Marched:
         """All steps, or fewer where `watch(t)` says so or the squared norms pass the bound."""
         on, p, T = self.on, self.p, self.times
         losses, readouts, residuals = np.full(T + 1, np.nan), np.full((T + 1, p), np.nan), np.full(T + 1, np.nan)
@@ -115,21 +117,33 @@ class March:
             self.weights.move(t, self.Gamma[now, :upto], self.Gamma_star[now], self.K[:upto, now])
         if reached > 1:
             residuals[reached - 1 :] = residuals[reached - 2]
-        return self._marched(losses, readouts, residuals, reached, diverged)
+        found = self._marched(losses, readouts, residuals, reached, diverged)
+        if two_times:
+            found.correlation, found.response = self._kernels()
+        return found
 
     def _marched(
         self, losses: np.ndarray, readouts: np.ndarray, residuals: np.ndarray, reached: int, diverged: bool
     ) -> Marched:
-        on, p, T = self.on, self.p, self.times
+        p, T = self.p, self.times
         rows = self.weights.C.reshape(self.blocks, T + 1, p, T + 1, p)
         students = np.einsum("btktl->tbkl", rows).copy()
         cross = np.moveaxis(self.weights.m.reshape(self.blocks, T + 1, p, self.q), 0, 1).copy()
         students[reached:], cross[reached:] = np.nan, np.nan
-        weighted = np.tensordot(on.eigenvalues, rows, axes=1)
-        response = np.tensordot(on.eigenvalues * on.fractions, self.weights.R, axes=1).reshape(T + 1, p, T + 1, p)
-        return Marched(
-            students, cross, readouts, losses, weighted, response, residuals, self.fields.rank, reached, diverged
+        return Marched(students, cross, readouts, losses, None, None, residuals, self.fields.rank, reached, diverged)
+
+    def _kernels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Correlation and response of fields at two times, (time, p, time, p)."""
+        lam, shape = self.on.eigenvalues, (self.times + 1, self.p) * 2
+        weighted = (
+            np.tensordot(one, kernel, axes=1)
+            for one, kernel in (
+                (lam, self.weights.C),
+                (lam * self.on.fractions, self.weights.R),
+            )
         )
+        correlation, response = (one.reshape(shape) for one in weighted)
+        return correlation, response
 
     def _look(self, t: int) -> np.ndarray:
         """Fields of all particles at time t (p, particles), and the training loss."""

@@ -8,11 +8,13 @@ import numpy as np
 
 from solvable.dynamics.kernel_data import RISK, WATCHED
 from solvable.empirical_macro.marching import Marched
-from solvable.empirical_macro.replicas import Average, average, disagreement, doubt, extrapolated, widened
+from solvable.empirical_macro.replicas import Average, average, disagreement, doubt, extrapolated, present, widened
 from solvable.levels import Lane, Plan
-from solvable.levels.observer import Observer
+from solvable.levels.observer import NODES, Observer
 from solvable.results import Blocks, Ending, Trajectory
 from solvable.results.building import Curves, Ends, build
+
+FINE = 2**16  # nodes for the risk of the average where it has no closed form; replicas differ by the same few
 
 
 @dataclass(frozen=True)
@@ -39,25 +41,31 @@ class Outcome:
 def outcome(lane: Lane, plan: Plan, passes: Sequence[Marched | None], widths: int, two_times: bool) -> Outcome:
     """Of all passes of a lane, replica by replica, each with so many widths of kinks."""
     made = [_none(lane, plan) if one is None else one for one in passes]
+    outputs = plan.times.astype(int)
     groups = [made[i : i + widths] for i in range(0, len(made), widths)]
-    replicas = [extrapolated(group) for group in groups]
-    mean, outputs = average(replicas, groups), plan.times.astype(int)
+    every = [extrapolated(group) for group in groups]
+    there_are = present(every, outputs[-1])
+    replicas, groups = [every[i] for i in there_are], [groups[i] for i in there_are]
+    mean = average(replicas, groups)
     stop = plan.stop if plan.stop is not None and plan.stop.quantity != "training_loss" else None
-    look = _Look(lane, replace(plan, stop=stop))
+    rough = _Look(lane, replace(plan, stop=stop))
+    look = rough if rough.observer.exact else _Look(lane, replace(plan, stop=stop), FINE)
     there = outputs[outputs < mean.reached]
     risks = np.full((len(replicas), outputs.size), np.nan)
     for row, one in zip(risks, replicas, strict=True):
-        row[: there.size] = [look(one, t)[0][RISK] for t in there]
+        row[: there.size] = [rough(one, t)[0][RISK] for t in there]
     risk, own = np.full((2, outputs.size), np.nan)
     for i, t in enumerate(there):
         seen, own[i] = look(mean, t)
         risk[i] = seen[RISK]
     doubted = np.zeros_like(risk)
     if widths > 1:
-        each = [[[look(one, t)[0][RISK] for t in there] for one in passes] for passes in zip(*groups, strict=True)]
+        each = [[[rough(one, t)[0][RISK] for t in there] for one in passes] for passes in zip(*groups, strict=True)]
         doubted[: there.size] = doubt([np.mean(one, axis=0) for one in each])
     ending, end = _end(replicas, mean, risks[:, : there.size], there, outputs[-1])
-    stopped = _stopped(plan, mean, look, end + (ending is Ending.FINISHED))
+    if ending is Ending.FINISHED and len(replicas) < len(every):
+        ending = Ending.INTERRUPTED
+    stopped = _stopped(plan, mean, look, end + (ending in (Ending.FINISHED, Ending.INTERRUPTED)))
     if stopped is not None:
         ending, end = Ending.STOPPED, stopped
     keep = (
@@ -75,8 +83,8 @@ def outcome(lane: Lane, plan: Plan, passes: Sequence[Marched | None], widths: in
 class _Look:
     """Risk and what is watched of the states of a lane."""
 
-    def __init__(self, lane: Lane, plan: Plan) -> None:
-        self.observer = Observer(lane, plan)
+    def __init__(self, lane: Lane, plan: Plan, nodes: int = NODES) -> None:
+        self.observer = Observer(lane, plan, nodes)
         self.teachers = lane.start.block_teacher_overlap
 
     def __call__(self, found: Marched | Average, step: int) -> tuple[np.ndarray, float]:
@@ -119,7 +127,11 @@ def _stopped(plan: Plan, mean: Average, look: _Look, before: int) -> int | None:
 
 def _kernel(replicas: list[Marched], name: str, outputs: np.ndarray, keep: np.ndarray) -> np.ndarray:
     """(time, p, time, p) of the outputs; NaN where either had ended."""
-    found = np.mean([getattr(one, name)[outputs][:, :, outputs] for one in replicas], axis=0)
+    p = replicas[0].students.shape[-1]
+    kept = [getattr(one, name) for one in replicas]
+    if any(one is None for one in kept):  # interrupted before it began
+        return np.full((outputs.size, p, outputs.size, p), np.nan)
+    found = np.mean([one[outputs][:, :, outputs] for one in kept], axis=0)
     found[~keep], found[:, :, ~keep] = np.nan, np.nan
     return np.asarray(found)
 
@@ -132,8 +144,7 @@ def _none(lane: Lane, plan: Plan) -> Marched:
         np.full((times, *shape), np.nan)
         for shape in (start.block_student_overlap.shape, start.block_cross_overlap.shape, (p,), ())
     )
-    kernel = np.full((times, p, times, p), np.nan)
-    return Marched(students, cross, readout, loss, kernel, kernel, loss, 0, 0, False)
+    return Marched(students, cross, readout, loss, None, None, loss, 0, 0, False)
 
 
 def trajectory(

@@ -30,14 +30,27 @@ def extrapolated(passes: Sequence[Marched]) -> Marched:
         found: np.ndarray = np.tensordot(TO_ZERO, np.array([getattr(one, name) for one in passes]), axes=1)
         return found
 
-    found: dict[str, Any] = {name: at_zero(name) for name in (*Numbers, "correlation", "response")}
+    kernels = () if passes[0].correlation is None else ("correlation", "response")
+    found: dict[str, Any] = {name: at_zero(name) for name in (*Numbers, *kernels)}
     return replace(
         passes[-1], **found, reached=min(one.reached for one in passes), diverged=any(one.diverged for one in passes),
     )  # fmt: skip
 
 
+def present(replicas: Sequence[Marched], last: int) -> list[int]:
+    """Which replicas to average after an interruption: those that came as far as the second of them, or the one that has begun.
+    All, where all came to the last time or diverged."""
+    if all(one.reached > last or one.diverged for one in replicas):
+        return list(range(len(replicas)))
+    first, second = sorted((one.reached for one in replicas), reverse=True)[:2]
+    return [i for i, one in enumerate(replicas) if one.reached >= (second or first)]
+
+
 def widened(values: np.ndarray) -> np.ndarray:
-    """Standard error of the mean over replicas (replica, ...), times the factor by which twice it covers 95 % with so few."""
+    """Standard error of the mean over replicas (replica, ...), times the factor by which twice it covers 95 % with so few;
+    infinite for one alone."""
+    if len(values) == 1:
+        return np.full(values.shape[1:], np.inf)
     factor = student_t.ppf(0.975, len(values) - 1) / student_t.ppf(0.975, np.inf)
     found: np.ndarray = factor * standard_error(values, axis=0)
     return found
@@ -45,6 +58,8 @@ def widened(values: np.ndarray) -> np.ndarray:
 
 def disagreement(values: np.ndarray) -> int | None:
     """The first time at which replicas (replica, time) are too far apart for their average to mean anything; None: never."""
+    if len(values) == 1:
+        return None
     with np.errstate(invalid="ignore"):
         ordered = np.sort(values, axis=0)
         middle, scale = np.abs(np.median(values, axis=0)), SMALL * np.abs(values[:, 0]).max()

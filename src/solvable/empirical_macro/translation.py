@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from solvable.empirical_macro.functions import loss_functions, unit_functions
+from solvable.empirical_macro.marching import DRAWN
 from solvable.empirical_macro.setting import Setting
 from solvable.levels import Lane
 from solvable.problems import Problem, Schedule
@@ -121,4 +122,4 @@ def room(problem: Problem, steps: int, count: int) -> int:
     """Numbers that a pass keeps."""
     p, q, remembered = problem.student.width, problem.teacher.width, span(problem, steps)
     kernels = (2 * problem.inputs.blocks + 4) * ((steps + 1) * p) ** 2
-    return count * (1 + q + (2 + p) * p * (remembered + 1)) + kernels
+    return count * (1 + q + DRAWN + (2 + p) * p * (remembered + 1)) + kernels

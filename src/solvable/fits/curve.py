@@ -1,6 +1,7 @@
 """Learning curves as data: times, one or several runs of the risk, overlaps where they are known, and errors of measurement."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ from solvable.fits.files import read_csv
 from solvable.problems import Problem
 from solvable.results import Trajectory
 
-MOST = 32  # numbers that are compared: more say little, because what disturbs a curve lasts
+MOST = 20  # numbers that are compared where replicas tell the noise: it lasts, and many numbers need many replicas
+MOST_TIMES = 2000  # of which those numbers are means
 QUANTITIES = ("risk", "mse", "loss")
 FEWEST = 3  # times
 LARGEST = 20  # numbers at each time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curve:
     """A measured learning curve.
 
@@ -34,6 +36,12 @@ class Curve:
         "risk" (without label noise), "mse" (the risk over the loss factor) or "loss" (the risk with noisy labels).
     overlaps : ndarray, optional
         (runs, times, entries) student and cross overlaps, where they are data too.
+    group : ndarray, optional
+        (times,) the group that each time belongs to: what is compared are means over groups.
+    first : float, optional
+        The value at time zero, which is not compared: it tells the start alone.
+    told : str
+        Where the values are from, in words, unless that is plain.
 
     Examples
     --------
@@ -47,40 +55,76 @@ class Curve:
     clock: str = "alpha"
     quantity: str = "risk"
     overlaps: np.ndarray | None = None
+    group: np.ndarray | None = None
+    first: float | None = None
+    told: str = ""
 
     @property
     def runs(self) -> int:
         """How many runs there are."""
         return len(self.values)
 
-    @property
+    @cached_property
     def rows(self) -> np.ndarray:
-        """(runs, numbers) what is compared: logarithms of the values, then overlaps."""
-        return stacked(self.values, self.overlaps)
+        """(runs, numbers) what is compared: logarithms of the values, then overlaps, or means of them."""
+        return self.compared(stacked(self.values, self.overlaps))
 
     @property
     def entries(self) -> int:
         """How many numbers there are at each time."""
         return 1 if self.overlaps is None else 1 + self.overlaps.shape[2]
 
-    @property
+    @cached_property
     def measured(self) -> np.ndarray:
         """(numbers,) variances of errors of measurement of one run."""
-        return np.pad(self.error**2, (0, self.rows.shape[1] - self.error.size))
+        variances = np.pad(self.error**2, (0, self.time.size * (self.entries - 1)))
+        return variances if self.group is None else self._means**2 @ variances
 
-    def thinned(self, most: int = MOST) -> "Curve":
-        """At most so many numbers: half of the times evenly among those that are there, half evenly by their logarithm."""
-        most = max(most // self.entries, FEWEST)
+    def compared(self, rows: np.ndarray) -> np.ndarray:
+        """(..., numbers) means over the groups of (..., times x entries)."""
+        return rows if self.group is None else rows @ self._means.T
+
+    @cached_property
+    def _means(self) -> np.ndarray:
+        """(numbers, times x entries)."""
+        assert self.group is not None
+        one = (np.arange(self.group[-1] + 1)[:, None] == self.group).astype(float)
+        one /= one.sum(axis=1, keepdims=True)
+        return one if self.entries == 1 else _blocks(one, np.kron(one, np.eye(self.entries - 1)))
+
+    def grouped(self, most: int = MOST) -> "Curve":
+        """With means over at most so many numbers: half of the groups have as many times as others, half are even in the logarithm
+        of time."""
+        most, size = max(most // self.entries, FEWEST), self.time.size
+        if size <= most:
+            return self
+        even = np.linspace(0, size, most - most // 2 + 1).round().astype(int)
+        by_size = np.searchsorted(
+            self.time, np.geomspace(self.time[0], self.time[-1], most // 2 + 2)[1:-1], side="right"
+        )
+        edges = np.union1d(even, by_size)
+        return replace(self, group=np.searchsorted(edges, np.arange(size), side="right") - 1)
+
+    def thinned(self, most: int = MOST_TIMES) -> "Curve":
+        """At most so many times, half of them evenly among those that are there, half evenly by their logarithm."""
         if self.time.size <= most:
             return self
         last = self.time.size - 1
         even = np.linspace(0, last, most - most // 2).round().astype(int)
         by_size = np.searchsorted(self.time, np.geomspace(self.time[0], self.time[-1], most // 2 + 2)[1:-1])
-        kept = np.union1d(even, np.minimum(by_size, last))
+        return self._at(np.union1d(even, np.minimum(by_size, last)))
+
+    def _at(self, kept: np.ndarray) -> "Curve":
         overlaps = None if self.overlaps is None else self.overlaps[:, kept]
         return replace(
             self, time=self.time[kept], values=self.values[:, kept], error=self.error[kept], overlaps=overlaps
         )
+
+
+def _blocks(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    found = np.zeros(np.add(one.shape, other.shape))
+    found[: len(one), : one.shape[1]], found[len(one) :, one.shape[1] :] = one, other
+    return found
 
 
 def stacked(values: np.ndarray, overlaps: np.ndarray | None) -> np.ndarray:
@@ -107,10 +151,16 @@ def overlaps_of(trajectory: Trajectory) -> np.ndarray:
     return np.concatenate([part.reshape(*trajectory.risk.shape, -1) for part in parts], axis=2)
 
 
-def read_curve(data: Any, problem: Problem, clock: str | None, quantity: str | None, with_overlaps: bool) -> Curve:
+def read_curve(
+    data: Any, problem: Problem, clock: str | None, quantity: str | None, with_overlaps: bool, columns: Any = None
+) -> Curve:
     """From a Trajectory, a CSV file, or (times, values) or (times, values, errors); times without a value are left out."""
+    told = ""
+    if columns is not None and not isinstance(data, str | Path):
+        raise ValueError("columns: are for a CSV file")
     if isinstance(data, str | Path):
-        table = read_csv(Path(data))
+        table = read_csv(Path(data), columns)
+        told = table.told
         data = (table.time, table.values) if table.error is None else (table.time, table.values, table.error)
         clock, quantity = clock or table.clock, quantity or table.quantity
     clock, quantity = clock or "alpha", quantity or "risk"
@@ -130,7 +180,8 @@ def read_curve(data: Any, problem: Problem, clock: str | None, quantity: str | N
         )
     else:
         times, values, errors = _arrays(data)
-    return _sound(times, np.atleast_2d(values), errors, Curve(times, values, times, clock, quantity, overlaps))
+    empty = Curve(times, values, times, clock, quantity, overlaps, told=told)
+    return _sound(times, np.atleast_2d(values), errors, empty)
 
 
 def _checked_overlaps(data: Trajectory, problem: Problem) -> np.ndarray:
@@ -150,6 +201,8 @@ def _sound(times: np.ndarray, values: np.ndarray, errors: np.ndarray | None, cur
     if errors is not None:
         relative[known] = errors[known] / values[:, known].mean(axis=0)
     good = known & (times > 0) & np.isfinite(relative)
+    zero = known & (times == 0)
+    first = float(values[:, zero].mean()) if zero.any() else None
     if (values[:, good] <= 0).any():
         raise ValueError("curve: must be positive: a risk or a loss, not its logarithm")
     if good.sum() < FEWEST:
@@ -157,7 +210,9 @@ def _sound(times: np.ndarray, values: np.ndarray, errors: np.ndarray | None, cur
     if (np.diff(times[good]) <= 0).any():
         raise ValueError("curve: times must increase")
     overlaps = None if curve.overlaps is None else curve.overlaps[:, good]
-    return replace(curve, time=times[good], values=values[:, good], error=relative[good], overlaps=overlaps)
+    return replace(
+        curve, time=times[good], values=values[:, good], error=relative[good], overlaps=overlaps, first=first
+    )
 
 
 def _arrays(data: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

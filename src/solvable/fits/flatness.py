@@ -13,10 +13,11 @@ SHARE = 0.15  # of a direction, below which a parameter does not take part
 
 
 class Spread(NamedTuple):
-    """Of the estimates, as the slopes at the optimum promise: their covariance, and flat directions in words."""
+    """Of the estimates, as the slopes at the optimum promise: their covariance, flat directions in words, and the slopes."""
 
     covariance: np.ndarray
     flat: tuple[str, ...]
+    slopes: np.ndarray
 
     @property
     def correlation(self) -> np.ndarray:
@@ -30,15 +31,15 @@ def spread(model: Model, noise: Noise, x: np.ndarray) -> Spread:
     from scipy.linalg import solve_triangular
 
     if not x.size:
-        return Spread(np.zeros((0, 0)), ())
-    slopes = solve_triangular(noise.root, model.slopes(x), lower=True)
-    _, sizes, directions = np.linalg.svd(slopes, full_matrices=False)
+        return Spread(np.zeros((0, 0)), (), np.zeros((model.curve.rows.shape[1], 0)))
+    slopes = model.slopes(x)
+    _, sizes, directions = np.linalg.svd(solve_triangular(noise.root, slopes, lower=True), full_matrices=False)
     deviations = 1.0 / np.maximum(sizes, 1e-9)
     covariance = (directions.T * deviations**2) @ directions
     flat = tuple(
         in_words(model.chosen, direction) for direction, size in zip(directions, deviations, strict=True) if size > FLAT
     )
-    return Spread(covariance, flat)
+    return Spread(covariance, flat, slopes)
 
 
 def in_words(chosen: tuple[Parameter, ...], direction: np.ndarray) -> str:

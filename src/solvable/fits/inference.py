@@ -1,45 +1,26 @@
 """The function `fit`: least squares against the exact equations, with the noise that training itself makes."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from solvable.fits import noise as noises
 from solvable.fits.curve import MOST, Curve, read_curve
-from solvable.fits.flatness import Spread, spread
 from solvable.fits.model import Model
 from solvable.fits.noise import Noise
-from solvable.fits.parameters import Family, Parameter, Start, parameters
-from solvable.fits.profile import Profile, ending_rise
+from solvable.fits.parameters import Family, Parameter, Start, check_arguments, parameters
+from solvable.fits.profile import Profile, ending_rise, settled_end
+from solvable.fits.report import Found, Interval, Intervals, told
 from solvable.fits.result import Fit
+from solvable.fits.settling import Settled, least, noise_at, searched, settled
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 from solvable.results import Trajectory
 
-ROUNDS = 3  # of estimate and noise
-GUESSES = 3
-STILL = 0.1  # of chi squared: estimates that were as good as that have arrived
+AGAIN = 3  # times that intervals are sought, if better parameters are met on the way
 WIDTHS = ("student.width", "teacher.width")
 MOST_WHOLE = 20  # whole numbers that are tried
-
-
-class Found(NamedTuple):
-    """The best parameters of a model, and the sum of squared residuals in units of the noise."""
-
-    model: Model
-    x: np.ndarray
-    least: float
-
-
-class Interval(NamedTuple):
-    """Both ends, and whether each is a bound of the search."""
-
-    ends: tuple[float, float]
-    is_open: tuple[bool, bool]
-
-
-Intervals = dict[str, Interval]
 
 
 def fit(
@@ -52,6 +33,7 @@ def fit(
     quantity: str | None = None,
     overlaps: bool = False,
     noise: str | None = None,
+    columns: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Fit:
     """Infer numbers of a problem from a learning curve, with intervals and a word about what the curve does not tell.
@@ -61,15 +43,16 @@ def fit(
     curve : Trajectory, tuple or path
         What was measured: (times, values) or (times, values, errors), with values (times,) or (runs, times); a Trajectory, as
         from `Trajectory.from_weights`; or a CSV file with the columns `time` (or `alpha`, `steps`), `risk` (or `mse`, `loss`;
-        several of them are runs) and `error`. Times without a value (NaN) are left out. All runs have one start.
+        several of them are runs) and `error`, or those that `columns` chooses. Times without a value (NaN) are left out, and
+        a value at time zero is compared with the start only. All runs have one start.
     problem : Problem
         What may have made it; its own numbers are the first guess.
-    free : list or dict
+    free : str, list or dict
         Names of the numbers to infer, as "training.learning_rate", "training.label_noise", "inputs.spectrum.beta",
         "teacher.width" (a whole number: all between the bounds are tried); "student.readout" and "teacher.readout" are factors
-        on the readouts. In a dict each has None, a guess, or (lower, upper). Of the start: "start.scale" and "start.cross",
-        arguments of `sv.start` or, where overlaps are given, factors on the students' length and on their cosines with the
-        teachers.
+        on the readouts, and the name of a schedule is a factor on it. In a dict each has None, a guess, or (lower, upper). Of
+        the start: "start.scale" and "start.cross", arguments of `sv.start` or, where overlaps are given, factors on the
+        students' length and on their cosines with the teachers.
     start : Overlaps, dict or callable, optional
         The state at time zero; a dict has arguments of `sv.start`; a function gets the problem, and by name what is free as
         "start.name". Left out, the first state of a Trajectory that begins at time zero.
@@ -84,6 +67,9 @@ def fit(
         Where the noise comes from: "replicas", the scatter of at least 8 runs in the curve; "simulated", replicas of `Micro` or
         `Meso` at the estimate, with the errors given; "errors", those given alone; "scatter", what the fit leaves. Left out:
         the first that there is.
+    columns : dict, optional
+        Names of the columns of a CSV file by their roles "time", "value" and "error", as {"time": "epoch", "value": "val_*"}; *
+        stands for any characters, and several columns of values are runs.
     seed : int
         Of the simulated replicas.
 
@@ -104,28 +90,33 @@ def fit(
 
     Notes
     -----
-    Logarithms of the curve, less a shift that finite size makes, are compared with `Macro` at the same times. Their
-    covariance comes from replicas at the estimate; fit and replicas are repeated until the estimate rests. With nu + 1 replicas
-    and d degrees of freedom the least sum of squares T, in units of this covariance, has the law
+    Logarithms of the curve, less a shift that finite size makes, are compared with `Macro` at the same times; of long curves means
+    over groups of neighbouring times. Their covariance comes from replicas at the estimate, with common random numbers; fit and
+    replicas are repeated until the estimate rests. With nu + 1 replicas and d degrees of freedom the least sum of squares T, in
+    units of this covariance, has the law
 
         T (nu - d + 1) / (nu d) ~ F(d, nu - d + 1)
 
     if the problem is right (Hotelling), which gives the p-value; `chi_squared` is T (nu - d - 1)/nu, with mean d. Intervals end
-    where T has risen by F (nu + T)/(nu - d), with the 95 % point of F(1, nu - d).
+    where T has risen by F (nu + T)/(nu - d), with the 95 % point of F(1, nu - d), in units of the noise at that end. Where
+    replicas are not normal, their own quantiles and shares take the place of those of F.
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"fit: the second argument must be a Problem, not {type(problem).__name__}")
     family = Family(problem, _start(curve, start))
-    data = read_curve(curve, problem, clock, quantity, overlaps)
+    data = read_curve(curve, problem, clock, quantity, overlaps, columns)
     chosen = parameters(family, free)
     source = noises.choose(data, problem, noise)
-    data = data.thinned(min(MOST, data.runs // 2) if source == "replicas" else MOST)
+    data = data.thinned()
+    if source in ("replicas", "simulated"):
+        data = data.grouped(min(MOST, data.runs // 2) if source == "replicas" else MOST)
     if data.rows.shape[1] <= len(chosen):
         raise ValueError(f"free: {len(chosen)} numbers to infer from {data.rows.shape[1]}, must be fewer")
     models = _models(family, data, chosen)
-    best, law = _settled(models, data, source, seed)
-    best, intervals, flatness = _profiled(best, law)
-    return _told(best, law, intervals | _not_excluded(models, best, law), flatness)
+    found = settled(models, data, source, seed)
+    best, law, intervals, profile = _profiled(found, source, seed)
+    intervals |= _not_excluded(models, best, law)
+    return told(best, law, intervals, profile, found.rests)
 
 
 def _start(curve: Any, given: Any) -> Start:
@@ -133,6 +124,8 @@ def _start(curve: Any, given: Any) -> Start:
         return curve.at(0.0, 0)
     if not isinstance(given, Overlaps | Mapping) and not callable(given):
         raise ValueError("start: must be Overlaps, a dict with arguments of sv.start, or a function of the problem")
+    if isinstance(given, Mapping):
+        check_arguments(given)
     return given
 
 
@@ -153,60 +146,30 @@ def _models(family: Family, data: Curve, chosen: tuple[Parameter, ...]) -> list[
     return models
 
 
-def _settled(models: list[Model], data: Curve, source: str, seed: int) -> tuple[Found, Noise]:
-    """The best of all models, with the noise that belongs to it."""
-    law = noises.rough(data)
-    each = [_least(_search(model, law, guess) for guess in _guesses(model)) for model in models]
-    best = _least(each)
-    for number in range(ROUNDS):
-        law, before = _noise(best, source, seed + number), best
-        each = [_search(one.model, law, one.x) for one in each]
-        best = _least(each)
-        if source == "errors" or before.model.misfit(law, before.x) < best.least + STILL:
-            break
-    return best, law
-
-
-def _search(model: Model, law: Noise, first: np.ndarray) -> Found:
-    return Found(model, *model.search(law, first))
-
-
-def _least(found: Iterable[Found]) -> Found:
-    return min(found, key=lambda one: one.least)
-
-
-def _guesses(model: Model) -> list[np.ndarray]:
-    random, span = np.random.default_rng(0), np.minimum(model.upper - model.lower, 2.0)
-    moves = 0.5 * span * random.uniform(-1, 1, (GUESSES - 1, span.size))
-    return [model.first, *np.clip(model.first + moves, model.lower, model.upper)] if span.size else [model.first]
-
-
-def _noise(best: Found, source: str, seed: int) -> Noise:
-    model, curve = best.model, best.model.curve
-    if source == "errors":
-        return noises.given(curve)
-    expected = model.predict(best.x)
-    if source == "scatter":
-        return noises.scattered(curve.rows.mean(axis=0) - expected, best.x.size)
-    problem, start = model.family.member(model.values(best.x))
-    make = noises.simulated if source == "simulated" else noises.from_runs
-    return make(curve, problem, start, expected, seed)
-
-
-def _profiled(best: Found, law: Noise) -> tuple[Found, Intervals, Spread]:
+def _profiled(given: Settled, source: str, seed: int) -> tuple[Found, Noise, Intervals, Profile]:
     """Intervals; where the way to their ends leads to better parameters, once more from there."""
-    for _ in range(ROUNDS):
-        flatness = spread(best.model, law, best.x)
-        profile = Profile(best.model, law, best.x, best.least, flatness.covariance)
-        found = [profile.interval(i) for i in range(best.x.size)]
+    best, law = given.best, given.law
+    for _ in range(AGAIN):
+        model = best.model
+        profile = Profile(model, law, best.x, best.least)
+
+        def noise(x: np.ndarray, model: Model = model) -> Noise | None:
+            try:
+                return noise_at(Found(model, x, 0.0), source, seed) if source == "simulated" else None
+            except noises.Diverging:
+                return None
+
+        found = [[settled_end(profile, i, side, noise) for side in (-1, 1)] for i in range(best.x.size)]
         if profile.better is None:
             break
-        best = _search(best.model, law, profile.better)
-    return best, {one.name: _outside(one, *pair) for one, pair in zip(best.model.chosen, found, strict=True)}, flatness
+        best = searched(model, law, profile.better)
+    each = zip(model.chosen, found, best.x, strict=True)
+    return best, law, {one.name: _outside(one, pair[0], pair[1], inside) for one, pair, inside in each}, profile
 
 
-def _outside(one: Parameter, low: float, high: float) -> Interval:
-    return Interval((one.outer(low), one.outer(high)), (bool(np.isinf(low)), bool(np.isinf(high))))
+def _outside(one: Parameter, low: float, high: float, inside: float) -> Interval:
+    ends = one.outer(min(low, inside)), one.outer(max(high, inside))
+    return Interval(ends, (bool(np.isinf(low)), bool(np.isinf(high))))
 
 
 def _not_excluded(models: list[Model], best: Found, law: Noise) -> Intervals:
@@ -216,43 +179,9 @@ def _not_excluded(models: list[Model], best: Found, law: Noise) -> Intervals:
     ((name, own),) = best.model.fixed.items()
     rise = ending_rise(law, best.least, best.model.curve.rows.shape[1] - best.x.size - 1)
     others = [
-        _least(_search(one, law, first) for first in (best.x, one.first)) for one in models if one is not best.model
+        least(searched(one, law, first) for first in (best.x, one.first)) for one in models if one is not best.model
     ]
     kept = [own, *(one.model.fixed[name] for one in others if one.least < best.least + rise)]
     tried = [one.fixed[name] for one in models]
     is_open = min(kept) == tried[0] > 1, max(kept) == tried[-1]
     return {name: Interval((min(kept), max(kept)), is_open)}
-
-
-def _told(best: Found, law: Noise, intervals: Intervals, flatness: Spread) -> Fit:
-    model, x = best.model, best.x
-    problem, start = model.family.member(model.values(x))
-    times, degrees = model.curve.time.size, model.curve.rows.shape[1] - len(intervals)
-    chi_squared, p_value = _goodness(best.least, degrees, law)
-    return Fit(
-        estimates=model.values(x),
-        intervals={name: one.ends for name, one in intervals.items()},
-        open={name: one.is_open for name, one in intervals.items()},
-        problem=problem,
-        start=start,
-        curve=model.curve,
-        prediction=np.exp((model.predict(x) + law.shift)[:times]),
-        band=np.sqrt(np.diag(law.covariance))[:times],
-        chi_squared=chi_squared,
-        degrees=degrees,
-        p_value=p_value,
-        correlation=flatness.correlation,
-        flat=flatness.flat,
-        noise=law.told,
-    )
-
-
-def _goodness(least: float, degrees: int, law: Noise) -> tuple[float, float]:
-    """Chi squared, with the mean `degrees` if the problem is right, and the chance of a larger one."""
-    from scipy.stats import chi2, f
-
-    nu = law.freedom
-    if nu is None:
-        return least, np.nan if law.source == "scatter" else float(chi2.sf(least, degrees))
-    free = nu - degrees + 1
-    return least * (free - 2) / nu, float(f.sf(least * free / (nu * degrees), degrees, free))

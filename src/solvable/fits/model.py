@@ -23,6 +23,7 @@ class Model:
         self, family: Family, curve: Curve, chosen: tuple[Parameter, ...], fixed: Mapping[str, float] | None = None
     ) -> None:
         self.family, self.curve, self.chosen, self.fixed = family, curve, chosen, dict(fixed or {})
+        self._last: dict[bytes, np.ndarray] = {}
         self.lower = np.array([one.inner(one.lower) for one in chosen])
         self.upper = np.array([one.inner(one.upper) for one in chosen])
 
@@ -37,22 +38,41 @@ class Model:
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         """(numbers,) by the deterministic limit."""
+        key = np.asarray(x, dtype=float).tobytes()
+        if key not in self._last:
+            self._last = {
+                key: self.curve.compared(self.course(x))
+            }  # searches ask for values, then for slopes, at one place
+        return self._last[key]
+
+    def course(self, x: np.ndarray) -> np.ndarray:
+        """(times x entries,) before any means are taken."""
         try:
             problem, start = self.family.member(self.values(x))
         except InvalidStart:
-            return np.full(self.curve.rows.shape[1], FAR)
+            return np.full(self.curve.time.size * self.curve.entries, FAR)
         found = run(problem, start, Macro(rtol=RTOL), times=self.curve.time, clock=self.curve.clock, progress=False)
         overlaps = None if self.curve.overlaps is None else overlaps_of(found)
         return stacked(observed(found, self.curve.quantity), overlaps)[0]
 
     def slopes(self, x: np.ndarray) -> np.ndarray:
-        """(numbers, parameters) by central differences."""
+        """(numbers, parameters) by central differences: two runs for each parameter. A reverse pass costs some three to eight runs
+        for one number of the curve, however many parameters there are; here are few parameters and many numbers."""
         columns = np.zeros((self.curve.rows.shape[1], x.size))
         for i in range(x.size):
             above, below = x.copy(), x.copy()
             above[i], below[i] = min(x[i] + NUDGE, self.upper[i]), max(x[i] - NUDGE, self.lower[i])
             columns[:, i] = (self.predict(above) - self.predict(below)) / (above[i] - below[i])
         return columns
+
+    def one_sided_slopes(self, x: np.ndarray) -> np.ndarray:
+        """The same by one run for each parameter, which is enough for a search."""
+        here, columns = self.predict(x), []
+        for i in range(x.size):
+            moved = x.copy()
+            moved[i] += NUDGE if x[i] + NUDGE <= self.upper[i] else -NUDGE
+            columns.append((self.predict(moved) - here) / (moved[i] - x[i]))
+        return np.array(columns).T
 
     def misfit(self, noise: Noise, x: np.ndarray) -> float:
         """Sum of squared residuals in units of the noise."""
@@ -61,8 +81,8 @@ class Model:
         residual = self.curve.rows.mean(axis=0) - noise.shift - self.predict(x)
         return float((solve_triangular(noise.root, residual, lower=True) ** 2).sum())
 
-    def search(self, noise: Noise, first: np.ndarray) -> tuple[np.ndarray, float]:
-        """The best parameters near a guess, and the sum of their squared residuals in units of the noise."""
+    def search(self, noise: Noise, first: np.ndarray, close: float = 1e-9) -> tuple[np.ndarray, float]:
+        """The best parameters near a guess, and the sum of their squared residuals in units of the noise, up to a share."""
         from scipy.linalg import solve_triangular
         from scipy.optimize import least_squares
 
@@ -79,11 +99,11 @@ class Model:
             return whiten(self.predict(x) - data)
 
         def jacobian(x: np.ndarray) -> np.ndarray:
-            return whiten(self.slopes(x))
+            return whiten(self.one_sided_slopes(x))
 
         inside = np.clip(first, self.lower + 1e-9, self.upper - 1e-9)
         found = least_squares(
-            residuals, inside, jac=jacobian, bounds=(self.lower, self.upper), x_scale="jac", xtol=1e-7, ftol=1e-9, gtol=1e-9,
+            residuals, inside, jac=jacobian, bounds=(self.lower, self.upper), x_scale="jac", xtol=1e-7, ftol=close, gtol=1e-9,
             max_nfev=60,
         )  # fmt: skip
         return found.x, float(2 * found.cost)

@@ -6,6 +6,7 @@ import numpy as np
 
 from solvable.fits.curve import FEWEST, Curve, observed, overlaps_of, stacked
 from solvable.levels import run
+from solvable.levels.seeds import Common
 from solvable.meso import Meso
 from solvable.micro import Micro
 from solvable.overlaps import Overlaps
@@ -13,21 +14,34 @@ from solvable.problems import Problem
 
 KINDS = ("replicas", "simulated", "errors", "scatter")
 ENOUGH = 8  # runs in the data from which their own scatter is taken
-REPLICAS = 256  # simulated
+REPLICAS = 256, 512  # simulated, at least and at most
+SAMPLES = 5e6  # of all replicas of Micro together, between these bounds
 AFFORDABLE = 1e8  # samples of Micro, beyond which Meso takes its place
+FINITE = 0.5  # share of the replicas that must not diverge
 ROUGH = 0.05  # relative error before anything is known
 LEAST = 1e-6  # error of a logarithm: what the integration of the equations leaves
 
 
+class Diverging(ValueError):
+    """Too many replicas diverge to tell the noise."""
+
+
 class Noise(NamedTuple):
     """What disturbs the rows of a curve: a shift of their mean, and a covariance that comes from so many replicas (None: it is
-    known). `source` tells where it is from, one of `KINDS`; `told` in words."""
+    known). `source` tells where it is from, one of `KINDS`; `told` in words. `sample` has rows that are disturbed so, less their
+    mean; `drift` and `band` are shift and standard deviation of the logarithm at each time; `diverged` is the share of replicas
+    that are left out because they diverge; `is_smooth` says whether the noise changes little where parameters do."""
 
     shift: np.ndarray
     covariance: np.ndarray
     source: str
     told: str
     replicas: int | None = None
+    sample: np.ndarray | None = None
+    drift: np.ndarray | None = None
+    band: np.ndarray | None = None
+    diverged: float = 0.0
+    is_smooth: bool = True
 
     @property
     def root(self) -> np.ndarray:
@@ -81,54 +95,88 @@ def rough(curve: Curve) -> Noise:
 def given(curve: Curve) -> Noise:
     """Errors of measurement alone."""
     size = curve.rows.shape[1]
-    return Noise(np.zeros(size), np.diag(curve.measured / curve.runs + LEAST**2), "errors", "errors given")
+    covariance = np.diag(curve.measured / curve.runs + LEAST**2)
+    return Noise(np.zeros(size), covariance, "errors", "errors given", band=_band(curve, np.zeros(curve.time.size)))
 
 
-def scattered(residual: np.ndarray, parameters: int) -> Noise:
+def scattered(curve: Curve, residual: np.ndarray, parameters: int) -> Noise:
     """Independent errors of the size of what is left by a fit, so that chi squared is what is expected of it."""
     size = residual.size
     variance = float(residual @ residual) / (size - parameters) + LEAST**2
-    return Noise(
-        np.zeros(size), variance * np.eye(size), "scatter", f"scatter of {np.sqrt(variance):.2g} about the fit"
-    )
+    told, band = f"scatter of {np.sqrt(variance):.2g} about the fit", np.full(curve.time.size, np.sqrt(variance))
+    return Noise(np.zeros(size), variance * np.eye(size), "scatter", told, band=band)
 
 
-def simulated(curve: Curve, problem: Problem, start: Overlaps, expected: np.ndarray, seed: int) -> Noise:
-    """What finite size does to the curve, from replicas of training at these parameters, whose limit is `expected`."""
-    rows, level = _replicas(curve, problem, start, seed)
-    share = 1 / curve.runs + 1 / len(rows)  # of the data, and of the mean of the replicas
+def simulated(
+    curve: Curve, problem: Problem, start: Overlaps, expected: np.ndarray, seed: int, most: int = REPLICAS[1]
+) -> Noise:
+    """What finite size does to the curve, from replicas of training at these parameters, whose limit is `expected`: rows before
+    any means over groups are taken."""
+    every, level, asked = _replicas(curve, problem, start, seed, most)
+    rows, count = curve.compared(every), len(every)
+    share = 1 / curve.runs + 1 / count  # of the data, and of the mean of the replicas
     covariance = np.atleast_2d(np.cov(rows.T)) * share + np.diag(curve.measured / curve.runs + LEAST**2)
-    told = f"{len(rows)} replicas of {level}"
+    told = f"{count} replicas of {level}"
     told += " and errors given" if curve.error.any() else ""
-    return Noise(rows.mean(axis=0) - expected, covariance, "simulated", told, len(rows))
+    drift = every.mean(axis=0) - expected
+    return Noise(
+        curve.compared(drift), covariance, "simulated", told, count, _sample(curve, rows, seed), drift[: curve.time.size],
+        _band(curve, every.var(axis=0, ddof=1) * share), 1 - count / asked, level == Micro.__name__,
+    )  # fmt: skip
 
 
 def from_runs(curve: Curve, problem: Problem, start: Overlaps, expected: np.ndarray, seed: int) -> Noise:
     """The scatter of the runs in the data; what finite size does to their mean is simulated where it can be."""
-    shift, share = np.zeros(expected.size), 1 / curve.runs
+    drift, share, diverged = np.zeros(expected.size), 1 / curve.runs, 0.0
     if problem.inputs.dim is not None:
-        rows, _ = _replicas(curve, problem, start, seed)
-        shift, share = rows.mean(axis=0) - expected, share + 1 / len(rows)
-    covariance = np.cov(curve.rows.T) * share + LEAST**2 * np.eye(expected.size)
-    return Noise(shift, covariance, "replicas", f"{curve.runs} runs in the data", curve.runs)
+        every, _, asked = _replicas(curve, problem, start, seed)
+        drift, share, diverged = every.mean(axis=0) - expected, share + 1 / len(every), 1 - len(every) / asked
+    covariance = np.cov(curve.rows.T) * share + LEAST**2 * np.eye(curve.rows.shape[1])
+    scatter = stacked(curve.values, None).var(axis=0, ddof=1)
+    return Noise(
+        curve.compared(drift), covariance, "replicas", f"{curve.runs} runs in the data", curve.runs, None,
+        drift[: curve.time.size], np.sqrt(scatter * share), diverged,
+    )  # fmt: skip
 
 
-def _replicas(curve: Curve, problem: Problem, start: Overlaps, seed: int) -> tuple[np.ndarray, str]:
-    """(runs, numbers) rows of simulated curves, and the name of the level."""
+def _band(curve: Curve, variance: np.ndarray) -> np.ndarray:
+    """(times,) standard deviation of the logarithm: this variance and errors of measurement."""
+    return np.sqrt(variance[: curve.time.size] + curve.error**2 / curve.runs + LEAST**2)
+
+
+def _sample(curve: Curve, rows: np.ndarray, seed: int) -> np.ndarray:
+    """Rows that are disturbed as the data are, less their mean: means of as many replicas, with errors of measurement."""
+    random, centred = np.random.default_rng([seed, curve.runs]), rows - rows.mean(axis=0)
+    if curve.runs > 1:
+        centred = np.mean([centred[random.integers(len(rows), size=len(rows))] for _ in range(curve.runs)], axis=0)
+    if curve.error.any():
+        centred = centred + np.sqrt(curve.measured / curve.runs) * random.standard_normal(rows.shape)
+    return centred
+
+
+def _replicas(
+    curve: Curve, problem: Problem, start: Overlaps, seed: int, most: int = REPLICAS[1]
+) -> tuple[np.ndarray, str, int]:
+    """(runs, times x entries) rows of simulated curves, the name of the level, and how many there were with those that diverged.
+
+    They have common random numbers, so that the noise changes with the parameters as little as it must."""
     from solvable.results.clock import Clock
 
     alpha = Clock(problem, curve.clock).to_alpha(curve.time)
-    samples = alpha[-1] * (problem.inputs.dim or 1) * REPLICAS * _batch(problem)
-    level = Micro(runs=REPLICAS, seed=seed) if samples < AFFORDABLE else Meso(runs=REPLICAS, seed=seed)
+    samples = max(alpha[-1] * (problem.inputs.dim or 1) * _batch(problem), 1.0)
+    asked = int(np.clip(SAMPLES / samples, REPLICAS[0], most))
+    level: Micro | Meso = Micro(runs=asked, seed=Common(seed))
+    if samples * asked > AFFORDABLE:
+        level = Meso(runs=asked, seed=Common(seed))
     many = run(problem, start, level, times=alpha, progress=False)
     values = observed(many, curve.quantity)
     good = (np.isfinite(values) & (values > 0)).all(axis=1)
-    if good.sum() < REPLICAS // 2:
-        raise ValueError(
-            f"fit: {REPLICAS - good.sum()} of {REPLICAS} replicas of training diverge at the estimate, so nothing tells the noise"
+    if good.sum() < FINITE * asked:
+        raise Diverging(
+            f"fit: {asked - good.sum()} of {asked} replicas of training diverge at the estimate, so nothing tells the noise"
         )
     overlaps = None if curve.overlaps is None else overlaps_of(many)[good]
-    return stacked(values[good], overlaps), type(level).__name__
+    return stacked(values[good], overlaps), type(level).__name__, asked
 
 
 def _batch(problem: Problem) -> float:

@@ -1,18 +1,24 @@
 """Numbers that are inferred: their names, their bounds, and the problem and start that they make."""
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from solvable.overlaps import Overlaps, start
-from solvable.problems import Problem
+from solvable.problems import InvalidProblem, Problem, Schedule
+from solvable.problems.model import Model as Part
+from solvable.problems.nearest import hint, not_one_of
+from solvable.problems.schedules import scaled
 
 SCALES = ("student.readout", "teacher.readout")  # as a factor
 OF_STARTS = ("start.scale", "start.cross")
 REACH = 100.0  # bounds that are not given: the guess divided by this and times it
 NEAR = 3  # the same for whole numbers: by how much more and less
+HALVES = 50  # of the way from what a field allows to what it does not
+SMALLEST = 1e-6  # of the upper bound: the lower one of a number that must be positive
 Start = Overlaps | Mapping[str, Any] | Callable[..., Overlaps]
 
 
@@ -54,15 +60,37 @@ class Family:
 
     def member(self, values: Mapping[str, float]) -> tuple[Problem, Overlaps]:
         """The problem and its start with these numbers."""
-        fields = {name.replace(".", "__"): value for name, value in values.items() if _is_field(name)}
+        problem = self.changed(values)
+        return problem, self._start(problem, values)
+
+    def changed(self, values: Mapping[str, float]) -> Problem:
+        """The problem with these numbers."""
+        fields = {
+            name.replace(".", "__"): self._field(name, value) for name, value in values.items() if _is_field(name)
+        }
         problem = self.problem.replace(**fields)
         scales: dict[str, Any] = {}
         for name in SCALES:
             if name in values:
                 network = getattr(problem, name.partition(".")[0])
                 scales[name.replace(".", "__")] = tuple((values[name] * network.readout_values).tolist())
-        problem = problem.replace(**scales) if scales else problem
-        return problem, self._start(problem, values)
+        return problem.replace(**scales) if scales else problem
+
+    def _field(self, name: str, value: float) -> Any:
+        """What a field becomes; of a schedule a number is a factor."""
+        own = self._own(name)
+        return scaled(own, value) if isinstance(own, Schedule) else value
+
+    def _own(self, name: str) -> Any:
+        here: Any = self.problem
+        for part in name.split("."):
+            if part.startswith("_") or not hasattr(here, part):
+                known = [*_numbers(self.problem), *SCALES, *OF_STARTS]
+                raise ValueError(
+                    f"free: {name}: is no number of the problem{hint(name, known)}; there are {', '.join(known)}"
+                )
+            here = getattr(here, part)
+        return here
 
     def _start(self, problem: Problem, values: Mapping[str, float]) -> Overlaps:
         own = {name.partition(".")[2]: value for name, value in values.items() if name.startswith("start.")}
@@ -81,11 +109,9 @@ class Family:
             return 1.0
         if name.startswith("start."):
             return self._value_of_start(name)
-        here: Any = self.problem
-        for part in name.split("."):
-            if part.startswith("_") or not hasattr(here, part):
-                raise ValueError(f"free: {name}: is no number of the problem")
-            here = getattr(here, part)
+        here = self._own(name)
+        if isinstance(here, Schedule):
+            return 1.0
         if isinstance(here, bool) or not isinstance(here, int | float):
             raise ValueError(f"free: {name}: is {_told(here)}, must be a number of the problem")
         return here
@@ -94,11 +120,37 @@ class Family:
         if callable(self.start):
             return float("nan")  # only the function knows
         if name not in OF_STARTS:
-            raise ValueError(f"free: {name}: must be one of {', '.join(OF_STARTS)}")
+            raise ValueError(f"free: {not_one_of(name, OF_STARTS)}")
+        if name == "start.cross" and not self._has_cross():
+            raise ValueError("free: start.cross: is a factor on the cross overlaps of the start, which are all zero")
         if isinstance(self.start, Overlaps) or not _is_drawn(self.start):
             return 1.0
         given = self.start.get(name.partition(".")[2])
         return 1.0 if given is None else float(given)
+
+    def _has_cross(self) -> bool:
+        if isinstance(self.start, Mapping) and _is_drawn(self.start):
+            return True
+        given: Any = self._start(self.problem, {})
+        return bool(np.any(given.block_cross_overlap))
+
+
+def _numbers(part: Any, prefix: str = "") -> Iterator[str]:
+    """Names of the numbers and schedules of a problem, or of a part of it."""
+    for name in type(part).model_fields:
+        value = getattr(part, name)
+        if isinstance(value, Schedule) or (isinstance(value, int | float) and not isinstance(value, bool)):
+            yield prefix + name
+        elif isinstance(value, Part):
+            yield from _numbers(value, f"{prefix}{name}.")
+
+
+def check_arguments(start_arguments: Mapping[str, Any]) -> None:
+    """Raise unless these are arguments of `sv.start`."""
+    known = [name for name in inspect.signature(start).parameters if name != "problem"]
+    for name in start_arguments:
+        if name not in known:
+            raise ValueError(f"start: {not_one_of(name, known)}")
 
 
 def _told(value: Any) -> str:
@@ -131,6 +183,8 @@ def _scaled(given: Overlaps, factors: Mapping[str, float]) -> Overlaps:
 
 def parameters(family: Family, free: Any) -> tuple[Parameter, ...]:
     """The numbers that are free, checked; `free` is a list of names, or has None, a guess, or (lower, upper) for each."""
+    if isinstance(free, str):
+        free = [free]
     if isinstance(free, Sequence) and not isinstance(free, str) and all(isinstance(name, str) for name in free):
         free = dict.fromkeys(free)
     if not isinstance(free, Mapping) or not free:
@@ -146,13 +200,37 @@ def _parameter(family: Family, name: Any, given: Any) -> Parameter:
     if isinstance(given, Sequence) and not isinstance(given, str):
         lower, upper = _bounds(name, given)
         inside = own if lower < own < upper else np.nan
+        if np.isfinite(inside) and not is_whole:
+            lower, upper = (_allowed(family, name, inside, bound) for bound in (lower, upper))
+            lower = max(lower, SMALLEST * upper) if lower > 0 >= _number(name, given[0]) else lower
     else:
         inside = own if given is None else _number(name, given)
         if not inside > 0:
             raise ValueError(f"free: {name}: has no positive value to begin with; give (lower, upper)")
         lower, upper = (max(inside - NEAR, 1), inside + NEAR) if is_whole else (inside / REACH, inside * REACH)
+        if not is_whole:
+            lower, upper = (_allowed(family, name, inside, bound) for bound in (lower, upper))
     middle = np.sqrt(lower * upper) if lower > 0 else 0.5 * (lower + upper)
     return Parameter(name, float(inside if np.isfinite(inside) else middle), float(lower), float(upper), is_whole)
+
+
+def _allowed(family: Family, name: str, inside: float, bound: float) -> float:
+    """The bound, or as far on the way to it as the field allows."""
+    if not _is_field(name) or _allows(family, name, bound) or not _allows(family, name, inside):
+        return bound
+    good, bad = inside, bound
+    for _ in range(HALVES):
+        middle = 0.5 * (good + bad)
+        good, bad = (middle, bad) if _allows(family, name, middle) else (good, middle)
+    return good
+
+
+def _allows(family: Family, name: str, value: float) -> bool:
+    try:
+        family.changed({name: value})
+    except InvalidProblem:
+        return False
+    return True
 
 
 def _bounds(name: str, given: Sequence[Any]) -> tuple[float, float]:

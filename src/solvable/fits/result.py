@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvable.fits.curve import Curve
+from solvable.fits.curve import Curve, observed
+from solvable.levels import run
+from solvable.macro import Macro
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     import xarray
 
 SMALL = 0.01  # p-value below which a problem is said not to fit
+FINE = 200  # times of a smooth curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +54,10 @@ class Fit:
         Changes of parameters that the curve does not tell, in words.
     noise : str
         Where the noise was taken from.
+    simulation_error : dict
+        Standard deviation of each estimate by the finite number of replicas; another seed moves it so. Intervals contain it.
+    notes : tuple of str
+        What else a reader should know: noise that is not normal, replicas that diverge, a first value that is not the start's.
 
     Examples
     --------
@@ -76,6 +83,8 @@ class Fit:
     correlation: np.ndarray
     flat: tuple[str, ...]
     noise: str
+    simulation_error: dict[str, float]
+    notes: tuple[str, ...] = ()
 
     @property
     def success(self) -> bool:
@@ -85,7 +94,11 @@ class Fit:
     @property
     def message(self) -> str:
         """How good the fit is, and what the curve does not tell, in words."""
-        parts = [self._verdict, *self.flat]
+        return "; ".join(self._parts)
+
+    @property
+    def _parts(self) -> list[str]:
+        parts = [self._verdict, *self.notes, *self.flat]
         for name, sides in self.open.items():
             if any(sides):
                 which = (
@@ -94,7 +107,7 @@ class Fit:
                     else f"the {'lower' if sides[0] else 'upper'} end of its interval is"
                 )
                 parts.append(f"{name}: the curve does not bound it, {which} that of the search")
-        return "; ".join(parts)
+        return parts
 
     @property
     def _verdict(self) -> str:
@@ -111,21 +124,40 @@ class Fit:
 
     @cached_property
     def data(self) -> "xarray.Dataset":
-        """Data, fit and band as a labelled xarray Dataset."""
+        """Data, fit and band as a labelled xarray Dataset; `fit` is the fitted curve on a fine grid of times."""
         import xarray
 
         from solvable.results.clock import Clock
 
         label = Clock(self.problem, self.curve.clock).label
+        grid = self._grid()
         return xarray.Dataset(
             {
                 self.curve.quantity: (("run", "time"), self.curve.values),
                 "prediction": ("time", self.prediction),
                 "band": ("time", self.band),
+                "fit": ("fine_time", self._on(grid)),
             },
-            coords={"time": ("time", self.curve.time, {"long_name": label})},
+            coords={"time": ("time", self.curve.time, {"long_name": label}), "fine_time": ("fine_time", grid)},
             attrs={"quantity": self.curve.quantity, "message": self.message},
         )
+
+    def _grid(self) -> np.ndarray:
+        """The times of the data and many between them."""
+        time = self.curve.time
+        fine = np.linspace(time[0], time[-1], FINE), np.geomspace(time[0], time[-1], FINE)
+        return np.unique(np.concatenate([time, *fine]).clip(time[0], time[-1]))
+
+    def _on(self, grid: np.ndarray) -> np.ndarray:
+        """The fitted curve at other times, with what finite size does to its mean between those of the data."""
+        limits = [
+            observed(
+                run(self.problem, self.start, Macro(), times=times, clock=self.curve.clock, progress=False),
+                self.curve.quantity,
+            )[0]
+            for times in (grid, self.curve.time)
+        ]
+        return np.asarray(limits[0] * np.interp(grid, self.curve.time, self.prediction / limits[1]))
 
     def __repr__(self) -> str:
         numbers = ", ".join(self._line(name) for name in self.estimates)
@@ -134,7 +166,7 @@ class Fit:
         return f"<Fit: {numbers}; {'fits' if self.success else 'does not fit'} (p = {self.p_value:.2g})>"
 
     def __str__(self) -> str:
-        return "\n".join([*(f"{self._line(name)}" for name in self.estimates), *self.message.split("; ")])
+        return "\n".join([*(f"{self._line(name)}" for name in self.estimates), *self._parts])
 
     def _line(self, name: str) -> str:
         low, high = self.intervals[name]

@@ -59,6 +59,8 @@ class Loss(OwnFunction):
 
     def __post_init__(self) -> None:
         self._check_version()
+        if self.of not in ("residual", "margin"):
+            raise ValueError(f"of: {self.of!r} given, must be 'residual' (label - output) or 'margin' (label x output)")
         sign = 1.0 if self.of == "residual" else -1.0
         with np.errstate(all="ignore"):
             _check_slope("push", lambda x: sign * self.function(x), self.push)
@@ -91,13 +93,20 @@ class Loss(OwnFunction):
 
 
 def _check_slope(label: str, function: Callable[..., Any], slope: Callable[..., Any]) -> None:
-    values, h = np.asarray(slope(_NODES)), 1e-6
-    if values.shape != _NODES.shape or values.dtype.kind not in "fiub":
+    h = 1e-6
+    try:
+        values, above, below = np.asarray(slope(_NODES)), function(_NODES + h), function(_NODES - h)
+    except Exception as error:
+        raise ValueError(f"{label}: it, or what it is the slope of, fails on an array: {error}; use NumPy") from None
+    if values.shape != _NODES.shape or values.dtype.kind not in "fiub" or np.shape(above) != _NODES.shape:
         raise ValueError(f"{label}: must map an array of numbers to one of the same shape")
-    measured = (function(_NODES + h) - function(_NODES - h)) / (2 * h)
+    measured = (above - below) / (2 * h)
     wrong = np.abs(measured - values) > 1e-4 * (1 + np.abs(measured))
     if wrong.sum() > 3:  # a few nodes may sit on kinks
-        raise ValueError(f"{label}: is not the slope that it should be, for instance at {_NODES[wrong][0]:.3g}")
+        x, given, found = (array[wrong][0] for array in (_NODES, values, measured))
+        raise ValueError(
+            f"{label}: is {given:.6g} at {x:.3g}, but differences give {found:.6g}; a margin's push is minus its slope"
+        )
 
 
 def _log_cosh(e: np.ndarray) -> np.ndarray:

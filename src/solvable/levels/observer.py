@@ -16,12 +16,14 @@ class Observer:
     """Computes the risk and the watched quantity of a lane's states, and whether the threshold is passed; one for each
     thread.
 
-    `watches` says whether there is a threshold, `falls` in which direction, `level` where.
+    `nodes` are those of risks without closed form; `exact` says that there is one. `watches` says whether there is a threshold,
+    `falls` in which direction, `level` where.
     """
 
-    def __init__(self, lane: Lane, plan: Plan) -> None:
+    def __init__(self, lane: Lane, plan: Plan, nodes: int = NODES) -> None:
         watched = None if plan.stop is None else plan.stop.watched
-        self.systems = [one.watching(watched) for one in observers(lane.problem, lane.start, NODES)]
+        self.systems = [one.watching(watched) for one in observers(lane.problem, lane.start, nodes)]
+        self.exact = len(self.systems) == 1
         self.packed, self.scratch = self.systems[0].packed, self.systems[0].workspace()
         self._data = [one.data(self.scratch) for one in self.systems]
         self.compiled = self.systems[0].compiled and len(self.systems) == 1

@@ -113,7 +113,7 @@ class _Bar:
 def _words(done: float, total: float, seconds: float, unit: str) -> str:
     speed = done / seconds
     left = f", {clock((total - done) / speed)} left" if speed > 0 else ""
-    return f"{done:.0f} of {total:.0f} {unit}, {_rounded(speed)} {unit}/s{left}"
+    return f"{done:,.0f} of {total:,.0f} {unit}, {_rounded(speed)} {unit}/s{left}"
 
 
 def clock(seconds: float) -> str:

@@ -41,14 +41,14 @@ def run(
     start : Overlaps or Weights
         The state at time zero, as from `start` or `measure`.
     level : Level
-        `Macro()`, `Meso()`, `Micro()` or `Empirical()`.
+        `Macro()`, `Meso()`, `Micro()`, `Empirical()` or `EmpiricalMacro()`.
     until : float, optional
         End of the run in the unit of `clock`. Give `until`, `times` or both.
     times : array, optional
         Output times in the unit of `clock`; left out, 201 equally spaced ones, and where the stretches of tasks end.
     clock : str, optional
-        "alpha" (steps/dim), "steps", "rate", "epochs" or a paper's key; left out, the level's own: "alpha", but for
-        `Empirical`.
+        "alpha" (steps/dim), "steps", "rate", "epochs" or a paper's key; left out, the level's own: "alpha"; "steps" on a
+        data set.
     stop : Threshold, optional
         Where to stop earlier, from `when`.
     keep_blocks : bool

@@ -9,6 +9,11 @@ from solvable.levels.plan import Lane
 from solvable.numerics.random import child, seed_sequence
 
 
+class Common(np.random.SeedSequence):
+    """A seed whose streams are the same for all problems and starts: runs of similar ones then differ by little more than the
+    problems do (common random numbers)."""
+
+
 def seed_settings(seed: int | np.random.SeedSequence) -> dict[str, Any]:
     found = seed_sequence(seed)
     entropy = found.entropy if isinstance(found.entropy, int) else np.asarray(found.entropy).tolist()
@@ -18,7 +23,10 @@ def seed_settings(seed: int | np.random.SeedSequence) -> dict[str, Any]:
 def lane_seed(seed: int | np.random.SeedSequence, kind: int, lane: Lane) -> np.random.SeedSequence:
     """The seed of a lane; run number i has the seed `child(..., i)`.
 
-    It follows from problem and start, not from what runs beside it. `kind` tells ways of drawing apart.
+    It follows from problem and start, not from what runs beside it, unless the seed is `Common`. `kind` tells ways of drawing
+    apart.
     """
+    if isinstance(seed, Common):
+        return child(seed, kind)
     content = hashlib.sha256(f"{lane.problem.likeness} {lane.start.hash}".encode()).digest()
     return child(seed, kind, *np.frombuffer(content[:16], dtype="<u4").tolist())

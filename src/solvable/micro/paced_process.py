@@ -13,6 +13,7 @@ from solvable.dynamics.pace import ADAGRAD, CLIP, PACE, recall
 from solvable.dynamics.sample import draw
 from solvable.micro.batch import clear_sums, draw_triangle
 from solvable.micro.case_step import collect_case, learn_case, learn_case_batch, move_teachers
+from solvable.micro.measured_batch import add_outside, draw_outside
 from solvable.micro.process import PROCESS_DATA, RUN, SIGHT, look, overlaps, set_numbers
 from solvable.micro.row_step import set_followers, set_friction
 from solvable.numerics.compiled import compiled
@@ -47,6 +48,12 @@ def square_of_batch(form, frames, stream, work):
         for i in range(p * width):
             total = fma(load(work, frame.sums + i), load(work, frame.sums + i), total)
         if frame.freedom == 0:
+            continue
+        if form.largest > 0:  # which has been drawn sample by sample
+            for k in range(p):
+                outer = form.outer + (b * p + k) * form.largest
+                for j in range(form.batch):
+                    total = fma(load(work, outer + j), load(work, outer + j), total)
             continue
         draw_triangle(p, stream, work, triangle, frame.freedom)
         for k in range(p):
@@ -120,12 +127,15 @@ def follow_paced(rhs, equations, observe, process, sight, runs, ends, span):
             learn_case(form, frames, state, work, step)
         else:
             clear_sums(form, work)
-            for _ in range(form.batch):
+            for i in range(form.batch):
                 draw(form, frames, stream, work)
+                if form.largest > 0:
+                    draw_outside(form, frames, stream, work, i)
                 draw_case(form, frames, numbers, stream, state, work)
                 case_fields(form, frames, state, work)
                 case_amplitudes(form, numbers, state, work)
                 collect_case(form, frames, work)
+                add_outside(form, frames, work, i)
             count_gradient(form, square_of_batch(form, frames, stream, work), state, work)
             learn_case_batch(form, frames, stream, state, work, step)
         if form.moving_teachers:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-LEFT = "style='text-align:left;vertical-align:top'"
+LEFT = "style='text-align:left;vertical-align:top;padding:.15em .8em .15em 0'"
 SHOWN = 8  # rows and columns of a matrix
 
 
@@ -50,4 +50,5 @@ def _caption(text: str) -> str:
 
 def _cell(value: float, largest: float) -> str:
     colour = "43,85,217" if value > 0 else "200,65,95"
-    return f"<td style='background:rgba({colour},{0.45 * abs(value) / largest:.2f})'>{value:.3g}</td>"
+    strength = 0.45 * abs(value) / largest
+    return f"<td style='padding:.1em .6em;text-align:right;background:rgba({colour},{strength:.2f})'>{value:.3g}</td>"

@@ -9,6 +9,7 @@ handed to them.
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from numba import float64, njit, types, void
@@ -27,6 +28,8 @@ def compile_own(function: Callable[..., Any], signature: Any) -> Any:
     except NumbaError as error:
         raise ValueError(_line(str(error))) from None
     except Exception as error:  # what is no function, or cannot be read
+        if not isinstance(function, FunctionType):
+            raise ValueError(f"{type(function).__name__} given, must be a plain function, as def makes it") from None
         raise ValueError(f"{type(error).__name__}: {error}".splitlines()[0]) from None
 
 

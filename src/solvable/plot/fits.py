@@ -26,7 +26,8 @@ def fit(found: Any) -> "Figure":
     -------
     matplotlib Figure
         Above: data, fit and the band in which 95 % of such data are at each time; several runs as thin lines, with their mean, and
-        the band is that of means. Below: residuals of the logarithm in standard deviations; they last, so neighbours go together.
+        the band is that of means. Below: residuals of the logarithm in standard deviations, each by itself; those of one run last,
+        so neighbours go together, and chi squared, which knows that, may be large where no residual is.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def fit(found: Any) -> "Figure":
     band_of = f"95 % of {'data' if len(runs) == 1 else 'such means'}, if the problem is right"
     edges = expected * np.exp(-WIDE * band), expected * np.exp(WIDE * band)
     above.fill_between(time, *edges, color="C0", alpha=0.25, linewidth=0, label=band_of)
-    above.plot(time, expected, color="C0", label="fit")
+    above.plot(data["fine_time"].values, data["fit"].values, color="C0", label="fit")
     above.plot(time, mean, "o", color="C1", markersize=3, label="data" if len(runs) == 1 else "their mean")
     above.set_yscale("log")
     above.set_ylabel(quantity)

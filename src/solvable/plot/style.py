@@ -2,8 +2,9 @@
 
 import inspect
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -34,10 +35,32 @@ def style() -> AbstractContextManager[None]:
     >>> with sv.plot.style():
     ...     picture, axes = sv.plot.figure(columns=2)
     """
+    return _style()
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """Figures made inside keep the look, whenever they are drawn. A notebook begins to show figures when it meets the first one,
+    and notes that in the settings: that stays."""
     import matplotlib.style
 
-    context: AbstractContextManager[None] = matplotlib.style.context(str(SHEET))
-    return context
+    is_interactive, before = matplotlib.is_interactive(), _open_figures()
+    try:
+        with matplotlib.style.context(str(SHEET)):
+            try:
+                yield
+            finally:
+                is_interactive = matplotlib.is_interactive()
+                for one in _open_figures():
+                    _settle([] if one in before else one.axes)
+    finally:
+        matplotlib.interactive(is_interactive)
+
+
+def _open_figures() -> "list[Figure]":
+    """Those that pyplot has, where someone uses it; asking pyplot itself would change its current figure."""
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    return [] if helpers is None else [one.canvas.figure for one in helpers.Gcf.get_all_fig_managers()]
 
 
 def figure(
@@ -68,10 +91,7 @@ def figure(
     from matplotlib.figure import Figure
 
     made = Figure(figsize=(width, height * rows), layout="constrained")
-    panels = made.subplots(rows, columns, **options)
-    for ax in made.axes:
-        _keep_ticks(ax)
-    return made, panels
+    return made, made.subplots(rows, columns, **options)
 
 
 def in_style(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
@@ -86,25 +106,26 @@ def in_style(draw: Callable[Given, Drawn]) -> Callable[Given, Drawn]:
             return draw(*args, **options)
         with style():
             found: Any = draw(*args, **options)
-            for panel in found.axes if hasattr(found, "subplots") else [found]:
-                _settle(panel)
-                _ours.add(panel)
+            _settle(found.axes if hasattr(found, "subplots") else [found])
         return found
 
     return drawn
 
 
-def _settle(ax: "Axes") -> None:
-    """Make numbers of colours the colours, which matplotlib would look up in its settings only when it draws."""
+def _settle(panels: "list[Axes]") -> None:
+    """Make numbers of colours the colours, which matplotlib would look up in its settings only when it draws. Looking at all
+    artists makes the first ticks, whose look those that come later copy."""
     from matplotlib.colors import to_hex
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
 
-    for one in ax.findobj(lambda artist: isinstance(artist, Line2D | Text)):
-        for name in ("color", "markerfacecolor", "markeredgecolor") if isinstance(one, Line2D) else ("color",):
-            value = getattr(one, f"get_{name}")()
-            if isinstance(value, str) and re.fullmatch(r"C\d+", value):
-                getattr(one, f"set_{name}")(to_hex(value))
+    for ax in panels:
+        _ours.add(ax)
+        for one in ax.findobj(lambda artist: isinstance(artist, Line2D | Text)):
+            for name in ("color", "markerfacecolor", "markeredgecolor") if isinstance(one, Line2D) else ("color",):
+                value = getattr(one, f"get_{name}")()
+                if isinstance(value, str) and re.fullmatch(r"C\d+", value):
+                    getattr(one, f"set_{name}")(to_hex(value))
 
 
 def axes(ax: "Axes | None") -> "Axes":
@@ -113,17 +134,7 @@ def axes(ax: "Axes | None") -> "Axes":
     from matplotlib import pyplot
 
     made: Axes = pyplot.subplots(layout="constrained")[1]
-    _keep_ticks(made)
     return made
-
-
-def _keep_ticks(ax: "Axes") -> None:
-    """Ticks that are only made when a picture is drawn look as the settings say now."""
-    import matplotlib
-
-    settings = matplotlib.rcParams
-    ax.tick_params("x", which="both", direction=settings["xtick.direction"], labelsize=settings["xtick.labelsize"])
-    ax.tick_params("y", which="both", direction=settings["ytick.direction"], labelsize=settings["ytick.labelsize"])
 
 
 def stroke(i: int) -> dict[str, Any]:

@@ -18,6 +18,7 @@ QUANTITIES = (
     "exit_time", "end_risk", "end_time", "start_risk", "nfev", "fewest", "success", "end_training_loss", "end_gap", "best_risk",
     "best_time", "interpolation_time",
 )  # fmt: skip
+LOST = ("diverged", "disagreed")  # endings of runs whose last values mean nothing
 PANELS = 6
 
 
@@ -92,7 +93,7 @@ def _axes_of(data: Any) -> list[str]:
 
 def _average(data: Any, quantity: str, kept: tuple[str, ...]) -> tuple[Any, Any]:
     """Mean over runs and seeds, and its standard error: over seeds if there are several, else over runs. Times that some runs do
-    not have, and values of runs of which some diverged, are not averaged."""
+    not have, and values of runs of which some broke off, are not averaged. A single run may state its own error."""
     there = data["done"] if "ending" not in data else data["done"] & (data["ending"] != "")
     values = data["exit_time"].notnull().where(there) if quantity == "success" else data[quantity]
     over = [dim for dim in values.dims if dim not in kept]
@@ -100,13 +101,14 @@ def _average(data: Any, quantity: str, kept: tuple[str, ...]) -> tuple[Any, Any]
     if quantity in ("exit_time", "interpolation_time"):
         mean = mean.where(~(values.isnull() & there).any(over))
     elif quantity != "success" and "ending" in data:
-        mean = mean.where(~(data["ending"] == "diverged").any(over))
+        mean = mean.where(~data["ending"].isin(LOST).any(over))
     runs = [dim for dim in over if dim in REPEATED]
     seeds = [dim for dim in over if dim not in runs and values.sizes[dim] > 1]
     along = seeds or runs
     each = values.mean([dim for dim in over if dim not in along])
-    if not along:
-        return mean, each.where(False)
+    if not along or (not seeds and all(values.sizes[dim] == 1 for dim in runs)):
+        stated = f"{quantity}_error"
+        return mean, data[stated].mean(over) if stated in data else mean.where(False)
     count = each.notnull().sum(along)
     return mean, (each.std(along, ddof=1) / np.sqrt(count)).where(count > 1)
 
@@ -279,7 +281,7 @@ def family(source: Any, along: str, ax: "Axes | None" = None) -> "Axes":
 
     data, ax = dataset(source), axes(ax)
     values = data[along].values
-    risk = data["risk"].where(data["ending"] != "diverged")
+    risk = data["risk"].where(~data["ending"].isin(LOST))
     mean = risk.mean([dim for dim in risk.dims if dim not in (along, "time")])
     shown = np.unique(np.linspace(0, len(values) - 1, min(8, len(values))).round().astype(int))
     for i, at in enumerate(shown):
@@ -287,7 +289,7 @@ def family(source: Any, along: str, ax: "Axes | None" = None) -> "Axes":
         colour = colormaps["viridis"](0.9 * i / max(1, len(shown) - 1))
         curve = mean.isel({along: at}).values
         ax.plot(
-            times, curve, color=colour, label=short(values[at]) + ("" if np.isfinite(curve).any() else ", diverged")
+            times, curve, color=colour, label=short(values[at]) + ("" if np.isfinite(curve).any() else ", broke off")
         )
     ax.set_yscale("log")
     ax.set_xlabel("time" if data["time"].attrs.get("long_name") is None else data["time"].attrs["long_name"])

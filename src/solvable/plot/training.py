@@ -100,8 +100,13 @@ def correlation(
     data = dataset(source)
     if "correlation" not in data:
         raise ValueError("correlation: these runs kept none; EmpiricalMacro(two_times=True) keeps them")
+    found, second = data["correlation"].values, student if other is None else other
+    runs, p = found.shape[0], found.shape[2]
+    for name, given, many in (("run", run, runs), ("student", student, p), ("other", second, p)):
+        if given not in range(many):
+            raise ValueError(f"{name}: {given!r} given, must be a whole number from 0 to {many - 1}")
     ax, time = axes(ax), data["time"].values
-    values = data["correlation"].values[run, :, student, :, student if other is None else other]
+    values = found[run, :, student, :, second]
     image = ax.pcolormesh(time, time, values, shading="nearest", rasterized=True)
     ax.figure.colorbar(image, ax=ax, label="correlation of the fields")
     label = data["time"].attrs.get("long_name", "time")
@@ -150,6 +155,8 @@ def _along_axis(data: Any, ax: "Axes", before: str, color: str | None) -> None:
     along = main[0]
     test = data["end_training_loss"] + data["end_gap"]
     there = data.assign(test=test, best=data["best_risk"] + test - data["end_risk"])  # with the same noise on labels
+    if "end_risk_error" in data:
+        there = there.assign(test_error=data["end_risk_error"])
     positions = positions_along(data, along, ax, "x")
     for name, quantity, dashes in ((TRAIN, "end_training_loss", "--"), (TEST, "test", "-"), (BEST, "best", ":")):
         mean, error = _average(there, quantity, (along,))

@@ -1,6 +1,6 @@
 """Losses that have a parameter, as files and Python write them, and what `training.loss` may be."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, InstanceOf, PlainSerializer
 
@@ -60,8 +60,23 @@ class Hinge(Model):
 
 
 NUMBERED: dict[str, type[Huber] | type[Hinge]] = {"huber": Huber, "hinge": Hinge}  # losses that have a number
+WORDS = {  # that others have for them
+    "squared": ("mse", "l2", "square", "quadratic"),
+    "absolute": ("mae", "l1", "sign"),
+    "logistic": ("cross-entropy", "cross_entropy", "bce", "log"),
+}
 Parametric = Annotated[Huber | Hinge, Field(discriminator="name")]
 AnyLoss = Annotated[str, one_of(LOSSES)] | Parametric | Annotated[Loss, InstanceOf(), PlainSerializer(as_text), AS_TEXT]
+
+
+def named(given: Any) -> Any:
+    """A loss as its name, where a table has nothing else. Raises for words that others have for it."""
+    if isinstance(given, dict) and given.keys() == {"name"}:
+        given = given["name"]
+    for name, words in WORDS.items():
+        if isinstance(given, str) and given.lower() in words and given not in LOSSES:
+            raise ValueError(f"loss: {given!r} given, which is called {name!r} here")
+    return given
 
 
 def loss_of(given: str | Huber | Hinge | Loss) -> Loss:

@@ -63,6 +63,8 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
                 name = item["ctx"]["class_name"]
                 message = f"{'an' if name[0] in 'AEIOU' else 'a'} {name}".replace("Table", " table")
                 message += _EXAMPLES.get(name, "")
+            if kind == "is_instance_of":
+                message += _EXAMPLES.get(item["ctx"]["class"], "")
             if kind == "union_tag_invalid":
                 tag = item["ctx"]["discriminator"].strip("'")
                 message = f"a table with the {tag} {item['ctx']['expected_tags'].replace(', ', ' or ')}"
@@ -101,6 +103,9 @@ _EXAMPLES = {  # of tables whose main field is easily taken for the whole
     "Momentum": ", as { beta = 0.9 } or { kappa = 2.0 }, or a number beta",
     "Ratio": ", as { ratio = 2.0 }",
     "Average": ", as { rate = 1.0 } or { begin = 10.0 }",
+    "ClipSamples": ", as { norm = 1.0 }",
+    "Rule": ', sv.Rule("name", function)',
+    "Loss": ', sv.problems.Loss("name", function, push, push_slope)',
 }
 _BRANCHES = {
     "float",
@@ -139,9 +144,18 @@ def _fields_there(model: type[BaseModel], location: tuple[int | str, ...]) -> st
     for part in _path(location[:-1]):
         annotations = [table.model_fields[part].annotation for table in tables if part in table.model_fields]
         tables = [table for annotation in annotations for table in _models(annotation)]
+    chosen = [
+        table for table in tables if _tag(table) in location
+    ]  # by its name or kind, where that tells tables apart
+    tables = chosen or tables
     found = {field.alias or name for table in tables for name, field in table.model_fields.items()}
     fields = sorted(found - {"kind"})
     return f"{hint(location[-1], fields)}, must be one of {', '.join(fields)}" if fields else ""
+
+
+def _tag(table: type[BaseModel]) -> Any:
+    fields = [table.model_fields[name] for name in ("name", "kind") if name in table.model_fields]
+    return fields[0].default if fields else None
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:

@@ -95,10 +95,14 @@ class Rule(OwnFunction):
         digest = hashlib.sha256()
         for width in (1, 2, 3):
             with suppress(IndexError):  # it may be for more students
-                for _, F in self._probe(width):
+                for (_, F), (_, again) in zip(self._probe(width), self._probe(width), strict=True):
                     if not np.isfinite(F).all():
                         raise ValueError(
                             f"amplitude: of the rule {self.name!r} is not finite, for instance {F.tolist()}"
+                        )
+                    if (again != F).any():
+                        raise ValueError(
+                            f"amplitude: of the rule {self.name!r} differs from call to call; it must not draw"
                         )
                     digest.update(" ".join(f"{value:.6e}" for value in F + 0.0).encode())
         return digest.hexdigest()

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from solvable.gaussian.losses import Loss
 from solvable.problems.averages import Average
 from solvable.problems.dropout import Dropout
-from solvable.problems.losses import NUMBERED, AnyLoss, loss_of
+from solvable.problems.losses import NUMBERED, AnyLoss, loss_of, named
 from solvable.problems.model import Array, InvalidProblem, Model, Plain, Unbounded
 from solvable.problems.momentum import Momentum
 from solvable.problems.rate_rules import LineSearch, RateFunction, RateRule, check_named
@@ -153,6 +153,11 @@ class Training(Model):
 
     @model_validator(mode="before")
     @classmethod
+    def _name_loss(cls, fields: Any) -> Any:
+        return fields | {"loss": named(fields["loss"])} if isinstance(fields, dict) and "loss" in fields else fields
+
+    @model_validator(mode="before")
+    @classmethod
     def _single_samples(cls, fields: Any) -> Any:
         """Where every sample is fresh, a batch that is left out is one sample."""
         if isinstance(fields, dict) and fields.get("samples") is None and fields.get("batch") is None:
@@ -186,7 +191,8 @@ class Training(Model):
             raise ValueError("lookahead: given together with repeats, of which one is kept and one is not; give one")
         if self.uses_again and self.momentum is not None:
             raise ValueError(
-                "repeats: given together with momentum, with which steps on one sample do not come in a row"
+                "repeats: given together with momentum, whose velocity moves fields less between uses of a sample than the "
+                "effective rate would; give one of them"
             )
         return self
 
@@ -195,10 +201,16 @@ class Training(Model):
             raise ValueError(
                 "readout_rate: is missing; rate_rule is for the weights alone, the readout needs a rate of its own"
             )
-        if self.is_shaped:
-            raise ValueError("rate_rule: given together with rule, lookahead or repeats, whose steps no rate follows")
+        if self.uses_again:
+            raise ValueError(
+                "rate_rule: given together with repeats, of which each moves fields by a rate not yet known"
+            )
         if not isinstance(rule, LineSearch):
             return
+        if self.is_shaped:
+            raise ValueError(
+                "rate_rule: line search given together with rule or lookahead, along which the risk need not fall"
+            )
         for name in (
             "weight_decay",
             "anchor",

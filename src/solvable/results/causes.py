@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from solvable.dynamics.gaussian_moments import moments
+from solvable.gaussian.losses import pushes
 from solvable.problems.reuse import batch_size
 from solvable.results.ending import Ending
 
 if TYPE_CHECKING:
+    from solvable.problems import Problem
     from solvable.results.trajectory import Trajectory
 
+FAR, GROWTH = 50.0, 2.5  # a field far out, and how much more at twice that is more than linear
 STEEP = 5.0  # how many times as large as the rest a term is where it is named
 
 
@@ -34,9 +37,23 @@ def explain(trajectory: Trajectory, run: int) -> str:
     ending = Ending(trajectory.endings[run])
     if ending == Ending.DIVERGED:
         return _divergence(trajectory, run)
+    if ending == Ending.DISAGREED and outgrows(trajectory.problem):
+        return (
+            "replicas disagree: forces on the students grow faster than their fields, so that a rare sample runs away, in large "
+            "data sets as well: lower the step or until, or use Empirical at the dim that is meant (more particles meet it sooner)"
+        )
     if ending == Ending.STEP_LIMIT and trajectory.level in ("macro", "meso"):
         return _crawl(trajectory, run)
     return ending.text
+
+
+def outgrows(problem: Problem) -> bool:
+    """Whether the push on a single student grows faster than its field, as for quadratic units and the squared loss: then no step
+    is small enough for every sample."""
+    unit, fields = problem.student.unit, FAR * np.array([1.0, 2.0, -1.0, -2.0])
+    push = pushes(problem.training.loss_function, np.ones(4), unit.function(fields))
+    one, two, below, further = np.abs(unit.derivative(fields) * push)
+    return bool(two > GROWTH * one or further > GROWTH * below)
 
 
 UNIT_RATES = {"learning_rate": 1.0, "readout_rate": None}  # moments do not depend on them
@@ -87,7 +104,8 @@ def _rate(trajectory: Trajectory, run: int) -> float:
 def _divergence(trajectory: Trajectory, run: int) -> str:
     training, dim = trajectory.problem.training.at(float(trajectory.end_alpha[run])), trajectory.problem.inputs.dim
     if trajectory.level == "empirical_macro":
-        return "the weights diverged: lower the step (or learning_rate); if Empirical does not diverge there, raise particles"
+        more = "" if outgrows(trajectory.problem) else "; if Empirical does not diverge there, raise particles"
+        return f"the weights diverged: lower the step (or learning_rate){more}"
     if trajectory.base == "steps":
         return "the weights diverged: lower the step (or learning_rate)"
     if trajectory.level == "empirical":

@@ -29,6 +29,7 @@ def from_weights(
     basis: Any = None,
     directions: Any = None,
     velocities: Any = None,
+    bias: Any = None,
 ) -> Trajectory:
     """A trajectory from a log of weights of any training, to compare it with theory.
 
@@ -57,6 +58,8 @@ def from_weights(
         must overlap as `mixture.gram` says, and teachers as `teacher.overlap` does.
     velocities : array, optional
         (time, p, dim) or (run, time, p, dim) velocities of momentum, if the problem has it.
+    bias : array, optional
+        (time,) or (run, time) of the output, if it was trained.
 
     Returns
     -------
@@ -79,10 +82,15 @@ def from_weights(
     a = _readouts(readout, values, W.shape[:2])
     B = np.broadcast_to(B, (*W.shape[:2], *B.shape[-2:]))
     alpha = Clock(problem, clock).to_alpha(time)
-    more = _following(problem, W, alpha, scale, velocities)
+    more, biases = _following(problem, W, alpha, scale, velocities), _biases(problem, bias, W.shape[:2])
     states = [
         [
-            measure(problem, w, b, k, basis, directions=directions, **{name: rows[i, j] for name, rows in more.items()})
+            with_bias(
+                measure(
+                    problem, w, b, k, basis, directions=directions, **{name: rows[i, j] for name, rows in more.items()}
+                ),
+                biases[i, j],
+            )
             for j, (w, b, k) in enumerate(zip(run, bs, ks, strict=True))
         ]
         for i, (run, bs, ks) in enumerate(zip(W, B, a, strict=True))
@@ -136,6 +144,28 @@ def _teachers(problem: Problem, scale: float, given: Any) -> np.ndarray:
             f"teacher_weights: shape {B.shape} given, must be (p*, dim), or (time, p*, dim) if teachers move"
         )
     return B
+
+
+def _biases(problem: Problem, given: Any, outputs: tuple[int, ...]) -> np.ndarray:
+    """(run, time, head or nothing) of the outputs."""
+    count = problem.scalars.count("bias")
+    if given is None and problem.training.train_bias:
+        raise ValueError("bias: is missing; the problem trains it, so give its log (time,)")
+    if given is not None and not count:
+        raise ValueError("bias: given although the problem has none; say student.bias or training.train_bias")
+    array = np.asarray(problem.student.bias if given is None else as_array(given), dtype=float)
+    if given is not None and (count > 1 or array.shape not in (outputs, outputs[1:])):
+        raise ValueError(
+            f"bias: shape {array.shape} given for {count} head(s), must be {outputs[1:]} or {outputs} for one"
+        )
+    return np.broadcast_to(array[..., None] if given is not None else array, (*outputs, count))
+
+
+def with_bias(state: Overlaps, bias: np.ndarray) -> Overlaps:
+    """A state with these biases of the outputs."""
+    if not bias.size:
+        return state
+    return state.with_scalars(np.concatenate([bias, state.scalars[bias.size :]]))
 
 
 def _check(problem: Problem, W: np.ndarray, time: np.ndarray, has_readout: bool) -> None:

@@ -13,6 +13,8 @@ from solvable.results.ending import Ending
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
 
+LOST = (Ending.DIVERGED, Ending.DISAGREED)  # runs whose last values mean nothing
+
 
 def crossing_time(times: np.ndarray, values: np.ndarray, level: float) -> float:
     """First time at which `values` falls to `level`, between outputs by a straight line in log; NaN if it never does.
@@ -38,7 +40,7 @@ class Mean(NamedTuple):
     mean, standard_error : ndarray
         (time, ...) mean over the runs, and the standard error of that mean (NaN for a single run).
     runs, left_out : int
-        How many runs were averaged, and how many were left out because they diverged or were interrupted.
+        How many runs were averaged, and how many were left out because they broke off.
     """
 
     mean: np.ndarray
@@ -49,7 +51,7 @@ class Mean(NamedTuple):
 
 def mean(values: np.ndarray, risk: np.ndarray, endings: np.ndarray) -> Mean:
     """Of `values` (run, time, ...) where `risk` (run, time) tells which times were reached; see `Trajectory.mean`."""
-    kept = endings != Ending.DIVERGED
+    kept = ~np.isin(endings, LOST)
     if (endings[kept] != Ending.INTERRUPTED).any():
         # If at least one run finished, a run that ended earlier was stopped by the user: leave it out of averages.
         kept &= endings != Ending.INTERRUPTED
@@ -93,9 +95,7 @@ def mean_time(times: np.ndarray, endings: np.ndarray, confidence: float) -> Mean
     if not 0 < confidence < 1:
         raise ValueError(f"confidence: {confidence} given, must be between 0 and 1")
     passed = np.isfinite(times)
-    broken = ~passed & np.isin(
-        endings, (Ending.DIVERGED, Ending.INTERRUPTED, Ending.STEP_LIMIT, Ending.STALLED, Ending.LEAP)
-    )
+    broken = ~passed & np.isin(endings, (*LOST, Ending.INTERRUPTED, Ending.STEP_LIMIT, Ending.STALLED, Ending.LEAP))
     n, never = int(passed.sum()), int((~passed & ~broken).sum())
     fair = n > 0 and never == 0
     mean = float(times[passed].mean()) if fair else np.nan
@@ -343,7 +343,7 @@ def oracle_error(trajectory: Trajectory) -> float:
 
 def end_risk(trajectory: Trajectory) -> np.ndarray:
     """(run,) the risk in the last state: of the last output where the run ended there, else as the run measured it on rows of data,
-    else computed."""
+    else computed; NaN where there is no end to speak of."""
     from solvable.dynamics.gaussian_moments import NODES, moments
     from solvable.dynamics.kernel_choice import risks as risks_of
     from solvable.problems import features
@@ -351,7 +351,7 @@ def end_risk(trajectory: Trajectory) -> np.ndarray:
     t = trajectory
     measured = np.nan if t.measured_end_risk is None else t.measured_end_risk
     risks = np.where(t.end_alpha == t.alpha[-1], t.risk[:, -1], measured)
-    for run in np.flatnonzero(np.isnan(risks)):
+    for run in np.flatnonzero(np.isnan(risks) & ~np.isin(t.endings, LOST)):
         students, cross, teachers = t.end_blocks.student[run], t.end_blocks.cross[run], t.block_teacher_overlap[run]
         if not np.isfinite(students).all():
             continue

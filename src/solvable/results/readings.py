@@ -26,8 +26,8 @@ COMPUTED = (*forgetting.NAMES, classifying.NAME, "loss", "rate", "average_risk")
 def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     """Mean of an array over the runs.
 
-    Runs that diverged are left out, and so are interrupted ones unless all are. Times that not all of the others
-    reached are NaN, because the runs that go on longest are not a fair sample.
+    Runs that diverged or whose replicas disagree are left out, and so are interrupted ones unless all are. Times that not all of
+    the others reached are NaN, because the runs that go on longest are not a fair sample.
 
     Parameters
     ----------

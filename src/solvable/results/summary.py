@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from solvable.numerics.cards import card
 from solvable.problems.schedules import value_at
 from solvable.results.causes import explain
 from solvable.results.ending import Ending
@@ -72,11 +73,7 @@ def html(trajectory: Trajectory) -> str:
         "risk": f"{trajectory.start_risk[0]:.6g} at the start of the first run{_last(trajectory.risk[0])}",
         "ended": trajectory.message,
     }
-    table = "".join(
-        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(text)}</td></tr>"
-        for name, text in rows.items()
-    )
-    return f"<div><table>{table}</table>{_sketch(trajectory)}</div>"
+    return f"<div>{card(rows)}{_sketch(trajectory)}</div>"
 
 
 def _last(risk: np.ndarray) -> str:

@@ -85,7 +85,7 @@ class Trajectory:
         (run, time) error of the training loss, as `risk_error`, of `EmpiricalMacro`.
     identity_residual : ndarray or None
         (run, time) of `EmpiricalMacro`: by how much responses from tangents miss an exact identity of Gaussian averages, before
-        they are corrected by it.
+        they are corrected by it, in units of what the response to the present alone would give.
     correlation, response : ndarray or None
         (run, time, p, time, p) of `EmpiricalMacro(two_times=True)`: covariance of the fields of a fresh sample at two times, and
         response of the fields at the first time to a push at the second (zero unless that is earlier).
@@ -294,7 +294,7 @@ class Trajectory:
 
     @property
     def end_risk(self) -> np.ndarray:
-        """(run,) risk of the last state, also where no output was taken then; NaN for runs that diverged."""
+        """(run,) risk of the last state, also where no output was taken then; NaN for runs that diverged or disagreed."""
         return observables.end_risk(self)
 
     @property

@@ -94,6 +94,7 @@ class FitTable(Model):
     clock: str | None = None
     quantity: str | None = None
     noise: str | None = None
+    columns: dict[str, str | list[str]] | None = None
     seed: Annotated[int, Plain, Field(ge=0)] = 0
 
 

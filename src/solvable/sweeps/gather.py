@@ -152,6 +152,8 @@ def _labels(name: str, manifest: Record) -> dict[str, str]:
         "end_risk": "risk at the end",
         "nfev": "evaluations",
         "end_training_loss": "training loss at the end",
+        "end_risk_error": "error of the risk at the end",
+        "end_training_loss_error": "error of the training loss at the end",
         "end_gap": "gap at the end",
         "best_risk": "least risk on the way",
         "best_time": f"time of the least risk, {unit}",

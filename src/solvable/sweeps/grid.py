@@ -241,7 +241,7 @@ RESERVED = {
     "at_time", "done", "failure", "risk", "risk_error", "time", "run", "instance", "student", "student_", "teacher", "readout",
     "mean", "start_risk", "end_risk", "exit_time", "end_time", "ending", "nfev", "fewest", "standard_error", "student_overlap",
     "cross_overlap", "overlap_error", "training_loss", "population_loss", "direction_overlap", "direction", "task_risk", "task",
-    "head", "forgetting", "head_start", "classification_error",
+    "training_loss_error", "end_risk_error", "end_training_loss_error", "head", "forgetting", "head_start", "classification_error",
 }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from solvable.results.storage import ASKED
 from solvable.runfiles import RunTable, StartTable, read_level
 from solvable.sweeps.records import Labelled
 
-KEPT = (*AVERAGED, *COMPUTED, "risk_error", "overlap_error")
+KEPT = (*AVERAGED, *COMPUTED, "risk_error", "overlap_error", "training_loss_error")
 
 
 class Measure(Protocol):
@@ -222,6 +222,8 @@ def _memory(found: Trajectory) -> dict[str, np.ndarray]:
     told = {"end_training_loss": found.training_loss[:, -1]} | (
         {} if found.gap is None else {"end_gap": found.gap[:, -1]}
     )
+    if found.training_loss_error is not None:
+        told |= {"end_risk_error": found.risk_error[:, -1], "end_training_loss_error": found.training_loss_error[:, -1]}
     return told | {"best_risk": best.risk, "best_time": best.time, "interpolation_time": found.interpolation_time()}
 
 

@@ -144,7 +144,8 @@ def as_python(taken: Taken) -> tuple[bytes, str]:
     lines += ["with sv.plot.style():"]
     lines += [f"    ax = {drawn if len(names) > 1 else 'sv.plot.risk(macro, phases=True)'}"]
     if taken.sgd is not None and taken.sgd.asked.level == "empirical":
-        lines += [f"    ax.plot({text(taken.sgd.asked.reach)} * trained.time, trained.risk.T)  # on the data set"]
+        times = "trained.time" if taken.sgd.asked.reach == 1 else f"{text(taken.sgd.asked.reach)} * trained.time"
+        lines += [f"    ax.plot({times}, trained.risk.T)  # on the data set"]
     lines += [f"    ax.set({scales})"] if scales else []
     lines += ['    ax.figure.savefig("curve.png")', "print(macro)", ""]
     return "\n".join(lines).encode(), "text/x-python; charset=utf-8"

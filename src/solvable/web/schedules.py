@@ -8,6 +8,7 @@ from solvable.control.finding import optimal_within
 from solvable.control.objectives import objective
 from solvable.control.searching import TimeUp
 from solvable.dynamics.exactness import is_closed
+from solvable.dynamics.kernel_data import sizes
 from solvable.problems import InvalidProblem
 from solvable.runfiles import read_control
 from solvable.web.work import View
@@ -29,8 +30,9 @@ def check(control: Any) -> dict[str, Control]:
 
 def best(view: View, control: dict[str, Control]) -> dict[str, Any]:
     """Facts about the best schedule, with its curve and that of the best constants."""
-    problem, p = view.problem, view.problem.student.width
-    states = problem.inputs.blocks * p * (p + problem.teacher.width)
+    problem = view.problem
+    moving, rows, _ = sizes(problem)
+    states = problem.inputs.blocks * moving * rows
     if not is_closed(problem):
         raise InvalidProblem(
             ["student.activation: a best schedule takes longer than the explorer spends; use the library"]

@@ -18,7 +18,7 @@ from solvable.web.work import View
 
 PIECES, PIECE_SECONDS = 40, 0.2  # of a simulation: at least so many, about so long at most
 RUNS, SIMULATION_SECONDS = 16, 120.0  # most of a simulation
-DATA_SECONDS, OPERATIONS = 30.0, 1.5e9  # most of a data set; what a core does in a second
+DATA_SECONDS, OPERATIONS = 30.0, 1.5e9  # most of a data set; numbers that a core reads in a second
 STEPS, STEP_SECONDS, OUTPUTS = (
     20_000,
     4e-4,

@@ -1,5 +1,6 @@
 """Answers to the page's requests, computed by the library within bounds: the curve with its phases, and the landscape."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -185,8 +186,8 @@ def theory(asked: View) -> tuple[list[dict[str, Any]], str | None]:
     problem, start = asked.problem, asked.start
     wanted: list[tuple[str, str, str, Callable[[], Any]]] = [
         ("plateau", "plateau height", "risk", lambda: known.plateau(problem)),
-        ("escape_time", "escape time (to half)", "time", lambda: known.escape_time(problem, start)),
-        ("erf_plateau", "plateau height", "risk", lambda: known.erf_plateau(problem, start)),
+        ("escape_time", "escape time to half", "time", lambda: known.escape_time(problem, start)),
+        ("erf_plateau", "plateau height at small rates", "risk", lambda: known.erf_plateau(problem, start)),
         ("optimal_rate", "rate of the fastest escape", "", lambda: known.optimal_rate(problem)),
         ("rate_limit", "zero error is stable below the rate", "", lambda: known.rate_limit(problem)),
         ("annealed_escape_time", "escape time, annealed", "time", lambda: known.annealed_escape_time(problem)),
@@ -201,13 +202,20 @@ def theory(asked: View) -> tuple[list[dict[str, Any]], str | None]:
             continue
         number = _number(float(getattr(prediction.value, "risk", prediction.value)))
         if number is not None:
-            about = " ".join((getattr(known, name).__doc__ or "").split())
+            about = _about(getattr(known, name).__doc__ or "")
             found.append(
                 {"name": label, "at": kind, "value": number, "source": f"theory.{name}", "about": about,
                  "caveats": list(prediction.caveats)}
             )  # fmt: skip
     first = "erf_plateau" if problem.student.activation == "erf" else "plateau"
     return found, None if found else refusals.get(first)
+
+
+def _about(text: str) -> str:
+    """Of a docstring, what it is and its notes."""
+    parts = re.split(r"\n\s*(\w+)\n\s*-{3,}\n", text)
+    notes = dict(zip(parts[1::2], parts[2::2], strict=True)).get("Notes", "")
+    return " ".join(f"{parts[0]} {notes}".split())
 
 
 def landscape_refusal(problem: Problem) -> str | None:

@@ -98,12 +98,12 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
         for M, found, closed in zip(data["width"].values, data["limit"].values, data["closed"].values, strict=True)
     ]  # fmt: skip
     slope, rates = data["slope"].values, data["rate"].values
-    below = (slope < 0) == (rates < data["limit"].values[:, None])
+    below = (slope < 0) == (rates < data["closed"].values[:, None])
     return [
         holds(
             FIGURE.key, "the learning rate controls convergence (share of rates at which the last error decays below the greatest "
-            "stable rate and grows above it)", source="abstract: rate", printed=1.0, found=below.mean(), tolerance=0.1,
-            evidence=f"{rates.shape[1]} rates for each width",
+            "stable rate of the closed form and grows above it)", source="abstract: rate", printed=1.0, found=below.mean(),
+            tolerance=1.5 / below.size, evidence=f"{rates.shape[1]} rates for each width; one may lie on the limit",
         ),
         *made,
     ]  # fmt: skip

@@ -4,7 +4,7 @@ import {$, isSetting, page, state} from "./store.js";
 
 const CHOICES = {"view.overlaps": OVERLAPS, "view.tab": TABS, "sgd.level": Object.keys(LEVELS)};
 const PAUSE = 1200;  // milliseconds after which another move of the same field is a step of its own
-let unwritten = null, written = -1e9, step = false, last = {name: null, time: -1e9}, depth = 0, furthest = 0;
+let unwritten = null, pending = "", written = -1e9, last = {name: null, time: -1e9}, depth = 0, furthest = 0;
 
 export function readAddress() {
   // how many settings it has, what is wrong with the others, and the settings of kept curves
@@ -52,29 +52,42 @@ function addressOf() {
 
 export function remember(name) {
   // a step that can be undone; further moves of the same field belong to it until one pauses
-  const now = performance.now();
-  if (name !== last.name || now - last.time > PAUSE) step = true;
+  const now = performance.now(), isStep = name !== last.name || now - last.time > PAUSE;
   last = {name, time: now};
-  writeAddress();
+  if (!isStep) { writeAddress(); return; }
+  if (unwritten !== null) replace(pending);  // the step before, as it was left
+  forgetUnwritten();
+  last = {name, time: now};
+  const address = addressOf();
+  if (address === location.hash) return;
+  furthest = ++depth;
+  written = now;
+  history.pushState({depth}, "", address);
+  buttons();
 }
 
 export function writeAddress() {
   // at once if the last one is a while ago: a browser takes only so many a second
+  pending = addressOf();
   clearTimeout(unwritten);
   unwritten = setTimeout(writeNow, Math.max(0, written + 150 - performance.now()));
 }
 
 export function writeNow() {
-  clearTimeout(unwritten);
+  forgetUnwritten();
+  replace(addressOf());
+}
+
+function replace(address) {
   written = performance.now();
-  const address = addressOf();
-  if (step && address !== location.hash) { depth++; furthest = depth; history.pushState({depth}, "", address); }
-  else history.replaceState({depth}, "", address);
-  step = false;
+  history.replaceState({depth}, "", address);
   buttons();
 }
 
-export function forgetUnwritten() { clearTimeout(unwritten); step = false; last.name = null; }
+export function forgetUnwritten() {
+  clearTimeout(unwritten);
+  unwritten = null;
+}
 
 export function settle() {
   // when the page is opened: a reloaded one may still go back
@@ -84,6 +97,7 @@ export function settle() {
 
 export function arrived() {
   // by Back, Forward, or a link that was followed in this tab
+  last.name = null;
   if (typeof history.state?.depth === "number") depth = history.state.depth;
   else { depth++; furthest = depth; history.replaceState({depth}, "", location.href); }
   furthest = Math.max(furthest, depth);
@@ -98,4 +112,4 @@ function buttons() {
 export function undo() { flush(); if (depth > 0) history.back(); }
 export function redo() { flush(); if (depth < furthest) history.forward(); }
 
-function flush() { if (step) writeNow(); }
+function flush() { if (unwritten !== null) writeNow(); }

@@ -27,7 +27,8 @@ export function ask() {
 
 async function askOnce(mine) {
   const asked = tables(), slow = Object.entries(WAITING).map(([after, words]) => setTimeout(() => say(words), after));
-  const found = await answered("/api/curve", asked, async answer => unpack(await answer.arrayBuffer()));
+  busy = 0;
+  const found = await answered("/api/curve", asked, async answer => unpack(await answer.arrayBuffer()), seconds => { busy = seconds; });
   slow.forEach(one => clearTimeout(one));
   document.body.classList.toggle("stale", !found);
   if (!found) { say(busy ? "The server is busy; it is asked again in a moment." : "Not computed.", true); return; }
@@ -49,13 +50,13 @@ export const reached = found => Math.max(1, Array.from(found.arrays.risk.values)
 
 export const pause = seconds => new Promise(resolve => { setTimeout(resolve, 1000 * seconds); });
 
-export async function answered(address, body, read) {
-  // what the server answers; nothing, with a line that says why, where it refuses or is gone; `busy`: in how many seconds to ask again
-  busy = 0;
+export async function answered(address, body, read, later = () => {}) {
+  // what the server answers; nothing, with a line that says why, where it refuses or is gone; `later` hears in how many seconds to ask
+  // again, where it is busy
   try {
     const answer = await fetch(address, {method: "POST", body: JSON.stringify(body)});
     if (answer.ok) return await read(answer);
-    if (answer.status === 429) busy = Number(answer.headers.get("Retry-After")) || 2;
+    if (answer.status === 429) later(Number(answer.headers.get("Retry-After")) || 2);
     problems((await answer.json()).problems);
   } catch {
     problems(["the server does not answer; is `solvable explore` still running?"]);

@@ -120,7 +120,7 @@ function told(name, text) {
 export function problems(lines) {
   // of the library or of the page: beside their field where they have one
   const beside = new Map(), rest = [];
-  for (const line of lines) {
+  for (const line of lines.filter(one => !/\.(times|rates): is missing$/.test(one))) {
     const [name, text] = mistake(line, state["sgd.level"]);
     if (name === null || beside.has(name)) rest.push(text); else beside.set(name, text);
   }

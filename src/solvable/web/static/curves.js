@@ -18,25 +18,27 @@ export function forgetPlots() {
 }
 
 function axes(label, logx, logy) {
-  const values = (u, ticks) => ticks.map(value => value === null ? "" : short(value));
-  const axis = log => {
-    const filter = log ? decades : (u, ticks) => ticks;
-    return {stroke: colour("--quiet"), font: "12px system-ui", labelFont: "12px system-ui", grid: {stroke: colour("--line"), width: 1, filter}, ticks: {stroke: colour("--line"), filter}, filter, values};
-  };
-  return [{...axis(logx), label: "α = steps / dim", labelSize: 16, size: 30, space: 60}, {...axis(logy), label, labelSize: 18, size: 58}];
+  const values = (u, ticks) => ticks.map(short), quiet = {stroke: colour("--line"), width: 1};
+  const axis = (log, along) => ({
+    stroke: colour("--quiet"), font: "12px system-ui", labelFont: "12px system-ui", grid: quiet, ticks: quiet, values,
+    ...log ? {splits: (u, i, low, high) => decades(low, high, u.bbox[along] / devicePixelRatio / (along === "height" ? 24 : 70))} : {},
+  });
+  return [{...axis(logx, "width"), label: "α = steps / dim", labelSize: 16, size: 30, space: 60}, {...axis(logy, "height"), label, labelSize: 18, size: 58}];
 }
 
-export function decades(u, ticks) {
-  // of a logarithmic axis: powers of ten, and where there are few of them 2 and 5 times these; where there are many, some
-  const exponents = ticks.map(value => Math.log10(value)), span = exponents.at(-1) - exponents[0];
-  const room = u?.bbox ? u.bbox.height / devicePixelRatio / 22 : 10, each = Math.max(1, Math.ceil(span / Math.max(room, 2)));
-  const close = span < 0.7 && room > 8, few = span < 2.5 && 3 * span < room;
-  return ticks.map((value, i) => {
-    const whole = Math.round(exponents[i]);
-    if (Math.abs(exponents[i] - whole) < 1e-6) return whole % each === 0 ? value : null;
-    const lead = value / 10 ** Math.floor(exponents[i]);
-    return close || few && [2, 5].some(one => Math.abs(lead - one) < 1e-6) ? value : null;
-  });
+export function decades(low, high, room) {
+  // ticks of a logarithmic axis: powers of ten, some of them where there are many; 2 and 5 times these where there are few; within a
+  // decade equally spaced ones
+  const from = Math.log10(low), to = Math.log10(high), span = to - from;
+  if (!Number.isFinite(span) || span <= 0) return [low];
+  const powers = Array.from({length: Math.floor(to) - Math.ceil(from) + 1}, (_, i) => Math.ceil(from) + i);
+  if (powers.length > 1 || span > 0.9) {
+    const each = Math.max(1, Math.ceil(powers.length / Math.max(room, 2))), leads = 3 * (span + 1) <= room ? [1, 2, 5] : [1];
+    const all = Array.from({length: Math.floor(to) - Math.floor(from) + 1}, (_, i) => Math.floor(from) + i);
+    return all.filter(power => power % each === 0).flatMap(power => leads.map(lead => Number(`${lead}e${power}`))).filter(value => value >= low && value <= high);
+  }
+  const step = [1, 2, 5, 10].map(lead => lead * 10 ** Math.floor(Math.log10((high - low) / 5))).find(one => (high - low) / one <= Math.min(room, 6));
+  return Array.from({length: Math.floor(high / step) - Math.ceil(low / step) + 1}, (_, i) => Number(((Math.ceil(low / step) + i) * step).toPrecision(6)));
 }
 page.decades = decades;
 

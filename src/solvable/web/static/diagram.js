@@ -8,6 +8,7 @@ import {$, page, state, tables} from "./store.js";
 import {refusal, short} from "./words.js";
 
 const CELLS = 25, EDGE = {left: 62, right: 90, top: 8, bottom: 40};
+const RAMP = [[46, 36, 107], [38, 138, 141], [250, 226, 90]], ACCURACY = 1e-5;  // of the first risk
 const QUANTITIES = {risk: "risk at the end", half: "time to half of the risk", plateau: "height of the first plateau"};
 const AXES = ROWS.filter(({name, spec}) => ["int", "log", "float"].includes(spec.kind) && !name.startsWith("data.") && !/rate_rule|spectrum|repeats|momentum/.test(name));
 let made = null, running = null, cell = null;
@@ -88,16 +89,18 @@ export function drawDiagram() {
   if (state["view.tab"] !== "diagram") return;
   $("diagram-canvas").hidden = !made;
   if (!made) { $("diagram-words").textContent = "How does one number of the curve depend on two settings? Choose two axes. The cells come coarse ones first; point at one to read it, click it to open its curve."; return; }
-  const {x, y, found} = made, height = Math.max(240, $("diagram").closest(".panel").clientHeight - 96);
-  const [context, width] = fit($("diagram-canvas"), height), numbers = [...found.values()].map(([value]) => value).filter(value => value > 0);
+  const {x, y, found} = made, height = Math.max(170, $("diagram").clientHeight - $("diagram-canvas").parentElement.offsetTop + $("diagram").offsetTop - 8);
+  const [context, width] = fit($("diagram-canvas"), height), floor = ACCURACY * (page.shown?.facts.start_risk ?? 1), numbers = [...found.values()].map(([value]) => value).filter(value => value > 0).map(value => Math.max(value, floor));
   const low = Math.log10(Math.min(...numbers)), high = Math.log10(Math.max(...numbers)), span = Math.max(high - low, 1e-9);
   const wide = (width - EDGE.left - EDGE.right) / x.values.length, tall = (height - EDGE.top - EDGE.bottom) / y.values.length;
   Object.assign(made, {wide, tall, height});
   for (const [place, [value, why]] of found) {
     const [i, j] = place.split(" ").map(Number);
+    context.globalAlpha = why === "diverged" ? 0.45 : 1;
     context.fillStyle = why === "diverged" ? colour("--bad") : why ? colour("--line") : ramp(value > 0 ? (Math.log10(value) - low) / span : 0);
-    context.fillRect(EDGE.left + i * wide, height - EDGE.bottom - (j + 1) * tall, Math.ceil(wide), Math.ceil(tall));
+    context.fillRect(EDGE.left + i * wide, height - EDGE.bottom - (j + 1) * tall, wide + 0.5, tall + 0.5);
   }
+  context.globalAlpha = 1;
   frame(context, width, height);
   if (numbers.length) key(context, width, height, low, high);
   outline(context, nearestCell(), "--ink");
@@ -107,9 +110,9 @@ export function drawDiagram() {
 }
 
 function ramp(share) {
-  // from dark to light in one direction, so that it reads without colours: blue to yellow
-  const s = Math.min(Math.max(share, 0), 1);
-  return `hsl(${230 - 180 * s} ${55 + 20 * s}% ${22 + 58 * s}%)`;
+  // from dark to light, so that it reads without colours: blue, teal, yellow
+  const s = 2 * Math.min(Math.max(share, 0), 1), [from, to] = s < 1 ? [RAMP[0], RAMP[1]] : [RAMP[1], RAMP[2]], part = s < 1 ? s : s - 1;
+  return `rgb(${from.map((value, i) => Math.round(value + part * (to[i] - value))).join(" ")})`;
 }
 
 function frame(context, width, height) {

@@ -36,7 +36,7 @@ export const FIELDS = [
     ["start.students", "law", {kind: "choice", of: ["gaussian", "orthogonal"]}, "students with Gaussian weights, or orthogonal ones with first overlaps of a chosen size"],
     ["start.scale", "scale", {kind: "log", min: 1e-6, max: 3}, "standard deviation of the first weights"],
     ["start.cross", "first overlaps", {kind: "log", min: 1e-6, max: 0.3}, "size of the first overlaps with the teachers, for orthogonal students"]]],
-  ["Time", [["run.until", "until (steps / dim)", {kind: "log", min: 1, max: 1e6}, "how long to learn"]]],
+  ["Time", [["run.until", "until α =", {kind: "log", min: 1, max: 1e6}, "how long to learn"]]],
   ["Data set", [
     ["data.samples", "samples / dim", {kind: "log", min: 0.1, max: 30}, "size of the data set, per input dimension"],
     ["data.step", "step", {kind: "log", min: 0.01, max: 3}, "of one pass over the batch; it goes as far as α = step/rate of single samples"],

@@ -23,6 +23,7 @@ page.changed = name => {
   idle();
   page.addressed = [];
   forget();
+  showStory();
   remember(name);
   if (name.startsWith("data.")) { problems([]); drawRisk(); drawOverlaps(); return; }
   if (!name.startsWith("diagram ")) cancelDiagram();
@@ -43,7 +44,7 @@ async function show() {
   const computed = ask(), mine = page.latest;
   await keepThese(kept);
   await computed;
-  if (seed !== null && page.latest === mine) await simulate(seed);
+  if (seed !== null && page.latest === mine) await simulate(seed, false);
 }
 
 function look(id, name, read) {

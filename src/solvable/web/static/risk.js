@@ -27,7 +27,8 @@ export function drawRisk() {
     legend.push({stroke: colour("--ghost"), dash: String(dash), text: apart ? `kept: ${apart}${how ? ` (${how})` : ""}` : "kept: the same as now", remove: () => drop(one)});
   });
   if (samples?.risk.length) overlay(samples, from, parts, series, legend);
-  if (shown.facts.theory.some(one => one.at && one.value > 0)) legend.push({stroke: colour("--three"), dash: "6,4", text: "theory"});
+  const told = shown.facts.theory.filter(one => one.at && one.value > 0).map(one => `${one.name}${one.caveats.length ? " (roughly)" : ""}`);
+  if (told.length) legend.push({stroke: colour("--three"), dash: "6,4", text: `theory: ${told.join(", ")}`});
   chips("risk-legend", legend);
   $("risk").setAttribute("aria-label", `Risk over time, from ${short(shown.facts.start_risk)} to ${short(arrays.risk.values[shown.count - 1])}; the tab In numbers has its values`);
   const data = parts.length > 1 ? join(parts) : parts[0];
@@ -50,7 +51,10 @@ function overlay(samples, from, parts, series, legend) {
 // ---- phases
 
 export function drawPhases() {
-  const {phases} = page.shown.facts;
+  // the same ones are not made again, so that one of them may have the focus
+  const {phases} = page.shown.facts, made = JSON.stringify(phases);
+  if ($("phases").dataset.made === made) return;
+  $("phases").dataset.made = made;
   $("phases").replaceChildren(...phases.map(one => {
     const button = Object.assign(document.createElement("button"), {type: "button", className: "phase", textContent: `${one.name} ${rough(one.from)} to ${rough(one.to)}`});
     button.addEventListener("click", () => scrub((one.from + one.to) / 2));

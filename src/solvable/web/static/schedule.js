@@ -22,6 +22,8 @@ export function drawSchedule() {
   chips("best-legend", [{stroke: colour("--one"), text: "best schedule"}, {stroke: colour("--two"), dash: "6,4", text: `best constant rate, ${short(found.constant.numbers["training.learning_rate"])}`}]);
 }
 
+const left = gap => gap < 0.01 ? "Pontryagin's condition certifies it: less than a percent is left to gain." : `A longer search could gain about ${short(Number((100 * gap).toPrecision(2)))} % more, by Pontryagin's condition.`;
+
 export async function findBest() {
   const tables = page.shown?.tables, mine = searching = {};
   if (!tables) return;
@@ -40,7 +42,7 @@ export async function findBest() {
       if (content.problems) { $("best-words").textContent = refusal(content.problems[0]); return; }
       found = {...content, of: JSON.stringify(tables)};
       const times = content.constant.risk / content.risk;
-      $("best-words").textContent = `The best schedule ends at risk ${short(content.risk)}, the best constant rate at ${short(content.constant.risk)}${times > 1.05 ? `: ${short(Number(times.toPrecision(2)))} times as much` : ", which is nearly as good"}. By Pontryagin's condition no schedule can gain more than about ${short(Number((100 * content.gap).toPrecision(2)))} % beyond that.`;
+      $("best-words").textContent = `The best schedule ends at risk ${short(content.risk)}, the best constant rate at ${short(content.constant.risk)}${times > 1.05 ? `: ${short(Number(times.toPrecision(2)))} times as much` : ", which is nearly as good"}. ${left(content.gap)}`;
       return;
     }
   } finally {

@@ -9,12 +9,13 @@ import {$, dataTable, page, state} from "./store.js";
 let running = null;
 const NAMES = {micro: "SGD", meso: "The diffusion", empirical: "Training on the data set"};
 const DONE = {
-  micro: "SGD has finished. It began as the curve did; its noise, the larger the smaller the dimension, moves the time at which plateaus are left.",
+  micro: "SGD has finished. Its noise, the larger the smaller the dimension, moves the time at which plateaus are left.",
   meso: "The diffusion has finished. It has the noise of this dimension without a step for every sample.",
-  empirical: "Training on the data set has finished. One step on a batch goes as far as single samples go in α = step/rate.",
+  empirical: "Training on the data set has finished. A step on it goes as far as single samples in α = step/rate.",
 };
 
-export async function simulate(seed) {
+export async function simulate(seed, isStep = true) {
+  // where it belongs to a story or a link, it is no step of its own
   forget();
   problems([]);
   const mine = running = new AbortController(), runs = Number($("runs").value), level = state["sgd.level"];
@@ -31,7 +32,7 @@ export async function simulate(seed) {
       if (piece.refused) { problems(piece.problems); say(`${NAMES[level]} was refused.`, true); refused = true; break; }
       if (state["sgd.seed"] === null) {
         Object.assign(state, {"sgd.seed": seed, "sgd.runs": runs});
-        remember(`simulated ${seed}`);
+        if (isStep) remember(`simulated ${seed}`); else writeAddress();
       }
       take(piece, level);
     }
@@ -48,8 +49,8 @@ function done(level) {
   const {samples} = page;
   if (level !== "empirical" || !samples.training.length) return DONE[level];
   const mean = rows => rows.reduce((sum, row) => sum + row.at(-1), 0) / rows.length, loss = mean(samples.training), risk = mean(samples.risk);
-  if (risk < 0.1 * page.shown.facts.start_risk) return `${DONE[level]} The students have understood: the risk vanishes with the training loss.`;
-  return loss < 0.1 * risk ? `${DONE[level]} The students have memorised the samples: the training loss is ${loss.toPrecision(1)}, the risk ${risk.toPrecision(2)}.` : DONE[level];
+  if (risk < 0.1 * page.shown.facts.start_risk) return "The students have understood: the risk falls with the training loss.";
+  return loss < 0.1 * risk ? `The students have memorised the samples: the training loss is ${loss.toPrecision(1)}, the risk ${risk.toPrecision(2)}.` : DONE[level];
 }
 
 function take(piece, level) {

@@ -16,7 +16,7 @@ export function drawSpectrum() {
 }
 
 function drawEigenvalues(values) {
-  const high = Math.max(190, $("spectrum").clientHeight - 60);
+  const high = innerWidth > 760 ? Math.max(150, $("spectrum").clientHeight - 60) : 190;
   const [context, width] = fit($("eigenvalues"), high), left = 70, right = 16, top = 12, bottom = 34;
   const lows = Math.log10(Math.min(...values)), tops = Math.log10(Math.max(...values)), span = Math.max(tops - lows, 1), most = Math.log10(Math.max(values.length, 2));
   const x = k => left + Math.log10(k) / most * (width - left - right), y = value => top + (tops - Math.log10(value)) / span * (high - top - bottom);

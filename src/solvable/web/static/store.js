@@ -62,15 +62,15 @@ export function settingsOf(made = state) {
   return Object.fromEntries(Object.entries(made).filter(([name]) => isSetting(name)));
 }
 
-export function adopt(made) {
-  // another problem, looked at in the same way
-  for (const name of Object.keys(DEFAULTS)) if (isSetting(name)) state[name] = DEFAULTS[name];
-  state["view.at"] = null;
+export function withTables(made) {
+  // the defaults with the values of such tables
+  const settings = {...DEFAULTS};
   const walk = (part, before) => {
     for (const [name, value] of Object.entries(part)) {
       if (value !== null && typeof value === "object") walk(value, `${before}${name}.`);
-      else if (`${before}${name}` in DEFAULTS) state[`${before}${name}`] = value;
+      else if (`${before}${name}` in DEFAULTS) settings[`${before}${name}`] = value;
     }
   };
   walk(made, "");
+  return settings;
 }

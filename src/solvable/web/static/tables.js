@@ -1,6 +1,6 @@
 // Tables: what theory predicts, the curve in numbers, words and what they mean.
 import {$, page} from "./store.js";
-import {refusal, short, WORDS} from "./words.js";
+import {refusal, sentence, short, WORDS} from "./words.js";
 
 export function cells(parts, tag = "td") {
   const row = document.createElement("tr");
@@ -23,7 +23,7 @@ function known(one) {
   const box = document.createElement("details");
   box.append(Object.assign(document.createElement("summary"), {textContent: one.source}), one.about);
   const cell = document.createDocumentFragment();
-  cell.append(...one.caveats.map(text => Object.assign(document.createElement("p"), {className: "caveat", textContent: text})), box);
+  cell.append(...one.caveats.map(text => Object.assign(document.createElement("p"), {className: "caveat", textContent: sentence(text)})), box);
   return cell;
 }
 

@@ -14,10 +14,11 @@ const told = value => typeof value === "number" ? short(value) : value === true 
 export const PHASES = {
   "norm learning": "The students first learn how long to be: their lengths settle, while none of them turns to a teacher.",
   approach: "The risk falls towards its first plateau: what all students can learn alike, they learn at once.",
-  plateau: "The risk hardly falls. The students rest near a saddle: they pull on each other so evenly that none turns to a teacher, or to a further one, yet.",
-  escape: "A tiny overlap with the teachers has been growing all along, by a fixed share of itself in each moment. Now it is large enough to be seen, and the risk falls to half of the plateau's height.",
-  descent: "The students have turned to the teachers. What is left of the error shrinks, with nothing in its way until the end or the next plateau.",
+  plateau: "The risk hardly falls: near a saddle the students pull on each other so evenly that none turns to a further teacher yet.",
+  escape: "An overlap that grew unseen, by a fixed share of itself at a time, is now large: the risk falls to half of the plateau's height.",
+  descent: "The students have turned to the teachers; what is left of the error shrinks, with nothing in its way.",
 };
+
 export function phaseWords(phases, i, last) {
   // an escape or a descent that the run does not see the end of is none
   const {name} = phases[i], before = phases.slice(0, i).findLast(one => one.name === "plateau");
@@ -90,8 +91,11 @@ export function mistake(line, level) {
   const cut = line.match(/^([a-z_.0-9]+): (.*)$/s);
   if (!cut) return [null, upper(line.endsWith(".") ? line : `${line}.`)];
   let [, name, text] = cut;
+  name = name.replace(/\.ratio$/, "");
+  text = text.replace(/, or (a Schedule|Extra inputs are not permitted)/g, "");  // which no field here can hold
   if (level === "empirical") name = NAMES[name] ?? (name === "training.batch" ? "data.batch" : name);
   if (name.startsWith("training.rate_rule.") && name !== "training.rate_rule.kind") name = "training.rate_rule.number";
+  if (["simulate", "diagram", "optimal"].includes(name)) return [null, upper(`${text}.`)];
   const is = text.match(/^is (.*?)(, as the teacher's)?; this (.*?) is for (.*)$/);
   const given = text.match(/^(.*?) given, must be (.*)$/);
   const known = ROWS.some(row => row.name === name);
@@ -101,6 +105,7 @@ export function mistake(line, level) {
   return [known ? name : null, upper(`${text}.`.replace(/\.\.$/, ".")).replaceAll("'", "")];
 }
 
+export const sentence = text => upper(text.endsWith(".") ? text : `${text}.`);
 export const refusal = line => mistake(line)[1];
 
 export function critical(one) {
