@@ -2092,9 +2092,7 @@ MEMORY = (
         "micro/row_step.py",
         "gain = 1.0 / (step + 2.0 - form.average_begin * form.dim)",
         "gain = 1.0 / (step + 1.0 - form.average_begin * form.dim)",
-        (
-            "agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[plain average, momentum]",
-        ),
+        ("agreement/test_momentum_limit.py::test_a_plain_average_is_the_mean_of_all_steps",),
     ),
     Mutation(
         "snapshot-of-another-student",
