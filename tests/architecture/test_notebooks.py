@@ -96,6 +96,17 @@ def test_outputs_that_differ_are_found() -> None:
     assert differences(notebook("1 2"), notebook("1"))
     assert differences(notebook("1"), notebook("1", source="y")) == ["cell-0: another source"]
 
+    def table(cell: str, plain: str, colour: str = "") -> dict:
+        data = {"text/html": [f"<td{colour}>{cell}</td>"], "text/plain": [plain]}
+        return {
+            "cells": [{"id": "cell-0", "source": ["x"], "outputs": [{"output_type": "execute_result", "data": data}]}]
+        }
+
+    assert (
+        differences(table("1", "A(b=1)"), table("1", "A(b=1, c=2)", " style='color:#123'")) == []
+    )  # what is seen counts
+    assert differences(table("1", "A"), table("2", "A"))
+
 
 def test_notebooks_have_the_format_of_notebooks() -> None:
     nbformat = pytest.importorskip("nbformat")
