@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 TUTORIALS = ROOT / "docs" / "site" / "tutorials"
 FIRST = "first_steps"
 CODE = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.M | re.S)
+INCLUDED = re.compile(r"^```\{literalinclude\} (\S+)\n.*?^```$", re.M | re.S)
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 PAGES = {"../guide.md": "docs/GUIDE.md", "../gallery.md": "README.md", "../theory.md": "docs/THEORY.md"}
 
@@ -63,7 +64,8 @@ def _linked(text: str, file: Path) -> str:
             target = ROOT / PAGES[link[1]]
         return f"]({Path(os.path.relpath(target, file.parent)).as_posix()})"
 
-    return re.sub(r"\]\(([\w./]+)\)", here, text)
+    named = INCLUDED.sub(lambda found: f"[{Path(found[1]).name}]({found[1]})", text)
+    return re.sub(r"\]\(([\w./]+)\)", here, named)
 
 
 class Execution:

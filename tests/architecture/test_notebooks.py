@@ -61,11 +61,12 @@ def test_a_notebook_runs_and_shows_what_is_stored(name, tmp_path, monkeypatch, c
 def test_links_of_notebooks_lead_somewhere() -> None:
     import re
 
-    from notebooks import place
+    from notebooks import cells, place
 
     for name in TUTORIALS:
         for link in re.findall(r"\]\(([^)#:]+)\)", place(name).read_text(encoding="utf-8")):
             assert (place(name).parent / link).exists(), (name, link)
+        assert "```{" not in "".join(cell.source for cell in cells(name))  # notebooks do not know the site's directives
 
 
 def test_a_cell_shows_what_a_notebook_would_show() -> None:
