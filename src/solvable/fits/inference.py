@@ -122,7 +122,7 @@ def fit(
         report(0, 2 + 2 * len(chosen))  # the estimate counts as two, each end as one
         found = settled(models, data, source, seed)
         best, law, intervals, profile = _profiled(found, source, seed, report)
-    intervals |= _not_excluded(models, best, law)
+    intervals |= _not_excluded(models, best, law, source, seed)
     return told(best, law, intervals, profile, found.rests)
 
 
@@ -161,10 +161,7 @@ def _profiled(given: Settled, source: str, seed: int, report: Report) -> tuple[F
         profile = Profile(model, law, best.x, best.least)
 
         def noise(x: np.ndarray, model: Model = model) -> Noise | None:
-            try:
-                return noise_at(Found(model, x, 0.0), source, seed) if source == "simulated" else None
-            except noises.Diverging:
-                return None
+            return _own_noise(Found(model, x, 0.0), source, seed)
 
         ends: list[float] = []
         for i, side in itertools.product(range(best.x.size), (-1, 1)):
@@ -182,16 +179,33 @@ def _outside(one: Parameter, low: float, high: float, inside: float) -> Interval
     return Interval(ends, (bool(np.isinf(low)), bool(np.isinf(high))))
 
 
-def _not_excluded(models: list[Model], best: Found, law: Noise) -> Intervals:
+def _own_noise(found: Found, source: str, seed: int) -> Noise | None:
+    """The noise that these parameters make, where replicas tell it."""
+    try:
+        return noise_at(found, source, seed) if source == "simulated" else None
+    except noises.Diverging:
+        return None
+
+
+def _not_excluded(models: list[Model], best: Found, law: Noise, source: str, seed: int) -> Intervals:
     """The least and the greatest of the whole numbers that the curve does not exclude, if one is free."""
     if not best.model.fixed:
         return {}
     ((name, own),) = best.model.fixed.items()
-    rise = ending_rise(law, best.least, best.model.curve.rows.shape[1] - best.x.size - 1)
-    others = [
-        least(searched(one, law, first) for first in (best.x, one.first)) for one in models if one is not best.model
-    ]
-    kept = [own, *(one.model.fixed[name] for one in others if one.least < best.least + rise)]
+    others = [least(searched(one, law, x) for x in (best.x, one.first)) for one in models if one is not best.model]
+    kept = [own, *(one.model.fixed[name] for one in others if not _is_excluded(one, best, law, source, seed))]
     tried = [one.fixed[name] for one in models]
     is_open = min(kept) == tried[0] > 1, max(kept) == tried[-1]
     return {name: Interval((min(kept), max(kept)), is_open)}
+
+
+def _is_excluded(other: Found, best: Found, law: Noise, source: str, seed: int) -> bool:
+    """Whether the curve is too far from another whole number, with the noise of the best and with its own."""
+    degrees = best.model.curve.rows.shape[1] - best.x.size - 1
+    if other.least < best.least + ending_rise(law, best.least, degrees):
+        return False
+    own = _own_noise(other, source, seed)
+    if own is None:
+        return True
+    there, here = (searched(one.model, own, one.x).least for one in (other, best))
+    return there > here + ending_rise(own, min(here, there), degrees)
