@@ -72,6 +72,23 @@ def test_the_table_says_what_is_free(files, table, capsys) -> None:
     assert main(["run", path, "--until", "1"]) == 0  # which leaves the table alone
 
 
+def test_columns_are_chosen_by_name(files, capsys) -> None:
+    curve, path = files
+    with open(curve) as file:
+        text = file.read().replace("alpha,risk,error", "Epoch,test,std")
+    with open(curve, "w") as file:
+        file.write("# a log\n" + text)
+    rate = ["--free", "training.learning_rate"]
+    assert main(["fit", curve, path, *rate, "--time", "Epoch", "--value", "test", "--error", "std"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("training.learning_rate 0.6 [")
+    assert "column test: read as the risk without label noise" in out
+    assert main(["fit", curve, path, *rate]) == 2
+    assert "it has Epoch, test, std; choose by" in capsys.readouterr().err
+    assert main(["fit", curve, path, *rate, "--time", "epoch", "--value", "test"]) == 2
+    assert "has no column 'epoch' (did you mean Epoch?)" in capsys.readouterr().err
+
+
 def test_a_misfit_is_an_exit_code(files, capsys) -> None:
     assert main(["fit", *files, "--free", "training.label_noise"]) == 1
     assert "the problem does not fit" in capsys.readouterr().out

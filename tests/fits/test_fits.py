@@ -411,7 +411,7 @@ def test_long_curves_are_compared_by_means_over_groups() -> None:
     assert sizes.min() >= 1
     assert sizes[:3].max() < sizes[-1]
     assert np.allclose(curve.rows[1, -1], np.log(values[1, -sizes[-1] :]).mean())
-    assert np.allclose(curve.measured, 0.09 / sizes)
+    assert np.allclose(curve.measured, np.diag(0.09 / sizes))
     both = sv.fits.Curve(times, values, np.full(500, 0.3), overlaps=overlaps).grouped(30)
     groups = both.group[-1] + 1
     assert both.rows.shape == (3, 3 * groups)

@@ -2092,9 +2092,7 @@ MEMORY = (
         "micro/row_step.py",
         "gain = 1.0 / (step + 2.0 - form.average_begin * form.dim)",
         "gain = 1.0 / (step + 1.0 - form.average_begin * form.dim)",
-        (
-            "agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[plain average, momentum]",
-        ),
+        ("agreement/test_momentum_limit.py::test_a_plain_average_is_the_mean_of_all_steps",),
     ),
     Mutation(
         "snapshot-of-another-student",
@@ -2405,9 +2403,65 @@ FITS = (
     Mutation(
         "noise-of-a-mean-as-of-a-run",
         "fits/noise.py",
-        "share = 1 / curve.runs + 1 / len(rows)",
-        "share = 1 + 1 / len(rows)",
+        "share = 1 / curve.runs + 1 / count",
+        "share = 1 + 1 / count",
         ("fits/test_fits.py::test_the_runs_of_a_curve_give_its_noise",),
+    ),
+    Mutation(
+        "ends-with-the-noise-of-the-estimate",
+        "fits/profile.py",
+        "law = None if np.isinf(end) else noise_at(there)",
+        "law = None",
+        ("fits/test_details.py::test_an_end_is_sought_with_the_noise_there",),
+    ),
+    Mutation(
+        "replicas-with-streams-of-their-own",
+        "levels/seeds.py",
+        "if isinstance(seed, Common):",
+        "if False:",
+        ("fits/test_details.py::test_replicas_of_one_seed_are_common_to_all_problems",),
+    ),
+    Mutation(
+        "means-as-uncertain-as-one-value",
+        "fits/curve.py",
+        "inner = means @ own @ means.T",
+        "inner = np.diag(means @ np.diag(own))",
+        ("fits/test_fits.py::test_long_curves_are_compared_by_means_over_groups",),
+    ),
+    Mutation(
+        "a-first-value-that-nobody-reads",
+        "fits/report.py",
+        "if curve.first is not None:",
+        "if False:",
+        ("fits/test_details.py::test_a_value_at_time_zero_is_compared_with_the_start",),
+    ),
+    Mutation(
+        "tails-on-the-wrong-side",
+        "fits/tails.py",
+        "sample = -side * self",
+        "sample = side * self",
+        ("fits/test_details.py::test_heavy_tails_are_those_of_the_replicas",),
+    ),
+    Mutation(
+        "replicas-among-their-judges",
+        "fits/tails.py",
+        " * squares / (1 - inside)",
+        " * squares",
+        ("fits/test_details.py::test_distances_of_those_left_out_are_those_from_all_others",),
+    ),
+    Mutation(
+        "bounds-beyond-the-field",
+        "fits/parameters.py",
+        "good, bad = (middle, bad) if _allows(family, name, middle) else (good, middle)",
+        "good, bad = bound, bound",
+        ("fits/test_details.py::test_bounds_stay_within_what_a_field_allows",),
+    ),
+    Mutation(
+        "a-schedule-as-one-rate",
+        "fits/parameters.py",
+        "return scaled(own, value) if isinstance(own, Schedule) else value",
+        "return value",
+        ("fits/test_details.py::test_a_schedule_is_fitted_by_a_factor",),
     ),
 )
 

@@ -176,7 +176,7 @@ def test_more_mistakes(small: sv.Problem, tmp_path: Path) -> None:
     vary = {"student.width": [1, 2]}
     for options, message in [
         ({}, "until"),
-        ({"until": 1, "keep": ["loss"]}, "keep: 'loss' given"),
+        ({"until": 1, "keep": ["error"]}, "keep: 'error' given"),
         ({"until": 1, "workers": -1}, "workers: -1 given"),
         ({"until": 1, "shard": (3, 2)}, "shard"),
         ({"until": 1, "start": lambda problem, seed: sv.start(problem, seed=seed)}, "seeds: are missing"),

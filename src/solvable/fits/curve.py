@@ -42,6 +42,8 @@ class Curve:
         The value at time zero, which is not compared: it tells the start alone.
     told : str
         Where the values are from, in words, unless that is plain.
+    covariance : ndarray, optional
+        (times, times) of the errors of measurement, relative to the values, where those at different times go together.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Curve:
     group: np.ndarray | None = None
     first: float | None = None
     told: str = ""
+    covariance: np.ndarray | None = None
 
     @property
     def runs(self) -> int:
@@ -76,20 +79,27 @@ class Curve:
 
     @cached_property
     def measured(self) -> np.ndarray:
-        """(numbers,) variances of errors of measurement of one run."""
-        variances = np.pad(self.error**2, (0, self.time.size * (self.entries - 1)))
-        return variances if self.group is None else self._means**2 @ variances
+        """(numbers, numbers) covariance of errors of measurement of one run."""
+        own = np.diag(self.error**2) if self.covariance is None else self.covariance
+        means = np.eye(self.time.size) if self.group is None else self._of_values
+        inner = means @ own @ means.T
+        return np.pad(inner, (0, len(inner) * (self.entries - 1)))
 
     def compared(self, rows: np.ndarray) -> np.ndarray:
         """(..., numbers) means over the groups of (..., times x entries)."""
         return rows if self.group is None else rows @ self._means.T
 
     @cached_property
-    def _means(self) -> np.ndarray:
-        """(numbers, times x entries)."""
+    def _of_values(self) -> np.ndarray:
+        """(groups, times)."""
         assert self.group is not None
         one = (np.arange(self.group[-1] + 1)[:, None] == self.group).astype(float)
-        one /= one.sum(axis=1, keepdims=True)
+        return np.asarray(one / one.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def _means(self) -> np.ndarray:
+        """(numbers, times x entries)."""
+        one = self._of_values
         return one if self.entries == 1 else _blocks(one, np.kron(one, np.eye(self.entries - 1)))
 
     def grouped(self, most: int = MOST) -> "Curve":
@@ -116,9 +126,11 @@ class Curve:
 
     def _at(self, kept: np.ndarray) -> "Curve":
         overlaps = None if self.overlaps is None else self.overlaps[:, kept]
+        covariance = None if self.covariance is None else self.covariance[np.ix_(kept, kept)]
         return replace(
-            self, time=self.time[kept], values=self.values[:, kept], error=self.error[kept], overlaps=overlaps
-        )
+            self, time=self.time[kept], values=self.values[:, kept], error=self.error[kept], overlaps=overlaps,
+            covariance=covariance,
+        )  # fmt: skip
 
 
 def _blocks(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -197,9 +209,13 @@ def _checked_overlaps(data: Trajectory, problem: Problem) -> np.ndarray:
 def _sound(times: np.ndarray, values: np.ndarray, errors: np.ndarray | None, curve: Curve) -> Curve:
     """The times after the start at which all runs have values; an error unless there are enough of them."""
     known = np.isfinite(values).all(axis=0)
-    relative = np.zeros(times.size)
+    relative, covariance = np.zeros(times.size), None
     if errors is not None:
-        relative[known] = errors[known] / values[:, known].mean(axis=0)
+        mean = np.where(known, np.where(known, values, 1.0).mean(axis=0), 1.0)
+        if errors.ndim == 2:
+            covariance = errors / np.outer(mean, mean)
+            errors = np.sqrt(np.diag(errors))
+        relative[known] = errors[known] / mean[known]
     good = known & (times > 0) & np.isfinite(relative)
     zero = known & (times == 0)
     first = float(values[:, zero].mean()) if zero.any() else None
@@ -211,8 +227,9 @@ def _sound(times: np.ndarray, values: np.ndarray, errors: np.ndarray | None, cur
         raise ValueError("curve: times must increase")
     overlaps = None if curve.overlaps is None else curve.overlaps[:, good]
     return replace(
-        curve, time=times[good], values=values[:, good], error=relative[good], overlaps=overlaps, first=first
-    )
+        curve, time=times[good], values=values[:, good], error=relative[good], overlaps=overlaps, first=first,
+        covariance=None if covariance is None else covariance[np.ix_(good, good)],
+    )  # fmt: skip
 
 
 def _arrays(data: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -227,6 +244,17 @@ def _arrays(data: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
             f"curve: {times.shape} times and {values.shape} values given, must be (times,) and (times,) or (runs, times)"
         )
     errors = rest[0] if rest else None
-    if errors is not None and (errors.shape != times.shape or (errors < 0).any()):
+    if errors is not None and errors.ndim == 2:
+        _check_covariance(errors, times.size)
+    elif errors is not None and (errors.shape != times.shape or (errors < 0).any()):
         raise ValueError(f"curve: errors of shape {errors.shape} given, must be {times.shape} and not negative")
     return times, values, errors
+
+
+def _check_covariance(given: np.ndarray, size: int) -> None:
+    if given.shape != (size, size) or not np.isfinite(given).all() or not np.allclose(given, given.T):
+        raise ValueError(
+            f"curve: a covariance of errors of shape {given.shape} given, must be symmetric and {(size, size)}"
+        )
+    if np.linalg.eigvalsh(given)[0] < -1e-9 * np.trace(given):
+        raise ValueError("curve: the covariance of errors has negative eigenvalues")

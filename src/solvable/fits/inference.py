@@ -1,5 +1,6 @@
 """The function `fit`: least squares against the exact equations, with the noise that training itself makes."""
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,13 +8,15 @@ import numpy as np
 
 from solvable.fits import noise as noises
 from solvable.fits.curve import MOST, Curve, read_curve
-from solvable.fits.model import Model
+from solvable.fits.model import FEW_NODES, RTOL, Model
 from solvable.fits.noise import Noise
 from solvable.fits.parameters import Family, Parameter, Start, check_arguments, parameters
 from solvable.fits.profile import Profile, ending_rise, settled_end
 from solvable.fits.report import Found, Interval, Intervals, told
 from solvable.fits.result import Fit
 from solvable.fits.settling import Settled, least, noise_at, searched, settled
+from solvable.levels.progress import Report, meter
+from solvable.macro import Macro
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 from solvable.results import Trajectory
@@ -41,7 +44,8 @@ def fit(
     Parameters
     ----------
     curve : Trajectory, tuple or path
-        What was measured: (times, values) or (times, values, errors), with values (times,) or (runs, times); a Trajectory, as
+        What was measured: (times, values) or (times, values, errors), with values (times,) or (runs, times) and errors (times,) or
+        their covariance (times, times); a Trajectory, as
         from `Trajectory.from_weights`; or a CSV file with the columns `time` (or `alpha`, `steps`), `risk` (or `mse`, `loss`;
         several of them are runs) and `error`, or those that `columns` chooses. Times without a value (NaN) are left out, and
         a value at time zero is compared with the start only. All runs have one start.
@@ -112,10 +116,13 @@ def fit(
         data = data.grouped(min(MOST, data.runs // 2) if source == "replicas" else MOST)
     if data.rows.shape[1] <= len(chosen):
         raise ValueError(f"free: {len(chosen)} numbers to infer from {data.rows.shape[1]}, must be fewer")
-    models = _models(family, data, chosen)
-    found = settled(models, data, source, seed)
-    best, law, intervals, profile = _profiled(found, source, seed)
-    intervals |= _not_excluded(models, best, law)
+    level = Macro(rtol=RTOL, nodes=FEW_NODES) if source == "simulated" else Macro(rtol=RTOL)
+    models = _models(family, data, chosen, level)
+    with meter(None, "stages") as report:
+        report(0, 2 + 2 * len(chosen))  # the estimate counts as two, each end as one
+        found = settled(models, data, source, seed)
+        best, law, intervals, profile = _profiled(found, source, seed, report)
+    intervals |= _not_excluded(models, best, law, source, seed)
     return told(best, law, intervals, profile, found.rests)
 
 
@@ -129,7 +136,7 @@ def _start(curve: Any, given: Any) -> Start:
     return given
 
 
-def _models(family: Family, data: Curve, chosen: tuple[Parameter, ...]) -> list[Model]:
+def _models(family: Family, data: Curve, chosen: tuple[Parameter, ...], level: Macro) -> list[Model]:
     """One for each value of a whole number that is free."""
     whole = [one for one in chosen if one.is_whole]
     rest = tuple(one for one in chosen if not one.is_whole)
@@ -140,13 +147,13 @@ def _models(family: Family, data: Curve, chosen: tuple[Parameter, ...]) -> list[
         raise ValueError(f"free: {whole[0].name}: {len(values)} whole numbers to try, must be at most {MOST_WHOLE}")
     if whole and whole[0].name in WIDTHS and data.overlaps is not None:
         raise ValueError(f"overlaps: their number changes with {whole[0].name}, which is free; leave one of them out")
-    models = [Model(family, data, rest, {} if value is None else {whole[0].name: value}) for value in values]
+    models = [Model(family, data, rest, {} if value is None else {whole[0].name: value}, level) for value in values]
     for model in models:
         family.member(model.values(model.first))  # mistakes show here
     return models
 
 
-def _profiled(given: Settled, source: str, seed: int) -> tuple[Found, Noise, Intervals, Profile]:
+def _profiled(given: Settled, source: str, seed: int, report: Report) -> tuple[Found, Noise, Intervals, Profile]:
     """Intervals; where the way to their ends leads to better parameters, once more from there."""
     best, law = given.best, given.law
     for _ in range(AGAIN):
@@ -154,17 +161,17 @@ def _profiled(given: Settled, source: str, seed: int) -> tuple[Found, Noise, Int
         profile = Profile(model, law, best.x, best.least)
 
         def noise(x: np.ndarray, model: Model = model) -> Noise | None:
-            try:
-                return noise_at(Found(model, x, 0.0), source, seed) if source == "simulated" else None
-            except noises.Diverging:
-                return None
+            return _own_noise(Found(model, x, 0.0), source, seed)
 
-        found = [[settled_end(profile, i, side, noise) for side in (-1, 1)] for i in range(best.x.size)]
+        ends: list[float] = []
+        for i, side in itertools.product(range(best.x.size), (-1, 1)):
+            report(2 + len(ends), 2 + 2 * best.x.size)
+            ends.append(settled_end(profile, i, side, noise))
         if profile.better is None:
             break
         best = searched(model, law, profile.better)
-    each = zip(model.chosen, found, best.x, strict=True)
-    return best, law, {one.name: _outside(one, pair[0], pair[1], inside) for one, pair, inside in each}, profile
+    each = zip(model.chosen, ends[::2], ends[1::2], best.x, strict=True)
+    return best, law, {one.name: _outside(one, low, high, inside) for one, low, high, inside in each}, profile
 
 
 def _outside(one: Parameter, low: float, high: float, inside: float) -> Interval:
@@ -172,16 +179,33 @@ def _outside(one: Parameter, low: float, high: float, inside: float) -> Interval
     return Interval(ends, (bool(np.isinf(low)), bool(np.isinf(high))))
 
 
-def _not_excluded(models: list[Model], best: Found, law: Noise) -> Intervals:
+def _own_noise(found: Found, source: str, seed: int) -> Noise | None:
+    """The noise that these parameters make, where replicas tell it."""
+    try:
+        return noise_at(found, source, seed) if source == "simulated" else None
+    except noises.Diverging:
+        return None
+
+
+def _not_excluded(models: list[Model], best: Found, law: Noise, source: str, seed: int) -> Intervals:
     """The least and the greatest of the whole numbers that the curve does not exclude, if one is free."""
     if not best.model.fixed:
         return {}
     ((name, own),) = best.model.fixed.items()
-    rise = ending_rise(law, best.least, best.model.curve.rows.shape[1] - best.x.size - 1)
-    others = [
-        least(searched(one, law, first) for first in (best.x, one.first)) for one in models if one is not best.model
-    ]
-    kept = [own, *(one.model.fixed[name] for one in others if one.least < best.least + rise)]
+    others = [least(searched(one, law, x) for x in (best.x, one.first)) for one in models if one is not best.model]
+    kept = [own, *(one.model.fixed[name] for one in others if not _is_excluded(one, best, law, source, seed))]
     tried = [one.fixed[name] for one in models]
     is_open = min(kept) == tried[0] > 1, max(kept) == tried[-1]
     return {name: Interval((min(kept), max(kept)), is_open)}
+
+
+def _is_excluded(other: Found, best: Found, law: Noise, source: str, seed: int) -> bool:
+    """Whether the curve is too far from another whole number, with the noise of the best and with its own."""
+    degrees = best.model.curve.rows.shape[1] - best.x.size - 1
+    if other.least < best.least + ending_rise(law, best.least, degrees):
+        return False
+    own = _own_noise(other, source, seed)
+    if own is None:
+        return True
+    there, here = (searched(one.model, own, one.x).least for one in (other, best))
+    return there > here + ending_rise(own, min(here, there), degrees)

@@ -13,6 +13,7 @@ from solvable.overlaps import InvalidStart
 
 RTOL = 1e-8
 NUDGE = 1e-4  # of what the search sees: central differences
+FEW_NODES = 1024  # of averages without a closed form, where replicas tell their mean and what few nodes leave with it
 FAR = 50.0  # a row of a start that no weights have
 
 
@@ -20,8 +21,14 @@ class Model:
     """Predicted rows of a curve, where some numbers are chosen by the search and others are fixed."""
 
     def __init__(
-        self, family: Family, curve: Curve, chosen: tuple[Parameter, ...], fixed: Mapping[str, float] | None = None
+        self,
+        family: Family,
+        curve: Curve,
+        chosen: tuple[Parameter, ...],
+        fixed: Mapping[str, float] | None = None,
+        level: Macro | None = None,
     ) -> None:
+        self.level = Macro(rtol=RTOL) if level is None else level
         self.family, self.curve, self.chosen, self.fixed = family, curve, chosen, dict(fixed or {})
         self._last: dict[bytes, np.ndarray] = {}
         self.lower = np.array([one.inner(one.lower) for one in chosen])
@@ -51,7 +58,7 @@ class Model:
             problem, start = self.family.member(self.values(x))
         except InvalidStart:
             return np.full(self.curve.time.size * self.curve.entries, FAR)
-        found = run(problem, start, Macro(rtol=RTOL), times=self.curve.time, clock=self.curve.clock, progress=False)
+        found = run(problem, start, self.level, times=self.curve.time, clock=self.curve.clock, progress=False)
         overlaps = None if self.curve.overlaps is None else overlaps_of(found)
         return stacked(observed(found, self.curve.quantity), overlaps)[0]
 
@@ -112,4 +119,4 @@ class Model:
         """The same with one of the chosen parameters fixed at what the search sees as `value`."""
         rest = (*self.chosen[:number], *self.chosen[number + 1 :])
         fixed = {self.chosen[number].name: self.chosen[number].outer(value)}
-        return Model(self.family, self.curve, rest, self.fixed | fixed)
+        return Model(self.family, self.curve, rest, self.fixed | fixed, self.level)

@@ -89,13 +89,13 @@ def choose(curve: Curve, problem: Problem, asked: str | None) -> str:
 def rough(curve: Curve) -> Noise:
     """Before anything is known: equal errors of all rows."""
     size = curve.rows.shape[1]
-    return Noise(np.zeros(size), np.diag(curve.measured + ROUGH**2), "errors", "equal errors")
+    return Noise(np.zeros(size), curve.measured + ROUGH**2 * np.eye(size), "errors", "equal errors")
 
 
 def given(curve: Curve) -> Noise:
     """Errors of measurement alone."""
     size = curve.rows.shape[1]
-    covariance = np.diag(curve.measured / curve.runs + LEAST**2)
+    covariance = curve.measured / curve.runs + LEAST**2 * np.eye(size)
     return Noise(np.zeros(size), covariance, "errors", "errors given", band=_band(curve, np.zeros(curve.time.size)))
 
 
@@ -115,7 +115,8 @@ def simulated(
     every, level, asked = _replicas(curve, problem, start, seed, most)
     rows, count = curve.compared(every), len(every)
     share = 1 / curve.runs + 1 / count  # of the data, and of the mean of the replicas
-    covariance = np.atleast_2d(np.cov(rows.T)) * share + np.diag(curve.measured / curve.runs + LEAST**2)
+    covariance = np.atleast_2d(np.cov(rows.T)) * share + curve.measured / curve.runs
+    covariance += LEAST**2 * np.eye(len(covariance))
     told = f"{count} replicas of {level}"
     told += " and errors given" if curve.error.any() else ""
     drift = every.mean(axis=0) - expected
@@ -150,7 +151,8 @@ def _sample(curve: Curve, rows: np.ndarray, seed: int) -> np.ndarray:
     if curve.runs > 1:
         centred = np.mean([centred[random.integers(len(rows), size=len(rows))] for _ in range(curve.runs)], axis=0)
     if curve.error.any():
-        centred = centred + np.sqrt(curve.measured / curve.runs) * random.standard_normal(rows.shape)
+        sizes, vectors = np.linalg.eigh(curve.measured / curve.runs)
+        centred = centred + random.standard_normal(rows.shape) * np.sqrt(np.maximum(sizes, 0.0)) @ vectors.T
     return centred
 
 

@@ -29,7 +29,7 @@ class Tails:
         if x.size:
             basis = np.linalg.qr(slopes)[0]
             rows = rows - basis @ (basis.T @ rows)
-        self.left = _left_out((rows**2).sum(axis=0))
+        self.left = left_out((rows**2).sum(axis=0))
 
     def is_normal(self, number: int) -> bool:
         """Whether the replicas scatter normally along a parameter."""
@@ -80,7 +80,7 @@ def _alone(slopes: np.ndarray, number: int) -> np.ndarray:
     return np.asarray(alone / max(float(np.linalg.norm(alone)), 1e-300))
 
 
-def _left_out(squares: np.ndarray) -> np.ndarray:
+def left_out(squares: np.ndarray) -> np.ndarray:
     """Squared distances in units of a covariance from all replicas, as they are in units of one from all others: S without e is
     ((n - 1) S - n/(n - 1) e e^T)/(n - 2), and e is n/(n - 1) times as far from the mean of the others."""
     n = squares.size
