@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 help:
 	@echo "make demo       draw a figure of bocchi2026 into figures/ and print its verdicts"
 	@echo "make test       lint, types and tests"
-	@echo "make test-browser  the page, in Chromium (apt-get install chromium)"
+	@echo "make test-browser  the page, in Chromium (apt-get install chromium), and in Firefox where it is installed"
 	@echo "make test-slow  the long tests"
 	@echo "make test-seeds the statistical tests at ten seeds (an hour)"
 	@echo "make test-mutations  mistakes that the tests must notice (a quarter of an hour)"
@@ -49,7 +49,7 @@ test: setup
 warm-up: setup
 	$(BIN)/solvable warm-up --all
 
-# needs Chromium: apt-get install chromium
+# needs Chromium: apt-get install chromium; Firefox (firefox-esr) is tried too where it is installed
 test-browser: setup
 	$(BIN)/python -m pytest -m browser
 

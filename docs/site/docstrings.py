@@ -12,7 +12,7 @@ import solvable
 TYPED = ("Parameters", "Attributes", "Returns")
 FIELDS = (*TYPED, "Yields", "Raises")
 QUOTED = re.compile(r"`+([^`]+)`+")
-ESCAPED = re.compile(r"[\\*|]|_(?=[ ,])")
+ESCAPED = re.compile(r"[\\*|]|_(?!\w)")
 CLASS = re.compile(r"\b[A-Z]\w+\b")
 
 

@@ -10,6 +10,7 @@ import contextlib
 import io
 import json
 import math
+import os
 import re
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 TUTORIALS = ROOT / "docs" / "site" / "tutorials"
 FIRST = "first_steps"
 CODE = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.M | re.S)
+INCLUDED = re.compile(r"^```\{literalinclude\} (\S+)\n.*?^```$", re.M | re.S)
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 PAGES = {"../guide.md": "docs/GUIDE.md", "../gallery.md": "README.md", "../theory.md": "docs/THEORY.md"}
 
@@ -52,14 +54,18 @@ def cells(name: str) -> list[Cell]:
 
 
 def _linked(text: str, file: Path) -> str:
-    def here(link: re.Match[str]) -> str:
-        target, up = link[1], "../" * (len(file.relative_to(ROOT).parts) - 1)
-        if target in PAGES:
-            return f"]({up}{PAGES[target]})"
-        other = place(target.removesuffix(".md")).relative_to(ROOT)
-        return f"]({up}{other.as_posix()})"
+    """Links as they lead from the notebook: to other notebooks, and to files of the repository in the place of pages."""
 
-    return re.sub(r"\]\(([\w./]+\.md)\)", here, text)
+    def here(link: re.Match[str]) -> str:
+        target = (TUTORIALS / link[1]).resolve()
+        if target.parent == TUTORIALS:
+            target = place(target.stem)
+        elif link[1] in PAGES:
+            target = ROOT / PAGES[link[1]]
+        return f"]({Path(os.path.relpath(target, file.parent)).as_posix()})"
+
+    named = INCLUDED.sub(lambda found: f"[{Path(found[1]).name}]({found[1]})", text)
+    return re.sub(r"\]\(([\w./]+)\)", here, named)
 
 
 class Execution:
@@ -144,8 +150,13 @@ def differences(stored: dict[str, Any], fresh: dict[str, Any]) -> list[str]:
 
 
 def _words(cell: dict[str, Any]) -> str:
-    outputs = cell.get("outputs", ())
-    return "".join("".join(output.get("text") or output["data"]["text/plain"]) for output in outputs)
+    """What a reader sees of the outputs: a table where there is one, without its markup."""
+    words = []
+    for output in cell.get("outputs", ()):
+        data = output.get("data", {})
+        table = re.sub(r"<[^>]*>", " ", "".join(data.get("text/html", ())))
+        words.append(table or "".join(output.get("text") or data["text/plain"]))
+    return "".join(words)
 
 
 def _alike(one: str, other: str) -> bool:

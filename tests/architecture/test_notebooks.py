@@ -61,11 +61,12 @@ def test_a_notebook_runs_and_shows_what_is_stored(name, tmp_path, monkeypatch, c
 def test_links_of_notebooks_lead_somewhere() -> None:
     import re
 
-    from notebooks import place
+    from notebooks import cells, place
 
     for name in TUTORIALS:
         for link in re.findall(r"\]\(([^)#:]+)\)", place(name).read_text(encoding="utf-8")):
             assert (place(name).parent / link).exists(), (name, link)
+        assert "```{" not in "".join(cell.source for cell in cells(name))  # notebooks do not know the site's directives
 
 
 def test_a_cell_shows_what_a_notebook_would_show() -> None:
@@ -95,6 +96,17 @@ def test_outputs_that_differ_are_found() -> None:
     assert differences(notebook("risk 1"), notebook("loss 1"))
     assert differences(notebook("1 2"), notebook("1"))
     assert differences(notebook("1"), notebook("1", source="y")) == ["cell-0: another source"]
+
+    def table(cell: str, plain: str, colour: str = "") -> dict:
+        data = {"text/html": [f"<td{colour}>{cell}</td>"], "text/plain": [plain]}
+        return {
+            "cells": [{"id": "cell-0", "source": ["x"], "outputs": [{"output_type": "execute_result", "data": data}]}]
+        }
+
+    assert (
+        differences(table("1", "A(b=1)"), table("1", "A(b=1, c=2)", " style='color:#123'")) == []
+    )  # what is seen counts
+    assert differences(table("1", "A"), table("2", "A"))
 
 
 def test_notebooks_have_the_format_of_notebooks() -> None:

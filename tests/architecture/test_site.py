@@ -56,7 +56,7 @@ def test_docstrings_keep_formulas_and_escape_the_rest() -> None:
     lines = [
         "Overlaps (p, p*) of `p*` students; see `run`, `risk` and `Trajectory`.", "",
         "Returns", "-------", "Overlaps or None", "    What |x| is.", "",
-        "Notes", "-----", "The risk is", "", "    c * x_", "    + y", "", "at x_ only.", "",
+        "Notes", "-----", "The risk is", "", "    c * x_", "    + y", "", "at x_ only (val_...).", "",
         "Examples", "--------", ">>> 2 * 3", "6",
     ]  # fmt: skip
     text = "\n".join(marked_up(lines, own={"risk"}, room="overlaps"))
@@ -65,7 +65,7 @@ def test_docstrings_keep_formulas_and_escape_the_rest() -> None:
         ":py:obj:`Trajectory <solvable.results.Trajectory>`." in text
     )
     assert ":py:obj:`Overlaps <solvable.overlaps.Overlaps>` or None\n    What \\|x\\| is.\n" in text
-    assert "The risk is\n\n.. code-block:: text\n\n    c * x_\n    + y\n\nat x\\_ only.\n" in text
+    assert "The risk is\n\n.. code-block:: text\n\n    c * x_\n    + y\n\nat x\\_ only (val\\_...).\n" in text
     assert text.endswith(">>> 2 * 3\n6")
 
 

@@ -17,6 +17,7 @@ FEW = 4  # of the arguments of an exception may be given without their names
 # public functions whose users write settings by name, each with the reason why they are not grouped
 MANY = {
     "overlaps/starts.py: start": "four overlaps, each in total or by blocks, beside three settings of what is drawn",
+    "results/logs.py: from_weights": "whatever a training keeps: weights, readouts, velocities, biases; and how they are read",
     "sweeps/sweep.py: sweep": "the settings of a run, of the grid and of where it is computed, in one call",
 }
 NUMBERS = 20  # decimal numbers in a statement that the formatter leaves alone

@@ -39,11 +39,25 @@ def test_other_rules_have_controls_that_reach_the_library(page: Any) -> None:
     page.select_option("[id='training.rate_rule.kind']", "adagrad")
     drawn(page)
     assert page.evaluate("page.shown.tables.training.rate_rule") == {"kind": "adagrad", "offset": 1}
+    page.click("#tab-theory")
+    assert page.text_content("#untold").endswith('The closed form does not know the setting "rate follows".')
     state = page.evaluate("page.shown.tables")
     assert work.view(state).problem.training.rate_rule.offset == 1.0
+    page.select_option("[id='training.rate_rule.kind']", "line-search")
+    drawn(page)
+    page.evaluate("() => { page.state['training.momentum.beta'] = 0.5; page.changed('training.momentum.beta'); }")
+    page.wait_for_function("document.getElementById('training.rate_rule.kind:wrong').textContent !== ''")
+    said = page.text_content("[id='training.rate_rule.kind:wrong']")
+    assert said == "Line search cannot go together with momentum, with which the risk falls otherwise."
+    page.evaluate("() => { page.state['training.momentum.beta'] = 0; page.changed('training.momentum.beta'); }")
     page.select_option("[id='training.rate_rule.kind']", "nothing")
     drawn(page)
     assert page.evaluate("'rate_rule' in page.shown.tables.training") is False
+    page.select_option("[id='training.rule']", "normalised")
+    drawn(page)
+    assert work.view(page.evaluate("page.shown.tables")).problem.training.rule == "normalised"
+    move(page, "training.lookahead", 0.1)
+    assert page.evaluate("page.shown.tables.training.lookahead") == 0.1
 
 
 def test_the_best_schedule_is_drawn_with_what_it_gains(page: Any) -> None:

@@ -320,7 +320,7 @@ def test_what_is_refused_or_cancelled_leaves_no_trace(page: Any) -> None:
     page.fill("#runs", "99")
     page.click("#simulate")
     page.wait_for_selector("#problems li")
-    assert "99 does not work here: it must be a whole number from 1 to 16" in page.text_content("#problems")
+    assert "The number of runs cannot be 99: it must be a whole number from 1 to 16" in page.text_content("#problems")
     page.fill("#runs", "2")
     move(page, "inputs.dim", 5.3)
     page.click("#simulate")

@@ -1,6 +1,7 @@
 """What a new user meets first: help, slips of the pen, defaults, and the first curve."""
 
 import argparse
+import contextlib
 import errno
 import json
 import os
@@ -259,6 +260,33 @@ def test_terminals_without_these_characters_get_none(file) -> None:
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "problem.toml", "--level", "makro"],
+        ["run", "problem.toml", "--until", "nothing"],
+        ["run", "wrong.toml"],
+        ["run", "there-is-no-file-of-this-name-in-the-directory-that-the-test-runs-in-nor-elsewhere.toml"],
+        ["figure", "bocchi2026/99"],
+        ["sweep", "problem.toml"],
+    ],
+)
+def test_mistakes_are_one_line_for_programs_and_80_columns_on_a_terminal(words, file, capsys, monkeypatch) -> None:
+    Path("wrong.toml").write_text(LEAST.replace("width = 3", 'width = 3\nactivation = "tahn"\nraedout = 3'))
+
+    def told() -> str:
+        with contextlib.suppress(SystemExit):
+            assert main(words) == 2
+        return re.sub(r"\A(usage:|  ).*\n(?: .*\n)*", "", capsys.readouterr().err)
+
+    plain = told()
+    assert all(line.startswith("solvable: ") for line in plain.splitlines())
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    wrapped = told()
+    assert wrapped.split() == plain.split()
+    assert all(len(line) <= 80 or len(line.split()) == 1 for line in wrapped.splitlines())  # long names are not torn
+
+
+@pytest.mark.parametrize(
     ("extra", "module", "words"),
     [("explore", "uvicorn", ["explore", "--no-browser"]), ("completion", "shtab", ["completion", "bash"])],
 )
@@ -275,3 +303,6 @@ def test_a_missing_extra_is_told_with_the_whole_command(extra, module, words, mo
     assert main(words) == 2
     command = " ".join([sys.executable, "-m", "pip", "install", *(f"'{one}'" for one in needed)])
     assert capsys.readouterr().err.endswith(f"; install it by: {command}\n")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(words) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"  {command}"  # whole, to be copied

@@ -11,6 +11,7 @@ import solvable as sv
 from seeds import seed
 from solvable.control import searching
 from solvable.control.ensemble import Ensemble
+from solvable.plot.schedules import _title
 from solvable.problems import NotApplicable
 
 RATE = "training.learning_rate"
@@ -54,6 +55,8 @@ def test_picture(best) -> None:
     assert [text.get_text() for text in risk.get_legend().get_texts()] == ["best schedule", "best constant"]
     more = sv.plot.schedule(best, best.constant_trajectory, labels=["another"])
     assert more.axes[1].get_legend().get_texts()[-1].get_text() == "another"
+    titles = [_title(name) for name in ("tasks.0.probability", "mixture.probabilities.1", "training.dropout.keep")]
+    assert titles == ["probability of task 1", "probability of class 2", "keep"]
     with pytest.raises(ValueError, match="1 labels given for 0"):
         sv.plot.schedule(best, labels=["x"])
 

@@ -118,8 +118,8 @@ def test_training_is_that_of_the_definition(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("all", {"noise": 0.0}), ("all", {"decay": 0.0}), ("subsets", {"sphere": False}), ("drawn", {"selection": "all"}),
-        ("shuffled", {"batch": 20}), ("quadratic", {"step": 0.005}), ("partition", {"beta": 0.0}),
+        ("all", {"noise": 0.0}), ("all", {"decay": 0.0}), ("subsets", {"sphere": False}), ("drawn", {"batch": 3}),
+        ("shuffled", {"batch": 20}), ("quadratic", {"step": 0.003}), ("partition", {"beta": 0.0}),
         ("partition", {"readout_step": 0.0}),
         ("persistent", {"flips": 0.0}), ("persistent", {"selection": "all"}), ("repeated", {"repeats": 1}),
         ("nesterov", {"nesterov": False}),

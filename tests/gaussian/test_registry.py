@@ -98,9 +98,9 @@ def test_every_kind_is_named_once() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"push": lambda e: -2 * e}, "push: is not the slope"),
-        ({"push_slope": lambda e: 2 * e}, "push_slope: is not the slope"),
-        ({"of": "margin"}, "push: is not the slope"),
+        ({"push": lambda e: -2 * e}, "push: is .* at .*, but differences give"),
+        ({"push_slope": lambda e: 2 * e}, "push_slope: is .* at .*, but differences give"),
+        ({"of": "margin"}, "push: is .* at .*, but differences give"),
         ({"push": lambda _: 1.0}, "push: must map an array"),
     ],
 )

@@ -1728,8 +1728,8 @@ FRONTS = (
     Mutation(
         "bad-input-is-a-failed-run",
         "cli/commands.py",
-        '            print(f"solvable: {one_line(line)}", file=sys.stderr)\n        return 2\n',
-        '            print(f"solvable: {one_line(line)}", file=sys.stderr)\n        return 1\n',
+        "            complain(line)\n        return 2\n",
+        "            complain(line)\n        return 1\n",
         ("cli/test_main.py::test_missing_and_unreadable_files",),
     ),
     Mutation(
@@ -2092,9 +2092,7 @@ MEMORY = (
         "micro/row_step.py",
         "gain = 1.0 / (step + 2.0 - form.average_begin * form.dim)",
         "gain = 1.0 / (step + 1.0 - form.average_begin * form.dim)",
-        (
-            "agreement/test_momentum_law.py::test_the_reduced_process_has_the_law_of_full_weights[plain average, momentum]",
-        ),
+        ("agreement/test_momentum_limit.py::test_a_plain_average_is_the_mean_of_all_steps",),
     ),
     Mutation(
         "snapshot-of-another-student",
@@ -2468,6 +2466,13 @@ FITS = (
 )
 
 NOTEBOOKS = (
+    Mutation(
+        "mistakes-wider-than-terminals",
+        "cli/printing.py",
+        "words + begin, COLUMNS,",
+        "words + begin, 200,",
+        ("cli/test_first_minute.py::test_mistakes_are_one_line_for_programs_and_80_columns_on_a_terminal",),
+    ),
     Mutation(
         "figures-not-shown-after-the-style",
         "plot/style.py",

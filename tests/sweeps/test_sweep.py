@@ -176,7 +176,7 @@ def test_more_mistakes(small: sv.Problem, tmp_path: Path) -> None:
     vary = {"student.width": [1, 2]}
     for options, message in [
         ({}, "until"),
-        ({"until": 1, "keep": ["loss"]}, "keep: 'loss' given"),
+        ({"until": 1, "keep": ["error"]}, "keep: 'error' given"),
         ({"until": 1, "workers": -1}, "workers: -1 given"),
         ({"until": 1, "shard": (3, 2)}, "shard"),
         ({"until": 1, "start": lambda problem, seed: sv.start(problem, seed=seed)}, "seeds: are missing"),
@@ -549,7 +549,7 @@ def test_defaults_are_part_of_the_name_of_a_result() -> None:
     from solvable.dynamics import VERSION
     from solvable.runfiles import RunTable, StartTable
 
-    assert VERSION == 5
+    assert VERSION == 6
     assert StartTable().model_dump() == {
         "seed": None, "scale": 1.0, "students": "gaussian", "cross": None, "student_overlap": None, "cross_overlap": None,
         "teacher_overlap": None, "direction_overlap": None, "readout": None,

@@ -172,7 +172,7 @@ def test_kept_curves_and_data_sets_are_taken_away_too(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     kept = [{"state": SMALL | {"training": {"learning_rate": 0.05}}, "words": "learning rate 0.05 → 0.1"},
-            {"state": SMALL | {"start": {"seed": 3}}, "words": "start seed 3 → 0"}]  # fmt: skip
+            {"state": SMALL | {"start": {"seed": 3}}, "words": 'start seed 3 → 0, "quoted\\'}]  # fmt: skip
     sgd = {"time": [0.0, 20.0], "risk": [[1.0, 0.5]], "seed": 3, "level": "empirical", "data": DATA}
     body = {"state": SMALL, "kept": kept, "sgd": sgd}
     space: dict[str, Any] = {}

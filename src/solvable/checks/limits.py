@@ -102,9 +102,9 @@ def _finite_data(
     found = {}
     for name in ("risk", "training_loss"):
         drawn = getattr(data, name)
-        scale = np.hypot(
-            getattr(limit, f"{name}_error")[0], widened(drawn)
-        )  # few data sets: Student's factor on both sides
+        scale = np.hypot(getattr(limit, f"{name}_error")[0], widened(drawn))  # Student's factor, on both sides
+        if name == "risk":
+            scale = np.hypot(scale, data.risk_error.max(axis=0))  # of its nodes, which all data sets share
         found[f"finite data: {name}"] = (getattr(limit, name)[0], drawn.mean(axis=0), scale)
     return found
 

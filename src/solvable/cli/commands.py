@@ -1,15 +1,13 @@
 """What each command does."""
 
-import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 from solvable.cli import figures
-from solvable.cli.printing import print_json
+from solvable.cli.printing import complain, print_json
 from solvable.problems import InvalidProblem
 from solvable.problems.file_tables import naming
-from solvable.problems.foreign import one_line
 
 PICTURES = (".png", ".pdf", ".svg")
 BAD_INPUT = (ValueError, KeyError, OSError)
@@ -26,11 +24,11 @@ def call(options: Namespace) -> int:
         raise
     except (MemoryError, RecursionError) as error:
         what = "needs more memory than there is" if isinstance(error, MemoryError) else "is nested too deeply"
-        print(f"solvable: {getattr(options, 'file', options.command)}: {what}", file=sys.stderr)
+        complain(f"{getattr(options, 'file', options.command)}: {what}")
         return 2
     except BAD_INPUT as error:
         for line in explain(error):
-            print(f"solvable: {one_line(line)}", file=sys.stderr)
+            complain(line)
         return 2
 
 

@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-COLUMNS = 80  # of help, whatever the terminal, so that it reads the same everywhere
+from solvable.cli.printing import COLUMNS, complain
+
 INDENT = 26  # of what options mean
 
 
@@ -58,7 +59,6 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, not_one_of(value, map(str, action.choices)))
 
     def error(self, message: str) -> NoReturn:
-        from solvable.problems.foreign import one_line
-
         self.print_usage(sys.stderr)
-        self.exit(2, f"solvable: {one_line(message)}\n")
+        complain(message)
+        self.exit(2)

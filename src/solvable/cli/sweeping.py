@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from solvable.cli.printing import print_json
+from solvable.cli.printing import complain, print_json
 from solvable.levels.progress import clock
 
 PICTURES = (".png", ".pdf", ".svg")
@@ -31,7 +31,7 @@ def sweep(options: Namespace) -> int:
     def tell(notice: Any) -> None:
         kept = "they are kept, --stale recompute computes them again"
         again = f"set aside in {store / 'damaged'}; sweeps that need what it held compute it again"
-        print(f"solvable: {notice}; {kept if isinstance(notice, Stale) else again}", file=sys.stderr)
+        complain(f"{notice}; {kept if isinstance(notice, Stale) else again}")
 
     with _ends_cleanly():
         try:
@@ -62,7 +62,7 @@ def _say_what_is_stored(planned: Any, store: Path) -> None:
         opened = Store(store)
         done = sum(opened.has(key) for key in planned.points.all_keys(made=True))  # of those that are planned so far
         told = f"{done} of {planned.points.expected} points are stored; the same command continues"
-        print(f"solvable: {told}", file=sys.stderr)
+        complain(told)
 
 
 def _report(swept: Any, store: Path, options: Namespace) -> int:

@@ -1,5 +1,6 @@
 """Cases in the reduced process: which rows move, the table of the cases' numbers, and where the kernels find both."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ def case_words(problem: Problem, rows: Rows, draws: int) -> dict[str, Any]:
         "beta": 0.0 if training.momentum is None or training.is_slow else value_at(training.momentum.beta, 0.0),
         "readout_velocities": "readout_velocity" in problem.scalars,
         **_rule(problem),
-        "average_rate": (average and average.rate) or 0.0, "average_begin": (average and average.begin) or 0.0,
+        "average_rate": (average and average.rate) or 0.0, "average_begin": _first_step(problem),
         "cases": len(table.label), "moving": len(rows.moving), "fixed": len(rows.fixed),
         "moving_teachers": problem.teacher.is_moving, "directions": directions, "direction": before,
         "anchors": before + directions, "heads": problem.heads, "masked": problem.training.dropout is not None,
@@ -67,6 +68,13 @@ def case_words(problem: Problem, rows: Rows, draws: int) -> dict[str, Any]:
         "stride": _table(problem).shape[1], "entries": 2 + q,
         "drift": problem.teacher.drift, "rotation": problem.teacher.rotation, "anchor": problem.training.anchor,
     }  # fmt: skip
+
+
+def _first_step(problem: Problem) -> float:
+    """The time of the first step of a plain average, the first at or behind its begin."""
+    average, dim = problem.training.average, problem.inputs.dim
+    begin = (average and average.begin) or 0.0
+    return begin if dim is None else math.ceil(begin * dim - 1e-6) / dim
 
 
 def _rule(problem: Problem) -> dict[str, Any]:

@@ -57,8 +57,11 @@ def schedule(best: Any, *others: Any, labels: list[str] | None = None) -> "Figur
 def draw_schedule(ax: "Axes", one: Any, until: float, **style: Any) -> None:
     """A schedule as a line, with its jumps."""
     times = np.append(one.times, until)
-    if one.shape == "steps":
-        ax.step(times, np.append(one.rates, one.rates[-1]), where="post", **{**stroke(0), **style})
+    if one.shape == "steps":  # what holds from the end on is not shown
+        shown = np.array(one.rates)[np.array(one.times) < until]
+        ax.step(
+            np.append(times[: shown.size], until), np.append(shown, shown[-1]), where="post", **{**stroke(0), **style}
+        )
     else:
         ax.plot(times, np.append(one.rates, one.rates[-1]), **{**stroke(0), **style})
 
@@ -75,6 +78,11 @@ def _draw_risks(ax: "Axes", best: Any, others: Any, labels: list[str]) -> None:
 
 
 def _title(name: str) -> str:
-    """The last word of a path that is one, as "learning rate"; with the number behind it, "eigenvalue 1"."""
+    """The last word of a path that is one, as "learning rate"; with a number behind or before it, "eigenvalue 1", "probability of
+    task 1"."""
     *_, before, last = name.split(".")
-    return f"{before.removesuffix('s')} {int(last) + 1}" if last.isdecimal() else last.replace("_", " ")
+    if before.isdecimal():
+        return f"{last} of {name.split('.')[-3].removesuffix('s')} {int(before) + 1}"
+    if last.isdecimal():
+        return f"{'probability of class' if before == 'probabilities' else before.removesuffix('s')} {int(last) + 1}"
+    return last.replace("_", " ")

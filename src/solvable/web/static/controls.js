@@ -3,7 +3,7 @@ import {FIELDS, SPECS, ROWS, called} from "./fields.js";
 import {$, idleFields, page, state} from "./store.js";
 import {mistake} from "./words.js";
 
-const CLOSED = ["Rule", "Start", "Inputs"];
+const CLOSED = ["Rule", "Start"];
 
 export function build() {
   for (const [title, rows] of FIELDS) {

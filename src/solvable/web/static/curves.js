@@ -56,7 +56,7 @@ export function plot(id, series, data, label, logy, hooks = {}, logx = state["vi
     width, height, series: series.map(one => ({...one, pxAlign: 0, points: {show: false}})), axes: axes(label, logx, logy), legend: {show: false},
     cursor: {drag: {x: false, y: false}, y: false, points: {show: false}}, padding: [10, 12, 0, 0],
     scales: {x: {time: false, distr: logx ? 3 : 1}, y: logy ? {distr: 3, range: range ?? wider} : range ? {range} : {}},
-    hooks: {...hooks, draw: [...(hooks.draw ?? []), now], setCursor: [follow]},
+    hooks: {...hooks, draw: [now, ...(hooks.draw ?? [])], setCursor: [follow]},
   };
   page.plots[id] = {shape, made: new uPlot(options, data, $(id))};
 }
@@ -132,10 +132,20 @@ export class Labels {
       const box = [x - 3, y - high, x + wide + 3, y + 4 * devicePixelRatio];
       if (!this.fits(box)) continue;
       this.taken.push(box);
+      this.halo(text, x, y);
       this.context.fillText(text, x, y);
       return true;
     }
     return false;
+  }
+
+  halo(text, x, y) {
+    // so that the line of the chosen time may pass behind a name
+    this.context.save();
+    Object.assign(this.context, {strokeStyle: colour("--paper"), lineWidth: 4 * devicePixelRatio, lineJoin: "round"});
+    this.context.setLineDash([]);
+    this.context.strokeText(text, x, y);
+    this.context.restore();
   }
 
   block(box) { this.taken.push(box); }

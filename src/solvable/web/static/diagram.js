@@ -10,7 +10,7 @@ import {refusal, short} from "./words.js";
 const CELLS = 25, EDGE = {left: 62, right: 90, top: 8, bottom: 40};
 const RAMP = [[46, 36, 107], [38, 138, 141], [250, 226, 90]], ACCURACY = 1e-5;  // of the first risk
 const QUANTITIES = {risk: "risk at the end", half: "time to half of the risk", plateau: "height of the first plateau"};
-const AXES = ROWS.filter(({name, spec}) => ["int", "log", "float"].includes(spec.kind) && !name.startsWith("data.") && !/rate_rule|spectrum|repeats|momentum/.test(name));
+const AXES = ROWS.filter(({name, spec}) => ["int", "log", "float"].includes(spec.kind) && !name.startsWith("data.") && !/rate_rule|spectrum|repeats|momentum|lookahead/.test(name));
 let made = null, running = null, cell = null;
 
 export function prepareDiagram() {

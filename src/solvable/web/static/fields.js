@@ -26,7 +26,9 @@ export const FIELDS = [
     ["training.momentum.kappa", "friction κ", {kind: "float", min: 0, max: 10, step: 0.1}, "of velocities so slow that they last for α = 1/κ; 0: none. The learning rate is then the effective one"],
     ["training.rate_rule.kind", "rate follows", {kind: "choice", of: ["nothing", "adagrad", "line-search", "polyak", "clip-batches"]}, "a rule by which the rate follows the state"],
     ["training.rate_rule.number", "its number", {kind: "float", min: 0.1, max: 10, step: 0.1}, "AdaGrad's offset b, the largest rate of line search, or the length that gradients are clipped to"],
-    ["training.repeats", "repeats", {kind: "int", min: 1, max: 8}, "how often in a row each fresh sample is used"]]],
+    ["training.repeats", "repeats", {kind: "int", min: 1, max: 8}, "how often in a row each fresh sample is used"],
+    ["training.lookahead", "look-ahead", {kind: "float", min: 0, max: 2, step: 0.05}, "the gradient is taken where a step of this rate on the same sample would lead, which is not kept; 0: none"],
+    ["training.rule", "gradients", {kind: "choice", of: ["as they are", "normalised"]}, "what becomes of a sample's gradient"]]],
   ["Inputs", [
     ["inputs.dim", "dimension", {kind: "log", min: 16, max: 1e6, whole: true}, "of the Gaussian inputs; the equations hold for large ones, simulations run at this one"],
     ["inputs.spectrum.distinct", "eigenvalues L", {kind: "int", min: 1, max: 64}, "distinct eigenvalues of the inputs' covariance; 1: isotropic"],
@@ -60,7 +62,7 @@ export const DEFAULTS = {
   "inputs.spectrum.distinct": 1, "inputs.spectrum.beta": 1, "training.learning_rate": 0.1, "training.label_noise": 0,
   "training.batch": 1, "training.weight_decay": 0, "training.loss": "squared", "training.loss_factor": 1, "training.train_readout": false,
   "training.momentum.beta": 0, "training.momentum.kappa": 0, "training.rate_rule.kind": "nothing", "training.rate_rule.number": 1,
-  "training.repeats": 1, "start.seed": 0, "start.students": "gaussian", "start.scale": 1, "start.cross": 0.01, "run.until": 200,
+  "training.repeats": 1, "training.lookahead": 0, "training.rule": "as they are", "start.seed": 0, "start.students": "gaussian", "start.scale": 1, "start.cross": 0.01, "run.until": 200,
   ...DATA, ...VIEW,
 };
 // of a field, in a sentence: "student width", "learning rate"

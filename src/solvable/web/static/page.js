@@ -77,6 +77,7 @@ function listen() {
     state["sgd.level"] = $("level").value;
     forget();
     idle();
+    if (innerWidth > 760) $("group:Data set").scrollIntoView({block: "nearest"});
     remember("sgd.level");
     drawRisk();
     drawOverlaps();

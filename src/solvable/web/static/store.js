@@ -52,6 +52,8 @@ export function idleFields(settings = state) {
   unless(settings["training.rate_rule.kind"] !== "nothing", "training.rate_rule.kind", "training.rate_rule.number");
   unless(settings["training.rate_rule.kind"] in NUMBERS, "training.rate_rule.number");
   unless(settings["training.repeats"] > 1, "training.repeats");
+  unless(settings["training.lookahead"] > 0, "training.lookahead");
+  unless(settings["training.rule"] !== "as they are", "training.rule");
   unless(settings["data.selection"] !== "all", "data.batch");
   return unused;
 }

@@ -35,6 +35,9 @@ export function drawNumbers() {
 }
 
 export function writeWords() {
-  $("glossary").replaceChildren(...Object.entries(WORDS).flatMap(([word, meaning]) => [
-    Object.assign(document.createElement("dt"), {textContent: word}), Object.assign(document.createElement("dd"), {textContent: meaning})]));
+  $("glossary").replaceChildren(...Object.entries(WORDS).map(([word, meaning]) => {
+    const entry = document.createElement("div");
+    entry.append(Object.assign(document.createElement("dt"), {textContent: word}), Object.assign(document.createElement("dd"), {textContent: meaning}));
+    return entry;
+  }));
 }

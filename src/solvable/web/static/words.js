@@ -86,30 +86,50 @@ function remark(text) {
 
 const NAMES = {"training.samples": "data.samples", "training.step": "data.step", "training.selection": "data.selection"};
 
+const UNNAMED = ["simulate", "diagram", "optimal"];  // what was asked for, not a field
+
+function fieldOf(name) {
+  // the field of a setting: of the same name, or the first within it
+  return ROWS.find(row => row.name === name)?.name ?? ROWS.find(row => row.name.startsWith(`${name}.`))?.name ?? null;
+}
+
 export function mistake(line, level) {
   // a line of the library, "field: what was given, what is allowed", as [field or null, sentence]
   const cut = line.match(/^([a-z_.0-9]+): (.*)$/s);
-  if (!cut) return [null, upper(line.endsWith(".") ? line : `${line}.`)];
+  if (!cut) return [null, sentence(line)];
   let [, name, text] = cut;
   name = name.replace(/\.ratio$/, "");
-  text = text.replace(/, or (a Schedule|Extra inputs are not permitted)/g, "");  // which no field here can hold
+  text = text.replace(/, or (a Schedule|Extra inputs are not permitted)/g, "").replaceAll("'", "");  // which no field here can hold
   if (level === "empirical") name = NAMES[name] ?? (name === "training.batch" ? "data.batch" : name);
-  if (name.startsWith("training.rate_rule.") && name !== "training.rate_rule.kind") name = "training.rate_rule.number";
-  if (["simulate", "diagram", "optimal"].includes(name)) return [null, upper(`${text}.`)];
-  const is = text.match(/^is (.*?)(, as the teacher's)?; this (.*?) is for (.*)$/);
+  if (/^training\.rate_rule\.(offset|largest|norm)$/.test(name)) name = "training.rate_rule.number";
+  if (UNNAMED.includes(name)) return [null, sentence(text)];
+  const field = fieldOf(name), here = called(field ?? name);
+  return [field, sentence(reworded(text, name === "runs" ? "number of runs" : here) ?? (field || name.includes(".") ? text : `${name}: ${text}`))];
+}
+
+function reworded(text, here) {
+  // the library's patterns, as one would say them
+  const is = text.match(/^is (.*?)(, as the teachers)?; this (.*?) is for (.*)$/);
+  if (is) return `the ${is[3]} is for ${is[4]}; here the ${here} is ${is[1]}`;
+  const unknown = text.match(/^is .*; this (.*?) does not know this setting$/);
+  if (unknown) return `the ${unknown[1]} does not know the setting "${here}"`;
+  const together = text.match(/^(.*?) ?given together with (.*)$/);
+  if (together) return `${together[1] || `the ${here}`} cannot go together with ${together[2]}`;
   const given = text.match(/^(.*?) given, must be (.*)$/);
-  const known = ROWS.some(row => row.name === name);
-  if (is) text = `The ${is[3]} is for ${is[4]}; here the ${called(name)} is ${is[1].replaceAll("'", "")}`;
-  else if (given) text = `${given[1]} does not work here: it must be ${given[2]}`;
-  else if (!known && !name.includes(".")) text = `${name}: ${text}`;
-  return [known ? name : null, upper(`${text}.`.replace(/\.\.$/, ".")).replaceAll("'", "")];
+  if (given) return here === "number of runs" ? `the number of runs cannot be ${given[1]}: it must be ${given[2]}` : `${given[1]} does not work here: it must be ${given[2]}`;
+  return null;
 }
 
 export const sentence = text => upper(text.endsWith(".") ? text : `${text}.`);
 export const refusal = line => mistake(line)[1];
 
 export function critical(one) {
-  // a critical point, in words
+  // a critical point, in few words
+  const learned = `${plural(one.inside, "teacher")} learned`;
+  return `${one.kind}: ${learned}${one.outside ? `, ${plural(one.outside, "direction")} outside` : ""}`;
+}
+
+function described(one) {
   const learned = one.inside === 0 ? "no teacher is learned" : `${plural(one.inside, "teacher")} ${one.inside === 1 ? "is" : "are"} learned`;
   const astray = one.outside === 0 ? "" : `, ${plural(one.outside, "direction")} outside the teachers' span ${one.outside === 1 ? "is" : "are"} left`;
   return `${one.kind}: ${learned}${astray}`;
@@ -117,7 +137,7 @@ export function critical(one) {
 
 export function nearest(one) {
   const ways = one.index === 0 ? "there is no way down from it" : `${one.index === 1 ? "one direction leads" : `${one.index.toLocaleString("en")} directions lead`} down from it`;
-  return `The nearest critical point is a ${critical(one)}; ${ways}.`;
+  return `The nearest critical point is a ${described(one)}; ${ways}.`;
 }
 
 export const levelName = level => LEVELS[level];
