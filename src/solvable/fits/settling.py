@@ -19,7 +19,6 @@ DOUBTFUL = 0.02  # p-value below which the likelihood is sought as a whole
 TRIES = 10  # of parameters with their noise, for each parameter and one more
 SIMPLEX = 0.3  # first steps of that search
 WORST = 1e30
-EDGE = 0.05  # share of diverging replicas beyond which that search does not go: at the edge of divergence noise makes any curve
 HALVES = 4  # of a step to where replicas diverge
 
 
@@ -66,8 +65,7 @@ def _likeliest(model: Model, first: np.ndarray, seed: int) -> Settled | None:
     def surprise(x: np.ndarray) -> float:
         outside = float(np.abs(x - np.clip(x, model.lower, model.upper)).sum())
         try:
-            found = at(x, noises.REPLICAS[0])
-            return WORST if found.law.diverged > EDGE else _surprise(found) + 1e3 * outside
+            return _surprise(at(x, noises.REPLICAS[0])) + 1e3 * outside
         except noises.Diverging:
             return WORST
 
