@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 def levels(folder=HERE):
     """One problem as equations, SGD and diffusion."""
-    problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.1, N=10_000)
+    problem = sv.problems.convention("bocchi2026").problem(p=4, p_star=2, eta=0.1, N=2000)
     start = sv.start(problem, seed=0, students="orthogonal", cross=0.05)
     limit = sv.run(problem, start, sv.Macro(), until=120)
     with sv.plot.style():
@@ -25,9 +25,9 @@ def levels(folder=HERE):
             (sv.Meso(runs=8, seed=1), "C2", "diffusion"),
         ):
             found = sv.run(problem, start, level, until=120, progress=False)
-            lines = ax.plot(found.time, found.risk.T, color=colour, linewidth=0.6, alpha=0.6)
+            lines = ax.plot(found.time, found.risk.T, color=colour, linewidth=0.7, alpha=0.8)
             lines[0].set_label(name)
-        ax.plot(limit.time, limit.risk[0], "k", linewidth=1.6, label="deterministic limit")
+        ax.plot(limit.time, limit.risk[0], "k--", linewidth=1.2, label="deterministic limit")
         ax.set(yscale="log", xlabel="α = steps / dimension", ylabel="risk")
         ax.legend()
         figure.savefig(Path(folder) / "levels.png", dpi=200)
@@ -66,7 +66,7 @@ def data(folder=HERE):
             ax.plot(times, theory.risk[0], label="theory")
             ax.errorbar(times, found.risk.mean(axis=0), error, fmt="o", markersize=3, label="SGD on the rows")
             ax.set(xscale="log", yscale="log", xlabel="α = steps / dimension", title=f"{name}, {seen.dim} inputs")
-        panels[0].set_ylabel("mean squared error")
+        panels[0].set_ylabel("risk (half the squared error)")
         panels[0].legend()
         figure.savefig(Path(folder) / "data.png", dpi=200)
     plt.close(figure)
