@@ -173,16 +173,25 @@ class Course:
         found = np.zeros((len(system.packed.problems), 2, columns))
         self.costates = np.zeros_like(self.states)
         self.weight = 1.0 / (target * self.asked.until) if self.asked.objective.is_mean else 0.0
-        if not self.asked.objective.is_mean:
-            self._end(target, found)
+        scale = 0.0 if self.asked.objective.is_mean else self._end(target, found)
         memory = np.empty((ROWS[0], size)), np.zeros((ROWS[1], size + columns))
         path = self.states, self.costates
         reverse(*self.functions, system.back_risk, system.back, self.mesh, path, self.weight, found, memory, self.data)
         begins = system.packed.problems["begin"]
         if not np.isfinite(self.costates[0]).all():
             raise NotApplicable(TOO_STEEP)
+        start = self.costates[0] + self._of_level(scale, found)
         found = found if self.mix is None else self.mix.gather(found)
-        return Value(value, [knob.gather(found, begins) for knob in self.knobs], self.costates[0].copy())
+        return Value(value, [knob.gather(found, begins) for knob in self.knobs], start)
+
+    def _of_level(self, scale: float, found: np.ndarray) -> np.ndarray | float:
+        """Derivatives by the start of a threshold that is relative to the first risk; those by numbers are added to `found`."""
+        stop = self.asked.objective.threshold
+        if stop is None or not stop.relative:
+            return 0.0
+        bar, row, _ = self.risk_slopes(self.first, 0.0, 0)
+        found[0, 0] -= scale * stop.level * row
+        return -scale * stop.level * bar
 
     def risk_slopes(self, state: np.ndarray, time: float, segment: int) -> tuple[np.ndarray, np.ndarray, float]:
         """Derivatives of the risk by the state and by the numbers, and in time."""
@@ -191,14 +200,16 @@ class Course:
         self.system.back_risk(segment, time, state, np.ones(1), bar, *self.data)
         return bar[: state.size], bar[state.size :], float(bar[: state.size] @ slope)
 
-    def _end(self, risk: float, found: np.ndarray) -> None:
-        """The costate at the end, and what the end itself knows of the controls (eigenvalues are in the risk)."""
+    def _end(self, risk: float, found: np.ndarray) -> float:
+        """The costate at the end, and what the end itself knows of the controls (eigenvalues are in the risk); returns the
+        derivative of the value by the last risk."""
         segment = self.final
         bar, row, speed = self.risk_slopes(self.states[-1], self.times[-1], segment)
         scale = -1.0 / speed if self.asked.objective.is_time else 1.0 / risk
         self.costates[-1] = scale * bar
         found[segment, 0] += scale * row
         found[segment, 1] += scale * row * (self.times[-1] - self.system.packed.problems["begin"][segment])
+        return scale
 
     def _land(self) -> None:
         """Change the last step until the risk is at the threshold, by Newton's rule."""
