@@ -9,7 +9,7 @@ import numpy as np
 
 from solvable.control.certificate import Certificate, Gaps, gaps
 from solvable.control.course import Asked
-from solvable.control.descent import Search, constants, descend, holds, prices
+from solvable.control.descent import MOVED, Search, constants, descend, holds, possible_values, prices
 from solvable.control.ensemble import Ensemble
 from solvable.control.knobs import FREELY, Knob
 from solvable.control.numbers import with_schedules
@@ -22,6 +22,7 @@ from solvable.overlaps import Overlaps
 GAP = 1e-3  # below which segments are fine enough
 MOST = 1000  # segments of one control
 ROUNDS = 8  # of finer segments
+ABUT = 1e-9  # of the width between its bounds: how near to one a control is at it
 USUAL = 60  # gradients of a descent, for the bar
 
 
@@ -112,6 +113,8 @@ def _explore(search: Search, knobs: tuple[Knob, ...], plan: Plan, reached: Reach
         finer, values = halve(reached.knobs, reached.values, found)
         ensemble = search.ensemble(finer)
         x, value = descend(search, ensemble, ensemble.vector(values))
+        if value > reached.value + MOVED:
+            return
         reached.take(finer, ensemble.values(x), value)
 
 
@@ -153,17 +156,21 @@ def first_guesses(knobs: Sequence[Knob], constant: np.ndarray, count: int) -> It
 def _told(search: Search, reached: Reached, cut_off: str) -> Optimum:
     """The result, with its value on steps of its own; `cut_off` says why the search did not come to its end."""
     asked, objective = search.asked, search.asked.objective
-    reached.values = [knob.possible(one) for knob, one in zip(reached.knobs, reached.values, strict=True)]
+    reached.values = possible_values(search, reached.knobs, reached.values)
     ensemble, x = _again(search, reached)
-    found = gaps(ensemble, x, prices(search, ensemble, x))
+    cost = prices(search, ensemble, x)
+    found = gaps(ensemble, x, cost)
     value, gradient = ensemble(x)
+    paid = [price * knob.lengths for price, knob in zip(cost, reached.knobs, strict=True)]
+    gradient = gradient + np.concatenate(paid) * ensemble.scales
     assert reached.constant is not None
     constant, before = reached.constant
-    free = ((x > ensemble.lower) | (gradient < 0)) & ((x < ensemble.upper) | (gradient > 0))
+    near = ABUT * (ensemble.upper - ensemble.lower)
+    free = ((x > ensemble.lower + near) | (gradient < 0)) & ((x < ensemble.upper - near) | (gradient > 0))
     certificate = Certificate(
         found.total,
         found.legendre,
-        (float(found.hamiltonian.mean()), float(np.std(found.hamiltonian))),
+        found.hamiltonian,
         float(np.abs(gradient[free]).max(initial=0.0)),
         tuple(objective.told(one) for one in reached.guesses) or (objective.told(value),),
     )
@@ -185,7 +192,9 @@ def _told(search: Search, reached: Reached, cut_off: str) -> Optimum:
         constant_trajectory=runs[1],
         certificate=certificate,
         success=certificate.gap <= GAP and not cut_off,
-        message=_words(certificate, objective.unit, cut_off) + _at_bounds(reached.knobs, reached.values),
+        message=_words(certificate, objective.unit, cut_off)
+        + _at_bounds(reached.knobs, reached.values)
+        + _unspent(search, reached, numbers),
         calls=reached.calls,
     )
 
@@ -205,10 +214,24 @@ def _at_bounds(knobs: Sequence[Knob], values: Sequence[np.ndarray]) -> str:
     """A word about controls that are at upper bounds that nobody gave."""
     text = ""
     for knob, one in zip(knobs, values, strict=True):
-        count = int((one >= knob.upper - 1e-9 * knob.width).sum()) if knob.unasked else 0
+        count = int((one >= knob.upper - ABUT * knob.width).sum()) if knob.unasked else 0
         if count:
             text += (
                 f"; {knob.name} is at its upper bound {knob.upper:g} in {count} of {knob.size} segments, which is {FREELY:g} times "
                 "the problem's own where none is given: give Control(upper=...)"
+            )
+    return text
+
+
+def _unspent(search: Search, reached: Reached, constants: Mapping[str, float]) -> str:
+    """A word about fixed integrals that whole numbers do not meet."""
+    text = ""
+    for knob, one in zip(reached.knobs, reached.values, strict=True):
+        wanted, used = search.integral.get(knob.name, 0.0), float(one @ knob.lengths)
+        level = constants[knob.name] * knob.until
+        if knob.name in search.integral and max(abs(used - wanted), abs(level - wanted)) > 1e-6 * wanted:
+            text += (
+                f"; {knob.name} goes in whole numbers, whose integral is {used:g}, and {level:g} with the best constants, where "
+                f"{wanted:g} is given"
             )
     return text
