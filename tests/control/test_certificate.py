@@ -64,6 +64,12 @@ def test_a_fixed_integral_at_a_bound() -> None:
     assert found.certificate.hamiltonian[1] < 0.02 * abs(found.certificate.hamiltonian[0])
 
 
+def test_bounds_that_are_met_to_rounding_stop_a_slope() -> None:
+    found = best_of(QUADRATIC, SQUARE, 40.0, 4, 0.26, integral={RATE: 10.0})
+    assert found.schedule[RATE].rates[:3] == pytest.approx((0.26, 0.26, 0.26))
+    assert found.certificate.slope < 1e-5
+
+
 def _risk(problem, start, rates) -> float:
     made = problem.replace(training__learning_rate=sv.Schedule(times=(0.0, 20.0), rates=rates))
     return float(sv.run(made, start, sv.Macro(), times=[40.0]).risk[0, -1])
@@ -100,6 +106,19 @@ def test_whole_numbers_stay_within_their_budget() -> None:
     assert f"whose integral is {spent:g}, and 120 with the best constants, where 130 is given" in found.message
 
 
+def test_risks_of_rounding_are_told() -> None:
+    """The run ends at the teacher: its risk is zero, or an error of the steps, and has no schedule."""
+    problem = problem_of("quadratic", 1, learning_rate=0.05).replace(teacher__width=1)
+    start = sv.start(problem, student_overlap=[[0.5]], cross_overlap=[[0.4]])
+    with pytest.raises(ValueError, match="gradient: the risk at the end is zero to rounding"):
+        sv.gradient(problem, start, until=400.0, of=RATE)
+    with pytest.raises(ValueError, match="optimal: with constant values the risk at the end is zero to rounding"):
+        sv.optimal(problem, start, until=2000.0, control={RATE: 2}, integral={RATE: 100.0})
+    found = best_of(problem, start, 60.0, 2, 0.2)
+    assert found.value < 1e-8
+    assert "is below rtol = 1e-08, and may be an error of steps" in found.message
+
+
 def test_finer_segments_that_end_worse_are_not_taken(monkeypatch) -> None:
     descend, calls = searching.descend, []
 
@@ -114,3 +133,18 @@ def test_finer_segments_that_end_worse_are_not_taken(monkeypatch) -> None:
     assert len(calls) == 2
     assert len(found.schedule[RATE].rates) == 4
     assert not found.success
+
+
+def test_a_gap_of_time_is_small_beside_the_time() -> None:
+    """Ten times the rate and ten samples in a batch make the same run ten times as fast."""
+    found, stop = [], sv.when("risk", below=0.02)
+    for faster in (1, 10):
+        problem = ERF.replace(training__batch=faster, training__learning_rate=1.0 * faster)
+        control = {RATE: sv.Control(segments=4, upper=4.0 * faster)}
+        found.append(sv.optimal(problem, NEAR, until=12.0 / faster, control=control, objective=stop, guesses=1))
+    slow, fast = found
+    assert slow.value == pytest.approx(10 * fast.value, rel=1e-5)
+    assert len(slow.schedule[RATE].rates) == len(fast.schedule[RATE].rates)
+    assert fast.success
+    assert slow.success
+    assert slow.certificate.hamiltonian[0] == pytest.approx(-1.0, abs=1e-3)

@@ -29,6 +29,7 @@ BOUND = 1e8  # as in Macro: overlaps beyond this multiple of the first, or of on
 PENALTY = 50.0  # added to the logarithm of the last risk, or times the length of the run, where a run does not come to its end
 NOTHING = np.zeros(0)
 NEWTON = 20  # rounds for the time of a threshold
+NO_RISK = "the risk at the end is zero to rounding, which has no logarithm; give a shorter `until`"
 TOO_STEEP = (
     "student.activation: too steep for the gradient at the variance of its fields: averages over pairs are no series"
 )
@@ -70,7 +71,8 @@ class Course:
         self.times, self.segments = np.zeros(1), np.zeros(0, dtype=np.int64)
         self.states = self.costates = self.first[None].copy()
         self.bound = BOUND * max(1.0, start.longest)
-        self.last, self.weight, self.reaches, self.ending = 1.0, 0.0, False, Ending.FINISHED
+        self.last, self.weight, self.ending = 1.0, 0.0, Ending.FINISHED
+        self.reaches = self.vanishes = False  # whether the run comes to its end, and has no risk left there
 
     @property
     def mesh(self) -> tuple[np.ndarray, np.ndarray]:
@@ -152,7 +154,8 @@ class Course:
         if not np.abs(last).max() <= self.bound:
             return self.failed()
         target = integral / self.asked.until if objective.is_mean else self.risk(last, self.times[-1], self.final)
-        if not target > 0:
+        self.vanishes = not target > 0
+        if self.vanishes:
             return self.failed()
         value = float(self.times[-1] if objective.is_time else np.log(target))
         return self._reverse(value, target) if gradient else Value(value, [], np.zeros(0))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvable.control.course import Asked
+from solvable.control.course import NO_RISK, Asked
 from solvable.control.ensemble import Ensemble
 from solvable.control.knobs import Knob
 from solvable.control.numbers import own_schedule
@@ -67,6 +67,8 @@ def constants(search: Search, knobs: tuple[Knob, ...]) -> tuple[np.ndarray, floa
         remedy = "give a longer `until`, or other bounds" if search.asked.objective.is_time else "lower the bounds"
         remedy = "give another integral" if fixed and not free else remedy
         raise ValueError(f"optimal: with constant values no run comes to its end: {why}; {remedy}")
+    if any(course.vanishes for course in ensemble.courses):
+        raise ValueError(f"optimal: with constant values {NO_RISK}")
     return np.concatenate(ensemble.values(best)), value
 
 

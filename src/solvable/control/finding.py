@@ -47,7 +47,7 @@ def optimal(
     guesses : int
         First guesses to descend from: the best constants, then others.
     refine : bool
-        Whether segments are halved until finer ones would gain less than a thousandth.
+        Whether segments are halved until finer ones would gain less than a thousandth of the value.
     rtol : float
         Relative error of the steps.
     progress : bool, optional

@@ -19,7 +19,7 @@ from solvable.levels.progress import Report, meter
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps
 
-GAP = 1e-3  # below which segments are fine enough
+GAP = 1e-3  # of the value, below which segments are fine enough
 MOST = 1000  # segments of one control
 ROUNDS = 8  # of finer segments
 ABUT = 1e-9  # of the width between its bounds: how near to one a control is at it
@@ -108,7 +108,7 @@ def _explore(search: Search, knobs: tuple[Knob, ...], plan: Plan, reached: Reach
     for _ in range(ROUNDS if plan.refine else 0):
         ensemble, x = _again(search, reached)
         found = gaps(ensemble, x, prices(search, ensemble, x))
-        if found.total <= GAP or max(knob.size for knob in reached.knobs) >= MOST:
+        if found.total <= _allowed(search, reached.value) or max(knob.size for knob in reached.knobs) >= MOST:
             return
         finer, values = halve(reached.knobs, reached.values, found)
         ensemble = search.ensemble(finer)
@@ -174,6 +174,7 @@ def _told(search: Search, reached: Reached, cut_off: str) -> Optimum:
         float(np.abs(gradient[free]).max(initial=0.0)),
         tuple(objective.told(one) for one in reached.guesses) or (objective.told(value),),
     )
+    small = certificate.gap <= _allowed(search, value)
     schedule = {knob.name: knob.schedule(one) for knob, one in zip(reached.knobs, reached.values, strict=True)}
     numbers = {knob.name: float(one) for knob, one in zip(reached.knobs, constant, strict=True)}
     constants = {knob.name: knob.number(one) for knob, one in zip(reached.knobs, constant, strict=True)}
@@ -191,18 +192,24 @@ def _told(search: Search, reached: Reached, cut_off: str) -> Optimum:
         trajectory=runs[0],
         constant_trajectory=runs[1],
         certificate=certificate,
-        success=certificate.gap <= GAP and not cut_off,
-        message=_words(certificate, objective.unit, cut_off)
+        success=small and not cut_off,
+        message=_words(certificate, small, objective.unit, cut_off)
         + _at_bounds(reached.knobs, reached.values)
-        + _unspent(search, reached, numbers),
+        + _unspent(search, reached, numbers)
+        + _rounded(asked, value),
         calls=reached.calls,
     )
 
 
-def _words(certificate: Certificate, unit: str, cut_off: str) -> str:
+def _allowed(search: Search, value: float) -> float:
+    """The largest gap that is small: a thousandth of a time, or of a logarithm as it is."""
+    return GAP * value if search.asked.objective.is_time else GAP
+
+
+def _words(certificate: Certificate, small: bool, unit: str, cut_off: str) -> str:
     if cut_off:
         return f"{cut_off}: the best schedule so far; more could gain about {certificate.gap:.2g} {unit}"
-    sure = "optimal up to" if certificate.gap <= GAP else "finer segments could gain up to about"
+    sure = "optimal up to" if small else "finer segments could gain up to about"
     text = f"{sure} {certificate.gap:.2g} {unit}"
     if not certificate.unique:
         values = ", ".join(f"{one:.4g}" for one in sorted(certificate.guesses))
@@ -221,6 +228,13 @@ def _at_bounds(knobs: Sequence[Knob], values: Sequence[np.ndarray]) -> str:
                 "the problem's own where none is given: give Control(upper=...)"
             )
     return text
+
+
+def _rounded(asked: Asked, value: float) -> str:
+    """A word about risks that may be errors of steps."""
+    if asked.objective.is_time or value > np.log(asked.rtol):
+        return ""
+    return f"; the {asked.objective.kind} is below rtol = {asked.rtol:g}, and may be an error of steps: lower rtol, or `until`"
 
 
 def _unspent(search: Search, reached: Reached, constants: Mapping[str, float]) -> str:
