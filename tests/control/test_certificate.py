@@ -119,6 +119,12 @@ def test_risks_of_rounding_are_told() -> None:
     assert "is below rtol = 1e-08, and may be an error of steps" in found.message
 
 
+@pytest.mark.parametrize("ask", [sv.gradient, lambda *given, **more: sv.optimal(*given, control={RATE: 2}, **more)])
+def test_a_start_that_is_none_is_refused(ask) -> None:
+    with pytest.raises(TypeError, match="start: NoneType given, must be Overlaps"):
+        ask(ERF, None, until=5.0)
+
+
 def test_finer_segments_that_end_worse_are_not_taken(monkeypatch) -> None:
     descend, calls = searching.descend, []
 

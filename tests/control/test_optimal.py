@@ -168,6 +168,12 @@ def test_edges_and_segments_do_not_go_together() -> None:
         ({"until": -1.0}, "until"),
         ({"integral": {"training.batch": 3.0}}, "integral"),
         ({"guesses": 0}, "guesses"),
+        (
+            {"integral": {"training.learning_rate": "3"}},
+            "integral: training.learning_rate: '3' given, must be a number",
+        ),
+        ({"rtol": 0.0}, "rtol: 0.0 given, must be between 0 and 1"),
+        ({"objective": sv.when("risk", below=100.0)}, "the threshold is met at the start; give another threshold"),
     ],
 )
 def test_mistakes_are_told(changes, message) -> None:

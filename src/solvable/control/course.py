@@ -29,6 +29,7 @@ BOUND = 1e8  # as in Macro: overlaps beyond this multiple of the first, or of on
 PENALTY = 50.0  # added to the logarithm of the last risk, or times the length of the run, where a run does not come to its end
 NOTHING = np.zeros(0)
 NEWTON = 20  # rounds for the time of a threshold
+MET = "the threshold is met at the start"
 NO_RISK = "the risk at the end is zero to rounding, which has no logarithm; give a shorter `until`"
 TOO_STEEP = (
     "student.activation: too steep for the gradient at the variance of its fields: averages over pairs are no series"
@@ -125,7 +126,7 @@ class Course:
         """Why the recorded run does not come to its end, in words."""
         stop = self.asked.objective.threshold
         if stop is not None and self.ending == Ending.STOPPED:
-            return "the threshold is met at the start"
+            return MET
         if stop is not None and self.ending == Ending.FINISHED:
             return f"the run does not reach the threshold by until = {self.asked.until:g}"
         if self.ending == Ending.STEP_LIMIT:

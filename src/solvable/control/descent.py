@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvable.control.course import NO_RISK, Asked
+from solvable.control.course import MET, NO_RISK, Asked
 from solvable.control.ensemble import Ensemble
 from solvable.control.knobs import Knob
 from solvable.control.numbers import own_schedule
@@ -65,7 +65,7 @@ def constants(search: Search, knobs: tuple[Knob, ...]) -> tuple[np.ndarray, floa
     if not ensemble.record(best):
         why = next(course.failure for course in ensemble.courses if not course.reaches)
         remedy = "give a longer `until`, or other bounds" if search.asked.objective.is_time else "lower the bounds"
-        remedy = "give another integral" if fixed and not free else remedy
+        remedy = "give another integral" if fixed and not free else "give another threshold" if why == MET else remedy
         raise ValueError(f"optimal: with constant values no run comes to its end: {why}; {remedy}")
     if any(course.vanishes for course in ensemble.courses):
         raise ValueError(f"optimal: with constant values {NO_RISK}")

@@ -91,7 +91,7 @@ def gradient(
     (2,)
     """
     asked = ask(problem, until, objective, rtol)
-    if isinstance(start, Overlaps):
+    if not isinstance(start, Sequence):
         return _from_start(asked, start, _names(of))
     found = [_from_start(asked, one, _names(of)) for one in start]
     if not found:
@@ -142,6 +142,8 @@ def ask(problem: Problem, until: Any, objective: Any, rtol: float) -> Asked:
     """What a user asks for, checked."""
     if not isinstance(until, int | float | np.number) or isinstance(until, bool) or not 0 < until < np.inf:
         raise ValueError(f"until: {until!r} given, must be a positive finite time")
+    if not isinstance(rtol, int | float | np.number) or not 0 < rtol < 1:
+        raise ValueError(f"rtol: {rtol!r} given, must be between 0 and 1")
     found = checked_objective(objective)
     check_reversible(effective(problem))
     found.check(problem)
