@@ -43,6 +43,15 @@ def test_one_schedule_for_two_starts_has_a_small_gap() -> None:
     assert spread < 2e-3 * abs(mean)
 
 
+def test_the_mean_hamiltonian_of_few_segments() -> None:
+    """A longer run lengthens all segments alike, so the mean of H over time is the change of the value, whatever the gap."""
+    found = best_of(ERF, [NEAR, FAR], 20.0, 3, 6.0)
+    ends = [np.log(best_of(ERF, [NEAR, FAR], until, 3, 6.0).value) for until in (19.98, 20.02)]
+    mean, spread = found.certificate.hamiltonian
+    assert spread > 0.1 * abs(mean)
+    assert mean == pytest.approx((ends[1] - ends[0]) / 0.04, rel=1e-3)
+
+
 def test_a_fixed_integral_has_a_price() -> None:
     """H with the price is constant, and the change of the value with the end; nothing pulls where no bound is met."""
     found = best_of(QUADRATIC, SQUARE, 40.0, 30, 0.4, integral={RATE: 12.0})
