@@ -112,6 +112,26 @@ def test_start() -> None:
     assert by_hand == pytest.approx(expected, rel=1e-5)
 
 
+def test_a_threshold_relative_to_the_first_risk_moves_with_the_start() -> None:
+    """Also by an eigenvalue, which the first risk knows."""
+    stop = sv.when("risk", below=0.3, relative=True)
+    problem = setting("erf", 2, 2, blocks=2)
+    start = sv.start(problem, student_overlap=0.25 * np.eye(2), cross_overlap=[[0.2, 0.02], [0.02, 0.1]])
+    name = "inputs.spectrum.eigenvalues.0"
+    found = sv.gradient(problem, start, until=60.0, of=name, objective=stop)
+
+    def value(size: float, by_start: bool) -> float:
+        cross = start.block_cross_overlap.copy()
+        cross[0, 0, 0] += size if by_start else 0.0
+        moved = sv.Overlaps(start.block_student_overlap, cross, start.block_teacher_overlap, start.readout)
+        first, second = problem.inputs.spectrum.eigenvalues
+        other = problem.replace(inputs__spectrum__eigenvalues=(first + (0.0 if by_start else size), second))
+        return sv.run(other, moved, sv.Macro(rtol=1e-11), until=60.0, stop=stop).end_time[0]
+
+    differences = [(value(1e-4, one) - value(-1e-4, one)) / 2e-4 for one in (True, False)]
+    assert [found.cross_overlap[0, 0, 0], found.by[name][0]] == pytest.approx(differences, rel=1e-5)
+
+
 def test_value_is_that_of_macro() -> None:
     problem = setting("quadratic", 3, 2)
     start = sv.start(problem, seed=0)

@@ -91,6 +91,28 @@ def test_the_hamiltonian_is_the_value_of_more_data() -> None:
     assert spread < 1e-3 * abs(mean)
 
 
+def test_rate_and_decay_together() -> None:
+    """The number of the same earlier program, and that of every pair on a grid where each has two values."""
+    problem, start = quadratic_problem(0.05)
+    names = "training.learning_rate", "training.weight_decay"
+    control = {name: sv.Control(segments=40, upper=upper) for name, upper in zip(names, (1.5, 1.0), strict=True)}
+    found = sv.optimal(problem, start, until=60.0, control=control, refine=False, guesses=2)
+    assert found.value == pytest.approx(9.1835e-3, rel=2e-3)
+    control = {name: sv.Control(segments=2, upper=upper) for name, upper in zip(names, (1.5, 1.0), strict=True)}
+    coarse = sv.optimal(problem, start, until=20.0, control=control, refine=False, guesses=2)
+    tried = [
+        problem.replace(
+            training__learning_rate=sv.Schedule(times=(0, 10), rates=rates),
+            training__weight_decay=sv.Schedule(times=(0, 10), rates=decays),
+        )
+        for rates in [(a, b) for a in np.linspace(0.2, 0.8, 5) for b in np.linspace(0.1, 0.7, 5)]
+        for decays in [(a, b) for a in np.linspace(0.0, 1.0, 4) for b in np.linspace(0.0, 1.0, 4)]
+    ]
+    least = min(sv.run(one, start, sv.Macro(rtol=1e-5), times=[20.0]).risk[0, -1] for one in tried)
+    assert coarse.value <= least
+    assert coarse.value == pytest.approx(least, rel=0.1)
+
+
 def test_fixed_integral() -> None:
     problem, start = quadratic_problem()
     name = "training.learning_rate"
@@ -146,6 +168,12 @@ def test_edges_and_segments_do_not_go_together() -> None:
         ({"until": -1.0}, "until"),
         ({"integral": {"training.batch": 3.0}}, "integral"),
         ({"guesses": 0}, "guesses"),
+        (
+            {"integral": {"training.learning_rate": "3"}},
+            "integral: training.learning_rate: '3' given, must be a number",
+        ),
+        ({"rtol": 0.0}, "rtol: 0.0 given, must be between 0 and 1"),
+        ({"objective": sv.when("risk", below=100.0)}, "the threshold is met at the start; give another threshold"),
     ],
 )
 def test_mistakes_are_told(changes, message) -> None:

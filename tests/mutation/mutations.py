@@ -2281,9 +2281,30 @@ CONTROL = (
     Mutation(
         "batches-are-not-rounded",
         "control/searching.py",
-        "reached.values = [knob.possible(one) for",
-        "reached.values = [one for",
+        "reached.values = possible_values(search, reached.knobs, reached.values)",
+        "reached.values = list(reached.values)",
         ("control/test_face.py::test_batches_are_whole_numbers",),
+    ),
+    Mutation(
+        "hamiltonian-without-prices",
+        "control/certificate.py",
+        "whole, weights = (taken + paid).mean(axis=1), np.diff(times)",
+        "whole, weights = taken.mean(axis=1), np.diff(times)",
+        ("control/test_certificate.py::test_a_fixed_integral_has_a_price",),
+    ),
+    Mutation(
+        "hamiltonian-of-the-last-start",
+        "control/certificate.py",
+        "return np.mean(found, axis=0)",
+        "return found[-1]",
+        ("control/test_certificate.py::test_one_schedule_for_two_starts_has_a_small_gap",),
+    ),
+    Mutation(
+        "level-that-no-start-moves",
+        "control/course.py",
+        "return -scale * stop.level * bar",
+        "return 0.0 * bar",
+        ("control/test_gradient.py::test_a_threshold_relative_to_the_first_risk_moves_with_the_start",),
     ),
     Mutation(
         "gap-without-the-parabola",

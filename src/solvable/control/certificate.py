@@ -2,7 +2,8 @@
 
 H(v) = costate . dy/dalpha is what the value would change by, per unit of time, if a control had the value v for a moment. Along an
 optimal schedule H is least at the value that is taken. The gap, the integral of H(taken) - min H over time, is about what finer
-segments could still gain, in the unit of the objective.
+segments could still gain, in the unit of the objective. With several starts H is the mean over them; where an integral of a
+control is fixed, its price times the control belongs to H. The condition is necessary: a schedule may meet it beside a better one.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import numpy as np
 
 from solvable.control.course import Course
 from solvable.control.ensemble import Ensemble
+from solvable.control.knobs import Knob
 from solvable.control.numbers import FACTOR, is_share
 from solvable.dynamics.reverse import BATCH, EIGENVALUES, RATE
 
@@ -26,15 +28,16 @@ class Certificate:
     Parameters
     ----------
     gap : float
-        Integral of H(taken) - min H over time, summed over controls: about what finer segments could still gain.
+        Integral of H(taken) - min H over time, summed over controls, of which one at a time is changed: about what finer segments
+        could still gain.
     legendre : float
         Least curvature of H by the learning rate along the run, positive where the rate is a proper minimum; NaN without this
         control.
     hamiltonian : tuple of float
-        Mean of H over time and its spread: H is constant along an optimum, and equals the change of the value with the end of
-        the run.
+        Mean of H over time and its spread: H is constant along an optimum unless other numbers are scheduled. It is the change
+        of the log risk with the end of the run; of the log of a mean over time, 1/until more; for a threshold it is -1.
     slope : float
-        Largest component of the gradient that no bound stops, in the optimiser's scale.
+        Largest component of the gradient that no bound and no fixed integral stops, in the optimiser's scale.
     guesses : tuple of float
         Values that were reached from each first guess.
 
@@ -45,7 +48,8 @@ class Certificate:
 
     Notes
     -----
-    H = costate . dy/dalpha, the costate being the derivative of the value by the state.
+    H = costate . dy/dalpha, the costate being the derivative of the value by the state; mean over the starts, and with the price of
+    controls whose integral is fixed.
     """
 
     gap: float
@@ -61,12 +65,12 @@ class Certificate:
 
 
 class Gaps(NamedTuple):
-    """For each control the share of the gap of each of its segments; the least curvature of H by the learning rate; H over all
-    steps of the first start."""
+    """For each control the share of the gap of each of its segments; the least curvature of H by the learning rate; mean of H over
+    time, and its spread."""
 
     shares: list[np.ndarray]
     legendre: float
-    hamiltonian: np.ndarray
+    hamiltonian: tuple[float, float]
 
     @property
     def total(self) -> float:
@@ -90,38 +94,57 @@ def least(samples: np.ndarray, places: np.ndarray, parabola: bool) -> np.ndarray
 def gaps(ensemble: Ensemble, x: np.ndarray, prices: Sequence[float]) -> Gaps:
     """After a gradient at x. `prices` are what a control costs per unit where its integral is fixed."""
     chosen, knobs = ensemble.values(x), ensemble.knobs
-    shares, bends, first = [np.zeros(knob.size) for knob in knobs], [], []
-    for course in ensemble.courses:
-        course.place(chosen)
-        first.append(course.hamiltonian())
-        for number, knob in enumerate(knobs):
-            share, bend = _gap(course, chosen, number, prices[number], first[-1])
-            shares[number] += share / len(ensemble.courses)
-            bends += [bend] if RATE in knob.columns else []
-    return Gaps(shares, min(bends, default=np.nan), first[0].ravel())
+    times = np.unique(np.concatenate([course.times for course in ensemble.courses]))
+    taken = _mean(ensemble, chosen, times)
+    found = [_gap(ensemble, chosen, number, prices[number], (times, taken)) for number in range(len(knobs))]
+    bends = [bend for knob, (_, bend) in zip(knobs, found, strict=True) if RATE in knob.columns]
+    paid = sum(price * _present(knob, one, times) for knob, one, price in zip(knobs, chosen, prices, strict=True))
+    whole, weights = (taken + paid).mean(axis=1), np.diff(times)
+    mean = float(np.average(whole, weights=weights))
+    spread = float(np.sqrt(np.average((taken + paid - mean) ** 2, axis=0, weights=weights).mean()))
+    return Gaps([share for share, _ in found], min(bends, default=np.nan), (mean, spread))
 
 
 def _gap(
-    course: Course, chosen: list[np.ndarray], number: int, price: float, taken: np.ndarray
+    ensemble: Ensemble, chosen: list[np.ndarray], number: int, price: float, along: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, float]:
-    """The share of each segment of one control, and the least curvature of H by it; a number that is free once has no share."""
-    knob, times = course.knobs[number], course.times
+    """The share of each segment of one control, and the least curvature of H by it; a number that is free once has no share.
+    `along` are the times, and H as it is taken there."""
+    knob, (times, taken) = ensemble.knobs[number], along
     if knob.name == FACTOR:
         return np.zeros(knob.size), np.nan
     parabola = (knob.columns[0] < EIGENVALUES and knob.columns[0] != BATCH) or is_share(knob.name)
     places = np.linspace(knob.lower, knob.upper, 3 if parabola else GRID)
-    samples = np.array([_sample(course, chosen, number, place) + price * place for place in places])
-    course.place(chosen)
-    own, ends = knob.owners(0.5 * (times[:-1] + times[1:])), np.column_stack([times[:-1], times[1:]])
-    values, slopes = chosen[number][own], knob.slopes(chosen[number])[own]
-    present = values[:, None] + slopes[:, None] * (ends - knob.begins[own][:, None])
-    excess = np.maximum(taken + price * present - least(samples, places, parabola), 0.0)
-    share = np.bincount(own, np.diff(times) * excess.mean(axis=1), knob.size)
+    others = [[*chosen[:number], np.full(knob.size, place), *chosen[number + 1 :]] for place in places]
+    samples = np.array([_mean(ensemble, one, times) + price * place for one, place in zip(others, places, strict=True)])
+    excess = taken + price * _present(knob, chosen[number], times) - least(samples, places, parabola)
+    owners = knob.owners(0.5 * (times[:-1] + times[1:]))
+    share = np.bincount(owners, np.diff(times) * np.maximum(excess, 0.0).mean(axis=1), knob.size)
     bend = samples[-1] - 2 * samples[len(places) // 2] + samples[0]
     return share, float(bend.min() / (0.5 * knob.width) ** 2)
 
 
-def _sample(course: Course, chosen: list[np.ndarray], number: int, value: float) -> np.ndarray:
-    """H along the run if one control had this value."""
-    course.place([*chosen[:number], np.full_like(chosen[number], value), *chosen[number + 1 :]])
-    return course.hamiltonian()
+def _present(knob: Knob, values: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """(interval, 2) a control at both ends of all intervals of time."""
+    own, ends = knob.owners(0.5 * (times[:-1] + times[1:])), np.column_stack([times[:-1], times[1:]])
+    found: np.ndarray = values[own][:, None] + knob.slopes(values)[own][:, None] * (ends - knob.begins[own][:, None])
+    return found
+
+
+def _mean(ensemble: Ensemble, values: list[np.ndarray], times: np.ndarray) -> np.ndarray:
+    """(interval, 2) mean of H over the starts if controls had these values, at both ends of all intervals of time: one schedule
+    serves all starts, so the mean is what it makes least."""
+    found = []
+    for course in ensemble.courses:
+        course.place(values)
+        found.append(_between(course, times))
+    return np.mean(found, axis=0)
+
+
+def _between(course: Course, times: np.ndarray) -> np.ndarray:
+    """(interval, 2) H of one run at times that are at least as fine as its steps; zero after its end."""
+    found, own = course.hamiltonian(), course.times
+    step = np.searchsorted(own, 0.5 * (times[:-1] + times[1:]), side="right") - 1
+    at = np.minimum(step, len(found) - 1)
+    share = (np.column_stack([times[:-1], times[1:]]) - own[at][:, None]) / np.diff(own)[at][:, None]
+    return np.where((step < len(found))[:, None], (1 - share) * found[at, :1] + share * found[at, 1:], 0.0)

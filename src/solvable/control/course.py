@@ -29,6 +29,8 @@ BOUND = 1e8  # as in Macro: overlaps beyond this multiple of the first, or of on
 PENALTY = 50.0  # added to the logarithm of the last risk, or times the length of the run, where a run does not come to its end
 NOTHING = np.zeros(0)
 NEWTON = 20  # rounds for the time of a threshold
+MET = "the threshold is met at the start"
+NO_RISK = "the risk at the end is zero to rounding, which has no logarithm; give a shorter `until`"
 TOO_STEEP = (
     "student.activation: too steep for the gradient at the variance of its fields: averages over pairs are no series"
 )
@@ -70,7 +72,8 @@ class Course:
         self.times, self.segments = np.zeros(1), np.zeros(0, dtype=np.int64)
         self.states = self.costates = self.first[None].copy()
         self.bound = BOUND * max(1.0, start.longest)
-        self.last, self.weight, self.reaches, self.ending = 1.0, 0.0, False, Ending.FINISHED
+        self.last, self.weight, self.ending = 1.0, 0.0, Ending.FINISHED
+        self.reaches = self.vanishes = False  # whether the run comes to its end, and has no risk left there
 
     @property
     def mesh(self) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +126,7 @@ class Course:
         """Why the recorded run does not come to its end, in words."""
         stop = self.asked.objective.threshold
         if stop is not None and self.ending == Ending.STOPPED:
-            return "the threshold is met at the start"
+            return MET
         if stop is not None and self.ending == Ending.FINISHED:
             return f"the run does not reach the threshold by until = {self.asked.until:g}"
         if self.ending == Ending.STEP_LIMIT:
@@ -152,7 +155,8 @@ class Course:
         if not np.abs(last).max() <= self.bound:
             return self.failed()
         target = integral / self.asked.until if objective.is_mean else self.risk(last, self.times[-1], self.final)
-        if not target > 0:
+        self.vanishes = not target > 0
+        if self.vanishes:
             return self.failed()
         value = float(self.times[-1] if objective.is_time else np.log(target))
         return self._reverse(value, target) if gradient else Value(value, [], np.zeros(0))
@@ -173,16 +177,25 @@ class Course:
         found = np.zeros((len(system.packed.problems), 2, columns))
         self.costates = np.zeros_like(self.states)
         self.weight = 1.0 / (target * self.asked.until) if self.asked.objective.is_mean else 0.0
-        if not self.asked.objective.is_mean:
-            self._end(target, found)
+        scale = 0.0 if self.asked.objective.is_mean else self._end(target, found)
         memory = np.empty((ROWS[0], size)), np.zeros((ROWS[1], size + columns))
         path = self.states, self.costates
         reverse(*self.functions, system.back_risk, system.back, self.mesh, path, self.weight, found, memory, self.data)
         begins = system.packed.problems["begin"]
         if not np.isfinite(self.costates[0]).all():
             raise NotApplicable(TOO_STEEP)
+        start = self.costates[0] + self._of_level(scale, found)
         found = found if self.mix is None else self.mix.gather(found)
-        return Value(value, [knob.gather(found, begins) for knob in self.knobs], self.costates[0].copy())
+        return Value(value, [knob.gather(found, begins) for knob in self.knobs], start)
+
+    def _of_level(self, scale: float, found: np.ndarray) -> np.ndarray | float:
+        """Derivatives by the start of a threshold that is relative to the first risk; those by numbers are added to `found`."""
+        stop = self.asked.objective.threshold
+        if stop is None or not stop.relative:
+            return 0.0
+        bar, row, _ = self.risk_slopes(self.first, 0.0, 0)
+        found[0, 0] -= scale * stop.level * row
+        return -scale * stop.level * bar
 
     def risk_slopes(self, state: np.ndarray, time: float, segment: int) -> tuple[np.ndarray, np.ndarray, float]:
         """Derivatives of the risk by the state and by the numbers, and in time."""
@@ -191,14 +204,16 @@ class Course:
         self.system.back_risk(segment, time, state, np.ones(1), bar, *self.data)
         return bar[: state.size], bar[state.size :], float(bar[: state.size] @ slope)
 
-    def _end(self, risk: float, found: np.ndarray) -> None:
-        """The costate at the end, and what the end itself knows of the controls (eigenvalues are in the risk)."""
+    def _end(self, risk: float, found: np.ndarray) -> float:
+        """The costate at the end, and what the end itself knows of the controls (eigenvalues are in the risk); returns the
+        derivative of the value by the last risk."""
         segment = self.final
         bar, row, speed = self.risk_slopes(self.states[-1], self.times[-1], segment)
         scale = -1.0 / speed if self.asked.objective.is_time else 1.0 / risk
         self.costates[-1] = scale * bar
         found[segment, 0] += scale * row
         found[segment, 1] += scale * row * (self.times[-1] - self.system.packed.problems["begin"][segment])
+        return scale
 
     def _land(self) -> None:
         """Change the last step until the risk is at the threshold, by Newton's rule."""

@@ -1,11 +1,11 @@
 """Descent to the nearest optimum by SciPy's optimisers, with exact gradients; the best constants; what fixed integrals cost."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvable.control.course import Asked
+from solvable.control.course import MET, NO_RISK, Asked
 from solvable.control.ensemble import Ensemble
 from solvable.control.knobs import Knob
 from solvable.control.numbers import own_schedule
@@ -60,13 +60,21 @@ def constants(search: Search, knobs: tuple[Knob, ...]) -> tuple[np.ndarray, floa
     found = _minimise(look, best, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": ALIKE})
     if found.fun <= value:
         best, value = found.x, float(found.fun)
-    possible = [knob.possible(one) for knob, one in zip(knobs, ensemble.values(best), strict=True)]
+    possible = possible_values(search, ensemble.knobs, ensemble.values(best))
     best, value = ensemble.vector(possible), look(ensemble.vector(possible))[0]
     if not ensemble.record(best):
         why = next(course.failure for course in ensemble.courses if not course.reaches)
         remedy = "give a longer `until`, or other bounds" if search.asked.objective.is_time else "lower the bounds"
+        remedy = "give another integral" if fixed and not free else "give another threshold" if why == MET else remedy
         raise ValueError(f"optimal: with constant values no run comes to its end: {why}; {remedy}")
+    if any(course.vanishes for course in ensemble.courses):
+        raise ValueError(f"optimal: with constant values {NO_RISK}")
     return np.concatenate(ensemble.values(best)), value
+
+
+def possible_values(search: Search, knobs: Sequence[Knob], values: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The nearest values that a problem can have, within fixed integrals."""
+    return [knob.possible(one, search.integral.get(knob.name)) for knob, one in zip(knobs, values, strict=True)]
 
 
 def descend(search: Search, ensemble: Ensemble, x: np.ndarray) -> tuple[np.ndarray, float]:
@@ -130,11 +138,18 @@ def holds(search: Search, ensemble: Ensemble, x: np.ndarray) -> bool:
 
 def prices(search: Search, ensemble: Ensemble, x: np.ndarray) -> list[float]:
     """What a unit of each control costs, where its integral is fixed: minus the derivative of the value by it, the same at all
-    times at which no bound is met."""
+    times at which no bound is met. Where bounds are met at all times, it is between what those at either bound allow."""
     slopes = np.split(ensemble(x)[1] / ensemble.scales, ensemble.edges)
     found = []
     for knob, slope, value in zip(ensemble.knobs, slopes, ensemble.values(x), strict=True):
-        inside = (value > knob.lower + 1e-6 * knob.width) & (value < knob.upper - 1e-6 * knob.width)
-        paid = knob.name in search.integral and inside.any()
-        found.append(-float(np.average((slope / knob.lengths)[inside], weights=knob.lengths[inside])) if paid else 0.0)
+        found.append(_price(knob, value, -slope / knob.lengths) if knob.name in search.integral else 0.0)
     return found
+
+
+def _price(knob: Knob, value: np.ndarray, worth: np.ndarray) -> float:
+    """From what a unit is worth in each segment."""
+    low, high = value <= knob.lower + 1e-6 * knob.width, value >= knob.upper - 1e-6 * knob.width
+    inside = ~(low | high)
+    if inside.any():
+        return float(np.average(worth[inside], weights=knob.lengths[inside]))
+    return float(np.mean([*([worth[low].max()] if low.any() else []), *([worth[high].min()] if high.any() else [])]))

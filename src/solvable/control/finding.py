@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from solvable.control.controls import Control
 from solvable.control.course import Asked
 from solvable.control.gradients import ask, checked_start
@@ -47,7 +49,7 @@ def optimal(
     guesses : int
         First guesses to descend from: the best constants, then others.
     refine : bool
-        Whether segments are halved until finer ones would gain less than a thousandth.
+        Whether segments are halved until finer ones would gain less than a thousandth of the value.
     rtol : float
         Relative error of the steps.
     progress : bool, optional
@@ -89,7 +91,7 @@ def _given(
     integral: Mapping[str, float] | None,
 ) -> tuple[Asked, tuple[Overlaps, ...], tuple[Knob, ...], dict[str, float]]:
     """The arguments of a search, checked."""
-    starts = tuple(checked_start(asked.problem, one) for one in ([start] if isinstance(start, Overlaps) else start))
+    starts = tuple(checked_start(asked.problem, one) for one in (start if isinstance(start, Sequence) else [start]))
     if not starts:
         raise ValueError("start: none given, must be at least one")
     chosen = knobs(asked.problem, asked.until, control)
@@ -106,6 +108,8 @@ def _integrals(chosen: tuple[Knob, ...], integral: Mapping[str, float] | None) -
     for name, value in found.items():
         if name not in there:
             raise ValueError(f"integral: {name}: is not among the controls")
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            raise ValueError(f"integral: {name}: {value!r:.60} given, must be a number")
         low, high = (bound * there[name].until for bound in (there[name].lower, there[name].upper))
         if not low <= value <= high:
             raise ValueError(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from solvable.control.course import Asked, Course
+from solvable.control.course import NO_RISK, Asked, Course
 from solvable.control.knobs import own_knobs
 from solvable.control.objectives import objective as checked_objective
 from solvable.dynamics.kernel_data import sizes
@@ -76,7 +76,7 @@ def gradient(
         "risk" (the logarithm of the last one), "task risk" (the mean over tasks), "task risk 0" (of the first); one of these with
         "mean " before it (its mean over time); or a threshold of the risk from `when` (the time).
     rtol : float
-        Relative error of the steps.
+        Relative error of the steps. A risk far below it is that of rounding, and so are its derivatives.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def gradient(
     (2,)
     """
     asked = ask(problem, until, objective, rtol)
-    if isinstance(start, Overlaps):
+    if not isinstance(start, Sequence):
         return _from_start(asked, start, _names(of))
     found = [_from_start(asked, one, _names(of)) for one in start]
     if not found:
@@ -119,6 +119,8 @@ def _from_start(asked: Asked, start: Overlaps, names: list[str]) -> Gradient:
     if not course.record():
         raise ValueError(f"gradient: {course.failure}")
     found = course.evaluate()
+    if course.vanishes:
+        raise ValueError(f"gradient: {NO_RISK}")
     by = dict(zip(names, found.gradient, strict=True))
     return Gradient(found.value, by, *_by_start(effective(problem), found.start))
 
@@ -140,6 +142,8 @@ def ask(problem: Problem, until: Any, objective: Any, rtol: float) -> Asked:
     """What a user asks for, checked."""
     if not isinstance(until, int | float | np.number) or isinstance(until, bool) or not 0 < until < np.inf:
         raise ValueError(f"until: {until!r} given, must be a positive finite time")
+    if not isinstance(rtol, int | float | np.number) or not 0 < rtol < 1:
+        raise ValueError(f"rtol: {rtol!r} given, must be between 0 and 1")
     found = checked_objective(objective)
     check_reversible(effective(problem))
     found.check(problem)

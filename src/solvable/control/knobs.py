@@ -30,6 +30,8 @@ from solvable.dynamics.kernel_data import Packed
 from solvable.problems import Problem, Schedule
 from solvable.problems.schedules import value_at
 
+RATES = ("training.learning_rate", "training.readout_rate")
+HARDLY = 1e-12  # of its upper bound: a rate that would be zero at all times
 FREELY = 5.0  # times the problem's own value: what a control may rise to, if nothing is said
 
 
@@ -83,9 +85,21 @@ class Knob:
         """A constant, as a problem has it."""
         return float(value) if self.own is None else self.constant().schedule(np.array([value]))
 
-    def possible(self, values: np.ndarray) -> np.ndarray:
-        """The nearest values that a problem can have: batches are whole numbers."""
-        return np.clip(np.round(values), np.ceil(self.lower), np.floor(self.upper)) if self.name == BATCH else values
+    def possible(self, values: np.ndarray, budget: float | None = None) -> np.ndarray:
+        """The nearest values that a problem can have: batches are whole numbers, whose integral is at most the budget, and rates
+        are not zero at all times."""
+        if self.name != BATCH:
+            return np.full(self.size, HARDLY * self.upper) if self.name in RATES and not values.any() else values
+        lower, upper = np.ceil(self.lower), np.floor(self.upper)
+        if budget is None:
+            return np.clip(np.round(values), lower, upper)
+        found = np.clip(np.floor(values + 1e-9), lower, upper)
+        for i in np.argsort(found - values, kind="stable"):  # those that lost most come first
+            more = (
+                found[i] + 1 <= min(upper, values[i] + 1) and (found @ self.lengths + self.lengths[i]) <= budget + 1e-9
+            )
+            found[i] += more
+        return found
 
     def owners(self, times: np.ndarray) -> np.ndarray:
         """Numbers of the segments that hold at these times."""
@@ -152,6 +166,8 @@ def knobs(problem: Problem, until: float, control: Mapping[str, int | Control]) 
         )
     found = tuple(_knob(problem, until, name, given) for name, given in control.items())
     _check_shares(problem, found)
+    if set(RATES) <= set(control):  # the learning rate is not the readout's any more
+        found = tuple(replace(knob, columns=knob.columns[:1]) if knob.name == RATES[0] else knob for knob in found)
     return found
 
 
@@ -221,7 +237,7 @@ def _knob(problem: Problem, until: float, name: str, given: int | Control) -> Kn
 
 
 def _gain(problem: Problem, name: str) -> float | Schedule:
-    return problem.training.gain if name in ("training.learning_rate", "training.readout_rate") else 1.0
+    return problem.training.gain if name in RATES else 1.0
 
 
 def _tested(problem: Problem, name: str, shape: str, until: float) -> float | None:

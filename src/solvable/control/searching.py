@@ -9,7 +9,7 @@ import numpy as np
 
 from solvable.control.certificate import Certificate, Gaps, gaps
 from solvable.control.course import Asked
-from solvable.control.descent import Search, constants, descend, holds, prices
+from solvable.control.descent import MOVED, Search, constants, descend, holds, possible_values, prices
 from solvable.control.ensemble import Ensemble
 from solvable.control.knobs import FREELY, Knob
 from solvable.control.numbers import with_schedules
@@ -19,9 +19,10 @@ from solvable.levels.progress import Report, meter
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps
 
-GAP = 1e-3  # below which segments are fine enough
+GAP = 1e-3  # of the value, below which segments are fine enough
 MOST = 1000  # segments of one control
 ROUNDS = 8  # of finer segments
+ABUT = 1e-9  # of the width between its bounds: how near to one a control is at it
 USUAL = 60  # gradients of a descent, for the bar
 
 
@@ -107,11 +108,13 @@ def _explore(search: Search, knobs: tuple[Knob, ...], plan: Plan, reached: Reach
     for _ in range(ROUNDS if plan.refine else 0):
         ensemble, x = _again(search, reached)
         found = gaps(ensemble, x, prices(search, ensemble, x))
-        if found.total <= GAP or max(knob.size for knob in reached.knobs) >= MOST:
+        if found.total <= _allowed(search, reached.value) or max(knob.size for knob in reached.knobs) >= MOST:
             return
         finer, values = halve(reached.knobs, reached.values, found)
         ensemble = search.ensemble(finer)
         x, value = descend(search, ensemble, ensemble.vector(values))
+        if value > reached.value + MOVED:
+            return
         reached.take(finer, ensemble.values(x), value)
 
 
@@ -153,20 +156,25 @@ def first_guesses(knobs: Sequence[Knob], constant: np.ndarray, count: int) -> It
 def _told(search: Search, reached: Reached, cut_off: str) -> Optimum:
     """The result, with its value on steps of its own; `cut_off` says why the search did not come to its end."""
     asked, objective = search.asked, search.asked.objective
-    reached.values = [knob.possible(one) for knob, one in zip(reached.knobs, reached.values, strict=True)]
+    reached.values = possible_values(search, reached.knobs, reached.values)
     ensemble, x = _again(search, reached)
-    found = gaps(ensemble, x, prices(search, ensemble, x))
+    cost = prices(search, ensemble, x)
+    found = gaps(ensemble, x, cost)
     value, gradient = ensemble(x)
+    paid = [price * knob.lengths for price, knob in zip(cost, reached.knobs, strict=True)]
+    gradient = gradient + np.concatenate(paid) * ensemble.scales
     assert reached.constant is not None
     constant, before = reached.constant
-    free = ((x > ensemble.lower) | (gradient < 0)) & ((x < ensemble.upper) | (gradient > 0))
+    near = ABUT * (ensemble.upper - ensemble.lower)
+    free = ((x > ensemble.lower + near) | (gradient < 0)) & ((x < ensemble.upper - near) | (gradient > 0))
     certificate = Certificate(
         found.total,
         found.legendre,
-        (float(found.hamiltonian.mean()), float(np.std(found.hamiltonian))),
+        found.hamiltonian,
         float(np.abs(gradient[free]).max(initial=0.0)),
         tuple(objective.told(one) for one in reached.guesses) or (objective.told(value),),
     )
+    small = certificate.gap <= _allowed(search, value)
     schedule = {knob.name: knob.schedule(one) for knob, one in zip(reached.knobs, reached.values, strict=True)}
     numbers = {knob.name: float(one) for knob, one in zip(reached.knobs, constant, strict=True)}
     constants = {knob.name: knob.number(one) for knob, one in zip(reached.knobs, constant, strict=True)}
@@ -184,16 +192,24 @@ def _told(search: Search, reached: Reached, cut_off: str) -> Optimum:
         trajectory=runs[0],
         constant_trajectory=runs[1],
         certificate=certificate,
-        success=certificate.gap <= GAP and not cut_off,
-        message=_words(certificate, objective.unit, cut_off) + _at_bounds(reached.knobs, reached.values),
+        success=small and not cut_off,
+        message=_words(certificate, small, objective.unit, cut_off)
+        + _at_bounds(reached.knobs, reached.values)
+        + _unspent(search, reached, numbers)
+        + _rounded(asked, value),
         calls=reached.calls,
     )
 
 
-def _words(certificate: Certificate, unit: str, cut_off: str) -> str:
+def _allowed(search: Search, value: float) -> float:
+    """The largest gap that is small: a thousandth of a time, or of a logarithm as it is."""
+    return GAP * value if search.asked.objective.is_time else GAP
+
+
+def _words(certificate: Certificate, small: bool, unit: str, cut_off: str) -> str:
     if cut_off:
         return f"{cut_off}: the best schedule so far; more could gain about {certificate.gap:.2g} {unit}"
-    sure = "optimal up to" if certificate.gap <= GAP else "finer segments could gain up to about"
+    sure = "optimal up to" if small else "finer segments could gain up to about"
     text = f"{sure} {certificate.gap:.2g} {unit}"
     if not certificate.unique:
         values = ", ".join(f"{one:.4g}" for one in sorted(certificate.guesses))
@@ -205,10 +221,31 @@ def _at_bounds(knobs: Sequence[Knob], values: Sequence[np.ndarray]) -> str:
     """A word about controls that are at upper bounds that nobody gave."""
     text = ""
     for knob, one in zip(knobs, values, strict=True):
-        count = int((one >= knob.upper - 1e-9 * knob.width).sum()) if knob.unasked else 0
+        count = int((one >= knob.upper - ABUT * knob.width).sum()) if knob.unasked else 0
         if count:
             text += (
                 f"; {knob.name} is at its upper bound {knob.upper:g} in {count} of {knob.size} segments, which is {FREELY:g} times "
                 "the problem's own where none is given: give Control(upper=...)"
+            )
+    return text
+
+
+def _rounded(asked: Asked, value: float) -> str:
+    """A word about risks that may be errors of steps."""
+    if asked.objective.is_time or value > np.log(asked.rtol):
+        return ""
+    return f"; the {asked.objective.kind} is below rtol = {asked.rtol:g}, and may be an error of steps: lower rtol, or `until`"
+
+
+def _unspent(search: Search, reached: Reached, constants: Mapping[str, float]) -> str:
+    """A word about fixed integrals that whole numbers do not meet."""
+    text = ""
+    for knob, one in zip(reached.knobs, reached.values, strict=True):
+        wanted, used = search.integral.get(knob.name, 0.0), float(one @ knob.lengths)
+        level = constants[knob.name] * knob.until
+        if knob.name in search.integral and max(abs(used - wanted), abs(level - wanted)) > 1e-6 * wanted:
+            text += (
+                f"; {knob.name} goes in whole numbers, whose integral is {used:g}, and {level:g} with the best constants, where "
+                f"{wanted:g} is given"
             )
     return text

@@ -116,7 +116,7 @@ def claims(key: str, data: "xarray.Dataset") -> list[Claim]:
         made.append(
             beyond(
                 key, f"the Hamiltonian is the change of the log risk with more data (label noise {noise:g})", expected=worth,
-                found=float(data["hamiltonian"][i]), tolerance=0.05 * abs(worth),
+                found=float(data["hamiltonian"][i]), tolerance=0.005 * abs(worth),
                 evidence=f"best schedules that are {FAINT:g} longer and shorter; gap {float(data['gap'][i]):.2g}",
             )
         )  # fmt: skip
