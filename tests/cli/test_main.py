@@ -168,7 +168,8 @@ def test_inputs_measured_from_data(tmp_path, capsys) -> None:
 def test_examples_run(name, capsys) -> None:
     assert sv.Problem.load(EXAMPLES / name).student.width > 1
     assert main(["run", str(EXAMPLES / name)]) == 0
-    expected = "training loss" if name in ("data_limit.toml", "finite_data.toml", "memory.toml") else "plateau at risk"
+    losses = dict.fromkeys(("data_limit.toml", "finite_data.toml", "memory.toml"), "training loss")
+    expected = (losses | {"momentum.toml": "half the first risk"}).get(name, "plateau at risk")
     assert expected in capsys.readouterr().out
 
 
