@@ -272,3 +272,21 @@ def test_the_list_of_critical_points_is_not_cut_off(page: Any) -> None:
         page.click("#tab-landscape")
         page.wait_for_function("document.querySelectorAll('#critical tbody tr').length === 5")
         assert page.evaluate("(e => e.scrollWidth <= e.clientWidth)(document.getElementById('landscape'))"), width
+
+
+def test_a_click_or_a_drag_in_the_plot_chooses_the_time(page: Any) -> None:
+    box = page.locator("#risk .u-over").bounding_box()
+    at = lambda share: (box["x"] + share * box["width"], box["y"] + 60)  # noqa: E731
+    page.mouse.move(*at(0.2), steps=3)
+    page.wait_for_timeout(50)
+    assert page.evaluate("page.state['view.at']") is None  # it only crossed the plot
+    page.click("#play")
+    page.mouse.click(*at(0.3))
+    assert page.evaluate("page.state['view.at']") == pytest.approx(60, abs=1)
+    assert "Play" in page.text_content("#play")
+    page.mouse.move(*at(0.3))
+    page.mouse.down()
+    page.mouse.move(*at(0.5), steps=4)
+    page.mouse.up()
+    assert page.evaluate("page.state['view.at']") == pytest.approx(100, abs=1)
+    assert page.text_content("#now").startswith("α = 100")
