@@ -276,7 +276,7 @@ def test_the_list_of_critical_points_is_not_cut_off(page: Any) -> None:
 
 def test_a_click_or_a_drag_in_the_plot_chooses_the_time(page: Any) -> None:
     box = page.locator("#risk .u-over").bounding_box()
-    at = lambda share: (box["x"] + share * box["width"], box["y"] + 60)  # noqa: E731
+    at = lambda share: (box["x"] + share * box["width"], box["y"] + 60)
     page.mouse.move(*at(0.2), steps=3)
     page.wait_for_timeout(50)
     assert page.evaluate("page.state['view.at']") is None  # it only crossed the plot
