@@ -222,3 +222,71 @@ def test_text_is_readable(scheme: str, opened: Callable[..., Any]) -> None:
         }"""
     )
     assert poor == []
+
+
+def test_a_kept_curve_has_its_own_settings_even_if_newer_ones_are_refused(page: Any) -> None:
+    page.fill(f"[id='{RATE}']", "-3")
+    page.press(f"[id='{RATE}']", "Tab")
+    page.wait_for_function("document.body.classList.contains('stale')")
+    page.click("#keep")
+    assert page.evaluate(f"page.kept.map(one => one.settings['{RATE}'])") == [0.1]
+    assert "kept: learning rate 0.1 → -3" in page.text_content("#risk-legend")
+
+
+def test_kept_curves_are_compared_by_the_end_of_a_late_plateau(opened: Callable[..., Any]) -> None:
+    """Where half of the first risk is lost before the plateau, which is not what one sees."""
+    page = opened()
+    page.select_option("#preset", "rules")
+    for step in range(1, 5):
+        page.click("#after")
+        page.wait_for_function("step => page.state['story.step'] === step", arg=step)
+    drawn(page)
+    page.wait_for_function("page.kept.length === 1 && page.kept[0].curve !== null")
+    assert "loss squared → huber (the plateau left 1.3 times sooner)" in page.text_content("#risk-legend")
+
+
+@pytest.mark.parametrize(("given", "where"), [("-1", "1 of 5"), ("1.5", "2 of 5"), ("99", "5 of 5")])
+def test_a_link_to_no_step_of_a_story(given: str, where: str, opened: Callable[..., Any]) -> None:
+    page = opened(f"#story.name=rules&story.step={given}")
+    assert page.text_content("#where").startswith(where)
+    if page.is_enabled("#before"):
+        before = page.evaluate("page.state['story.step']")
+        page.click("#before")
+        page.wait_for_function("step => page.state['story.step'] === step", arg=before - 1)
+
+
+def test_training_that_diverges_is_not_told_as_done(opened: Callable[..., Any]) -> None:
+    page = opened("#teacher.width=1&student.width=2&inputs.dim=100&training.learning_rate=0.05&sgd.level=empirical"
+                  "&data.samples=2&data.step=2.5&sgd.runs=2")  # fmt: skip
+    page.click("#simulate")
+    page.wait_for_function("document.getElementById('problems').textContent.includes('diverged')")
+    page.wait_for_function("!document.getElementById('simulate').disabled")
+    assert page.evaluate("page.samples.time.at(-1)") == 200
+    assert page.text_content("#status") == "Training on the data set has ended early."
+    assert page.text_content("#phase-words").startswith("With fresh samples: ")
+
+
+def test_the_list_of_critical_points_is_not_cut_off(page: Any) -> None:
+    for width in (1280, 1500, 1920):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.click("#tab-landscape")
+        page.wait_for_function("document.querySelectorAll('#critical tbody tr').length === 5")
+        assert page.evaluate("(e => e.scrollWidth <= e.clientWidth)(document.getElementById('landscape'))"), width
+
+
+def test_a_click_or_a_drag_in_the_plot_chooses_the_time(page: Any) -> None:
+    box = page.locator("#risk .u-over").bounding_box()
+    at = lambda share: (box["x"] + share * box["width"], box["y"] + 60)
+    page.mouse.move(*at(0.2), steps=3)
+    page.wait_for_timeout(50)
+    assert page.evaluate("page.state['view.at']") is None  # it only crossed the plot
+    page.click("#play")
+    page.mouse.click(*at(0.3))
+    assert page.evaluate("page.state['view.at']") == pytest.approx(60, abs=1)
+    assert "Play" in page.text_content("#play")
+    page.mouse.move(*at(0.3))
+    page.mouse.down()
+    page.mouse.move(*at(0.5), steps=4)
+    page.mouse.up()
+    assert page.evaluate("page.state['view.at']") == pytest.approx(100, abs=1)
+    assert page.text_content("#now").startswith("α = 100")

@@ -108,3 +108,20 @@ def test_a_phase_diagram_comes_in_can_be_cancelled_and_opens_curves(page: Any) -
     assert value == pytest.approx(float(risk(page)[-1]), rel=2e-3)
     move(page, "training.label_noise", 0.5)
     assert "of the settings before" in page.text_content("#diagram-words")
+
+
+def test_a_phase_diagram_says_why_there_is_none_and_of_what_it_is(page: Any) -> None:
+    page.click("#tab-diagram")
+    page.select_option("#diagram-y", "training.learning_rate")
+    page.click("#diagram-run")
+    page.wait_for_function("document.getElementById('diagram-words').textContent.includes('two settings')")
+    page.wait_for_function("!document.getElementById('diagram-run').disabled")
+    assert page.text_content("#diagram-words") == "Learning rate is on both axes: choose two settings."
+    page.select_option("#diagram-y", "student.width")
+    page.click("#diagram-run")
+    page.wait_for_function("document.getElementById('diagram-progress').value > 0.1")
+    move(page, "training.label_noise", 0.5)
+    assert page.text_content("#diagram-words") == "This diagram is of the settings before; compute it again."
+    page.focus("#diagram-canvas")
+    page.keyboard.press("ArrowRight")
+    assert "with the settings before" in page.text_content("#diagram-words")

@@ -1,6 +1,6 @@
 // Requests to the server: the newest one wins.
 import {problems} from "./controls.js";
-import {$, page, tables} from "./store.js";
+import {$, page, settingsOf, tables} from "./store.js";
 import {ending} from "./words.js";
 import {draw} from "./drawing.js";
 
@@ -26,14 +26,14 @@ export function ask() {
 }
 
 async function askOnce(mine) {
-  const asked = tables(), slow = Object.entries(WAITING).map(([after, words]) => setTimeout(() => say(words), after));
+  const asked = tables(), settings = settingsOf(), slow = Object.entries(WAITING).map(([after, words]) => setTimeout(() => say(words), after));
   busy = 0;
   const found = await answered("/api/curve", asked, async answer => unpack(await answer.arrayBuffer()), seconds => { busy = seconds; });
   slow.forEach(one => clearTimeout(one));
   document.body.classList.toggle("stale", !found);
   if (!found) { say(busy ? "The server is busy; it is asked again in a moment." : "Not computed.", true); return; }
   page.shown = found;
-  found.tables = asked;
+  Object.assign(found, {tables: asked, settings});
   found.count = reached(found);
   problems([]);
   draw();

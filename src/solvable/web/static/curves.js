@@ -1,7 +1,7 @@
 // Plots over time: axes, lines, legends, the time under the cursor. uPlot draws.
 import {$, page, state} from "./store.js";
 import {short} from "./words.js";
-import {scrub} from "./time.js";
+import {scrub, stop} from "./time.js";
 
 const {uPlot} = globalThis;
 export const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -44,6 +44,13 @@ page.decades = decades;
 
 const wider = (u, low, high) => low === null || !(low > 0) ? [0.1, 1] : low === high ? [low / 2, 2 * high] : [low / (high / low) ** 0.05, high * (high / low) ** 0.06];
 
+function follow(u) {
+  // a click or a drag chooses the time; a mouse that only crosses the plot does not
+  const choose = event => { stop(); scrub(u.data[0][u.posToIdx(event.clientX - u.over.getBoundingClientRect().left)]); };
+  u.over.addEventListener("mousedown", choose);
+  u.over.addEventListener("mousemove", event => { if (event.buttons & 1) choose(event); });
+}
+
 export function plot(id, series, data, label, logy, hooks = {}, logx = state["view.log_time"], range = undefined) {
   // the same lines: new data; other lines: a new plot
   const width = $(id).clientWidth, height = $(id).clientHeight;
@@ -51,12 +58,11 @@ export function plot(id, series, data, label, logy, hooks = {}, logx = state["vi
   const shape = JSON.stringify([series.map(one => [one.label, one.stroke, one.dash]), label, logx, logy, width, height]);
   if (page.plots[id]?.shape === shape) { page.plots[id].made.setData(data); return; }
   page.plots[id]?.made.destroy();
-  const follow = u => { if (u.cursor.event && u.cursor.idx != null && u.cursor.left >= 0) scrub(u.data[0][u.cursor.idx]); };
   const options = {
     width, height, series: series.map(one => ({...one, pxAlign: 0, points: {show: false}})), axes: axes(label, logx, logy), legend: {show: false},
     cursor: {drag: {x: false, y: false}, y: false, points: {show: false}}, padding: [10, 12, 0, 0],
     scales: {x: {time: false, distr: logx ? 3 : 1}, y: logy ? {distr: 3, range: range ?? wider} : range ? {range} : {}},
-    hooks: {...hooks, draw: [now, ...(hooks.draw ?? [])], setCursor: [follow]},
+    hooks: {...hooks, draw: [now, ...(hooks.draw ?? [])], ready: [follow]},
   };
   page.plots[id] = {shape, made: new uPlot(options, data, $(id))};
 }

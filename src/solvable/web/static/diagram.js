@@ -59,14 +59,14 @@ async function compute() {
   try {
     for await (const part of lines("/api/diagram", {state: tables(), x, y, quantity}, mine.signal)) {
       if (mine !== running) return;
-      if (part.problems) { $("diagram-words").textContent = refusal(part.problems[0]); break; }
+      if (part.problems) { made.wrong = refusal(part.problems[0]); break; }
       for (const [i, j, value, why] of part.cells ?? []) made.found.set(`${i} ${j}`, [value, why]);
       $("diagram-progress").value = made.found.size / all;
       drawDiagram();
     }
     if (made.found.size === all) say("The phase diagram is complete. Every cell opens its curve.");
   } catch (error) {
-    if (error.name !== "AbortError") $("diagram-words").textContent = "The diagram was cut off.";
+    if (error.name !== "AbortError" && mine === running) made.wrong = "The diagram was cut off.";
   } finally {
     if (mine === running) { running = null; buttons(); drawDiagram(); }
   }
@@ -85,6 +85,8 @@ function buttons() {
 
 const others = (x, y) => JSON.stringify(Object.entries(state).filter(([name]) => !/^(view|sgd|story|data)\./.test(name) && name !== x && name !== y));
 
+const isOld = () => made.of !== others(made.x.name, made.y.name);
+
 export function drawDiagram() {
   if (state["view.tab"] !== "diagram") return;
   $("diagram-canvas").hidden = !made;
@@ -98,15 +100,15 @@ export function drawDiagram() {
     const [i, j] = place.split(" ").map(Number);
     context.globalAlpha = why === "diverged" ? 0.45 : 1;
     context.fillStyle = why === "diverged" ? colour("--bad") : why ? colour("--line") : ramp(value > 0 ? (Math.log10(value) - low) / span : 0);
-    context.fillRect(EDGE.left + i * wide, height - EDGE.bottom - (j + 1) * tall, wide + 0.5, tall + 0.5);
+    const [left, right] = [i, i + 1].map(k => Math.round(EDGE.left + k * wide)), [below, above] = [j, j + 1].map(k => Math.round(height - EDGE.bottom - k * tall));
+    context.fillRect(left, above, right - left, below - above);
   }
   context.globalAlpha = 1;
   frame(context, width, height);
   if (numbers.length) key(context, width, height, low, high);
   outline(context, nearestCell(), "--ink");
   if (cell) outline(context, cell, "--two");
-  const stale = made.of !== others(x.name, y.name);
-  if (!cell || stale) $("diagram-words").textContent = stale ? "This diagram is of the settings before; compute it again." : "Grey cells have no such number, red ones diverge. The frame is where you are.";
+  if (!cell || isOld()) $("diagram-words").textContent = made.wrong ?? (isOld() ? "This diagram is of the settings before; compute it again." : "Grey cells have no such number, red ones diverge. The frame is where you are.");
 }
 
 function ramp(share) {
@@ -166,7 +168,7 @@ function choose(place) {
   cell = place;
   const {x, y, quantity, found} = made, [value, why] = found.get(place.join(" ")) ?? [null, "not computed yet"];
   drawDiagram();
-  $("diagram-words").textContent = `${called(x.name)} ${short(x.values[place[0]])}, ${called(y.name)} ${short(y.values[place[1]])}: ${QUANTITIES[quantity]} ${why || short(value)}. Click, or press Enter, to open its curve.`;
+  $("diagram-words").textContent = `${called(x.name)} ${short(x.values[place[0]])}, ${called(y.name)} ${short(y.values[place[1]])}: ${QUANTITIES[quantity]} ${why || short(value)}${isOld() ? ", with the settings before" : ""}. Click, or press Enter, to open its curve${isOld() ? " with those of now" : ""}.`;
 }
 
 function open() {

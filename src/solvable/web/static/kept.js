@@ -2,7 +2,8 @@
 import {remember} from "./address.js";
 import {answered, reached, unpack} from "./asking.js";
 import {drawRisk} from "./risk.js";
-import {page, settingsOf, tables} from "./store.js";
+import {page, tables} from "./store.js";
+import {pace} from "./words.js";
 
 const MOST = 5;
 const known = new Map();  // by settings: what was computed before
@@ -10,9 +11,8 @@ const known = new Map();  // by settings: what was computed before
 export function keep() {
   const {shown} = page;
   if (!shown) return;
-  const settings = settingsOf();
-  const one = {settings, ...summary(shown)};
-  known.set(JSON.stringify(tables(settings)), summary(shown));
+  const {settings} = shown, one = {settings, ...summary(shown)};  // those of the curve: a newer one may be refused or under way
+  known.set(JSON.stringify(shown.tables), summary(shown));
   page.kept = [...page.kept.filter(other => JSON.stringify(other.settings) !== JSON.stringify(settings)), one].slice(-MOST);
   drawRisk();
   remember(`kept ${page.kept.length}`);
@@ -20,7 +20,7 @@ export function keep() {
 
 const summary = found => ({
   curve: {time: found.arrays.time.values.slice(0, reached(found)), risk: found.arrays.risk.values.slice(0, reached(found))},
-  half: found.facts.half_time,
+  ...pace(found.facts),
 });
 
 export function drop(one) {
@@ -31,7 +31,7 @@ export function drop(one) {
 
 export async function keepThese(list) {
   // settings of curves; those that are not known are computed
-  const mine = page.kept = list.slice(-MOST).map(settings => ({settings, curve: null, half: null}));
+  const mine = page.kept = list.slice(-MOST).map(settings => ({settings, curve: null, half: null, left: null}));
   for (const one of mine) {
     const asked = tables(one.settings), name = JSON.stringify(asked);
     if (!known.has(name)) {

@@ -3,7 +3,7 @@ import {chips, colour, finite, inside, join, Labels, line, pieces, plot} from ".
 import {drop} from "./kept.js";
 import {$, page, settingsOf, state} from "./store.js";
 import {scrub} from "./time.js";
-import {between, faster, levelName, phaseWords, rough, short} from "./words.js";
+import {between, faster, levelName, pace, phaseWords, rough, short} from "./words.js";
 
 const DODGED = 10;  // curves that names in the plot keep clear of
 
@@ -23,7 +23,7 @@ export function drawRisk() {
     const {time, risk} = one.curve, dash = [[8, 5], [2, 4], [12, 4, 2, 4]][i % 3];
     parts.push([Array.from(time.subarray(from)), Array.from(risk.subarray(from), seen)]);
     series.push({label: `kept ${i + 1}`, stroke: colour("--ghost"), width: 2, dash, spanGaps: true});
-    const apart = between(one.settings, present), how = apart ? faster(one.half, shown.facts.half_time) : "";
+    const apart = between(one.settings, present), how = apart ? faster(one, pace(shown.facts)) : "";
     legend.push({stroke: colour("--ghost"), dash: String(dash), text: apart ? `kept: ${apart}${how ? ` (${how})` : ""}` : "kept: the same as now", remove: () => drop(one)});
   });
   if (samples?.risk.length) overlay(samples, from, parts, series, legend);
@@ -33,6 +33,7 @@ export function drawRisk() {
   $("risk").setAttribute("aria-label", `Risk over time, from ${short(shown.facts.start_risk)} to ${short(arrays.risk.values[shown.count - 1])}; the tab In numbers has its values`);
   const data = parts.length > 1 ? join(parts) : parts[0];
   plot("risk", series, data, "risk", log, {drawClear: [shade], draw: [marks]});
+  markPhase();
 }
 
 function overlay(samples, from, parts, series, legend) {
@@ -69,7 +70,9 @@ export function markPhase() {
   if (i < 0) i = phases.length - 1;
   Array.from($("phases").children).forEach((button, j) => button.setAttribute("aria-pressed", String(i === j)));
   const risk = shown.arrays.risk.values;
-  $("phase-words").textContent = phases.length ? phaseWords(phases, i, risk[shown.count - 1]) : "No plateau has been left in this time, so the curve is not divided into phases.";
+  const words = phases.length ? phaseWords(phases, i, risk[shown.count - 1]) : "No plateau has been left in this time, so the curve is not divided into phases.";
+  const told = page.samples?.level === "empirical" ? `With fresh samples: ${words.charAt(0).toLowerCase()}${words.slice(1)}` : words;
+  if ($("phase-words").textContent !== told) $("phase-words").textContent = told;
 }
 
 function spans(u, {left, width}) {

@@ -25,8 +25,9 @@ export function drawSchedule() {
 const left = gap => gap < 0.01 ? "Pontryagin's condition certifies it: less than a percent is left to gain." : `A longer search could gain about ${short(Number((100 * gap).toPrecision(2)))} % more, by Pontryagin's condition.`;
 
 export async function findBest() {
-  const tables = page.shown?.tables, mine = searching = {};
+  const tables = page.shown?.tables;
   if (!tables) return;
+  const mine = searching = {};
   $("best").disabled = true;
   $("best-words").textContent = "Searching…";
   try {

@@ -26,18 +26,20 @@ export async function simulate(seed, isStep = true) {
     if (mine !== running || document.body.classList.contains("stale")) return;
     const data = level === "empirical" ? dataTable() : null;
     page.samples = {time: [0], risk: [], cross: [], training: [], seed, level, data};
-    let refused = false;
+    let ended = false;
     for await (const piece of lines("/api/simulate", {state: page.shown.tables, runs, seed, level, data}, mine.signal)) {
       if (mine !== running) return;
-      if (piece.refused) { problems(piece.problems); say(`${NAMES[level]} was refused.`, true); refused = true; break; }
+      if (piece.refused) { problems(piece.problems); say(`${NAMES[level]} was refused.`, true); ended = true; break; }
       if (state["sgd.seed"] === null) {
         Object.assign(state, {"sgd.seed": seed, "sgd.runs": runs});
         if (isStep) remember(`simulated ${seed}`); else writeAddress();
       }
       take(piece, level);
+      ended ||= "problems" in piece;
     }
-    if (refused || mine !== running) return;
-    if ($("progress").value > 0.995) say(done(level));
+    if (ended || mine !== running) return;
+    $("progress").value = 1;  // whole steps on a data set may end a little before the curve
+    say(done(level));
   } catch (error) {
     if (error.name !== "AbortError") problems(["the simulation was cut off"]);
   } finally {

@@ -4,7 +4,7 @@ import {DATA, DEFAULTS, VIEW} from "./fields.js";
 export const $ = id => document.getElementById(id);
 export const page = {
   state: {...DEFAULTS},
-  shown: null,  // the curve on the screen: facts, arrays, tables, count of outputs that were reached, output under the cursor
+  shown: null,  // the curve on the screen: facts, arrays, settings, tables, count of outputs that were reached, output under the cursor
   samples: null,  // the simulation over it
   kept: [],  // curves kept beside it: settings, and what the server answered
   plots: {},

@@ -17,7 +17,7 @@ export function showStory() {
   $("story").hidden = !story;
   $("preset").value = story ? story.name : "";
   if (!story) return;
-  const step = Math.min(state["story.step"], story.steps.length - 1);
+  const step = state["story.step"] = Math.min(Math.max(Math.trunc(state["story.step"]), 0), story.steps.length - 1);  // a link may say anything
   $("where").textContent = `${step + 1} of ${story.steps.length}${isChanged(story, step) ? ", changed" : ""}`;
   $("told").textContent = story.steps[step].say;
   $("before").disabled = step === 0;

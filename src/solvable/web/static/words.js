@@ -31,7 +31,7 @@ export function phaseWords(phases, i, last) {
 export const WORDS = {
   teacher: "The fixed network that labels the examples. Like the student it has one hidden layer of a few units.",
   student: "The network that learns from these examples, each of which it sees once.",
-  risk: "How wrong the student is on inputs that it has not seen: the mean squared error, times the loss factor.",
+  risk: "How wrong the student is on inputs that it has not seen: the mean squared error, times the loss factor, without the noise on labels. It stays the squared error where another loss is trained on.",
   "α (alpha)": "Time: the number of samples seen so far, divided by the number of inputs (steps / dim).",
   overlap: "The scalar product of the weights of two units, divided by the input dimension. All overlaps together determine the risk, which is why a few numbers can stand for millions of weights.",
   "deterministic limit": "With many inputs the noise of single samples averages out, and the overlaps follow equations without chance. The blue curve solves them.",
@@ -55,20 +55,31 @@ export function between(before, after) {
   return parts.join(", ");
 }
 
-export function faster(before, after) {
-  // when half of the first risk is gone
+export function pace({half_time, phases}) {
+  // when half of the first risk is gone; and when the plateau is left, if that is lost before it begins
+  const plateau = phases.findLast(one => one.name === "plateau");
+  return {half: half_time, left: plateau && half_time !== null && half_time < plateau.from ? plateau.to : null};
+}
+
+export function faster({half: before, left: first}, {half: after, left: second}) {
+  // by what one sees: the end of the plateau, or when half of the first risk is gone
   if (before === null && after === null) return "";
-  if (after === null) return "does not lose half of the risk any more";
+  if (first !== null && second !== null) return compared("the plateau left", first, second);
+  if (after === null) return "half of the risk is not lost in this time any more";
   if (before === null) return `now half of the risk is gone at α = ${short(after)}`;
+  return compared("half of the risk gone", before, after);
+}
+
+function compared(what, before, after) {
   const ratio = before / after;
-  if (Math.abs(ratio - 1) < 0.02) return "half of the risk gone at the same time";
-  return `half of the risk gone ${short(Number((ratio > 1 ? ratio : 1 / ratio).toPrecision(2)))} times ${ratio > 1 ? "sooner" : "later"}`;
+  if (Math.abs(ratio - 1) < 0.02) return `${what} at the same time`;
+  return `${what} ${short(Number((ratio > 1 ? ratio : 1 / ratio).toPrecision(2)))} times ${ratio > 1 ? "sooner" : "later"}`;
 }
 
 export function ending(facts, until) {
   // what became of the run
   const {message, half_time, cut_off} = facts;
-  const half = half_time === null ? "Half of the first risk is never lost." : `Half of the first risk is gone at α = ${short(half_time)}.`;
+  const half = half_time === null ? "Half of the first risk is not lost in this time." : `Half of the first risk is gone at α = ${short(half_time)}.`;
   if (message === "reached the end") return half;
   if (message.startsWith("reached the end; ")) return `${half} ${remark(message.slice(17))}`;
   if (message.startsWith("the state stopped moving")) return `${half} Then nothing moves any more, so the curve stays as it is.`;
@@ -115,6 +126,8 @@ function reworded(text, here) {
   if (unknown) return `the ${unknown[1]} does not know the setting "${here}"`;
   const together = text.match(/^(.*?) ?given together with (.*)$/);
   if (together) return `${together[1] || `the ${here}`} cannot go together with ${together[2]}`;
+  const both = text.match(/^(\S+) given for both axes/);
+  if (both) return `${called(both[1])} is on both axes: choose two settings`;
   const given = text.match(/^(.*?) given, must be (.*)$/);
   if (given) return here === "number of runs" ? `the number of runs cannot be ${given[1]}: it must be ${given[2]}` : `${given[1]} does not work here: it must be ${given[2]}`;
   return null;
