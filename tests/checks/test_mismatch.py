@@ -91,14 +91,14 @@ def test_a_small_dimension_shows_as_size():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("runs", [2, 4])
-def test_few_runs_raise_no_false_alarm(runs):
-    """Thirty times SGD beside itself. Four standard errors of two runs would be exceeded in most of them."""
+@pytest.mark.parametrize("runs", [2, 4, 64])
+def test_sgd_beside_itself_raises_no_false_alarm(runs):
+    """Thirty times. Four standard errors of two runs would be exceeded in most of them. Many runs see the finite size, rightly."""
     of = small_problem(dim=50)
     first, alarms = sv.start(of, seed=0), 0
     for i in range(30):
         found = sv.checks.mismatch(sgd(of, first, seed(100 + i), [0, 1, 5, 20]), runs=runs, seed=seed(200 + i))
-        alarms += found.clear("training") or found.clear("size")
+        alarms += found.clear("training") or (runs < 8 and found.clear("size"))
     assert alarms <= 1  # each at most with the chance of 6e-5 for a time, were logarithms normal
 
 

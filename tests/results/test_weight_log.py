@@ -4,6 +4,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytest
@@ -155,6 +156,27 @@ def test_numbers_of_half_precision_and_steps_of_pytorch():
     assert repr(log) == "WeightLog: 1 states, steps 5 to 5"
 
 
+def test_the_example_says_what_it_needs():
+    said = subprocess.run([sys.executable, str(EXAMPLE), "tensorflow"], capture_output=True, text=True, check=False)
+    assert said.stderr == "framework: 'tensorflow' given, must be pytorch or jax\n"
+
+
+LOWEST, MEASURED, HIGHEST = 0.9, 1.23, 1.5  # the example's one run over theory, in either framework
+
+
+@pytest.mark.parametrize("factor", [1 / 1.5, 1.5])
+def test_a_wrong_rate_would_not_lie_on_theory(factor):
+    """The bounds of the next test are narrow enough: theory at another rate ends outside."""
+    digits, example = pytest.importorskip("sklearn.datasets").load_digits(), run_path(str(EXAMPLE))
+    data, steps = sv.Data(digits.data), example["STEPS"]
+    random = np.random.default_rng(0)
+    units = (random.normal(0, data.dim**-0.5, (k, data.dim)) for k in (example["WIDTH"], 1))
+    first = sv.overlaps.Weights(*(data.dim**0.5 * one for one in units), basis=data.basis)
+    right, wrong = (example["described"](data, rate * example["LR"] * data.dim) for rate in (1.0, factor))
+    ends = [sv.run(one, first, sv.Macro(), until=steps, clock="steps").risk[0, -1] for one in (right, wrong)]
+    assert not LOWEST < MEASURED * ends[0] / ends[1] < HIGHEST
+
+
 @pytest.mark.parametrize(("name", "module"), [("pytorch", "torch"), ("jax", "jax")])
 def test_real_training_lies_on_theory(name, module, tmp_path):
     """Where the framework is installed."""
@@ -164,5 +186,5 @@ def test_real_training_lies_on_theory(name, module, tmp_path):
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     words = said.replace(",", "").split()
     found, theory = (float(words[words.index(word) + 1]) for word in (name, "theory"))
-    assert 0.7 < found / theory < 1.6
+    assert LOWEST < found / theory < HIGHEST
     assert (tmp_path / "beside.png").stat().st_size > 10_000
