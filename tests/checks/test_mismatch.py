@@ -52,6 +52,7 @@ def test_what_follows_theory_shows_no_mismatch_of_its_own():
     assert not found.clear("training")
     assert "inputs" not in found.changes
     assert "Gaussian inputs to the training" in str(found)
+    assert "look at plain" not in str(found)
 
 
 @pytest.mark.statistical
@@ -59,6 +60,7 @@ def test_a_training_with_another_rate_is_found():
     found = sv.checks.mismatch(trained(problem(), gaussian_rows(), 1.2))
     assert found.largest == "training"
     assert found.clear("training")
+    assert str(found).endswith("look at plain, lr * dim, loss_factor, basis, batch, momentum")
 
 
 @pytest.mark.statistical

@@ -19,9 +19,9 @@ MEANING = {
     "rate": "from gradient flow to the equations: the noise of steps of finite size",
     "size": "from infinite dimension to SGD at this one: finite size",
     "inputs": "from Gaussian inputs to the rows: what their covariance does not tell",
-    "training": "from SGD on {inputs} to the training: what the problem says is not what the code does; "
-    "look at plain, lr * dim, loss_factor, basis, batch, momentum",
+    "training": "from SGD on {inputs} to the training: all in which the code differs from the problem",
 }
+REMEDY = "; look at plain, lr * dim, loss_factor, basis, batch, momentum"
 WALKER = {
     "flow": "gradient flow",
     "rate": "the solution of the equations",
@@ -75,7 +75,7 @@ class Mismatch:
             i = int(np.abs(change).argmax())
             error = f" ± {self.errors[name][i]:.2g}" if self.errors[name][i] else ""
             word = "" if self.clear(name) else " (within errors)"
-            meaning = MEANING[name].format(inputs=inputs)
+            meaning = MEANING[name].format(inputs=inputs) + (REMEDY if name == "training" and not word else "")
             lines.append(f"  {name}: {change[i]:+.2g}{error}{word} at step {self.times[i]:g}, {meaning}")
         return "\n".join(lines)
 
