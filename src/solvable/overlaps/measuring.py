@@ -31,7 +31,7 @@ def as_array(weights: Any, name: str = "array") -> np.ndarray:
     """
     if hasattr(weights, "detach"):
         weights = weights.detach().cpu()
-        weights = weights.double() if weights.is_floating_point() else weights  # NumPy has no bfloat16
+        weights = weights.float() if str(weights.dtype) == "torch.bfloat16" else weights  # NumPy has none
     try:
         return np.asarray(weights, dtype=float)
     except (TypeError, ValueError):
