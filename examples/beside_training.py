@@ -6,9 +6,12 @@
 The inputs are real: 8 x 8 grey values that ship with scikit-learn. The labels come from a teacher, a network of the same kind,
 because only then is it known what there is to learn. Nothing is fitted: theory is told the covariance of the inputs, the rate and
 the overlaps of the first weights.
+
+Beside `solvable[plot]` it needs scikit-learn and the framework, torch or jax: `pip install scikit-learn torch`.
 """
 
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -49,7 +52,22 @@ def train_in_jax(rows, weights, teacher, log):
         weights = update(weights, rows[i])
 
 
+def described(data, rate):
+    """The same in the words of theory: inputs are Gaussian, with the covariance of the rows."""
+    return sv.Problem(
+        teacher=sv.Teacher(width=1, activation="erf", overlap="sampled"),
+        student=sv.Student(width=WIDTH, activation="erf"),
+        inputs=data.inputs,
+        training=sv.Training(learning_rate=rate, loss_factor=0.5),
+    )
+
+
 def main(framework="pytorch", file="beside_training.png"):
+    if framework not in ("pytorch", "jax"):
+        sys.exit(f"framework: {framework!r} given, must be pytorch or jax")
+    module = {"pytorch": "torch", "jax": "jax"}[framework]
+    if find_spec(module) is None:
+        sys.exit(f"{framework}: is not installed; pip install {module}")
     data = sv.Data(load_digits().data)  # centred, and scaled to variance one on average over the pixels
     rows = data.prepared(data.rows).astype(np.float32)
     random = np.random.default_rng(0)
@@ -57,12 +75,7 @@ def main(framework="pytorch", file="beside_training.png"):
     log = sv.results.WeightLog(steps=KEPT)
     {"pytorch": train_in_pytorch, "jax": train_in_jax}[framework](rows, weights, teacher, log)
 
-    problem = sv.Problem(  # the same in the words of theory
-        teacher=sv.Teacher(width=1, activation="erf", overlap="sampled"),
-        student=sv.Student(width=WIDTH, activation="erf"),
-        inputs=data.inputs,  # Gaussian, with the covariance of the rows
-        training=sv.Training(learning_rate=LR * data.dim, loss_factor=0.5),
-    )
+    problem = described(data, LR * data.dim)
     trained = log.trajectory(problem, teacher, plain=True, basis=data.basis)
     first, times = trained.at(0), np.geomspace(1, STEPS, 100)
     theory = sv.run(problem, first, sv.Macro(), times=times, clock="steps")

@@ -2534,6 +2534,85 @@ NOTEBOOKS = (
     ),
 )
 
+BESIDE_TRAINING = (
+    Mutation(
+        "mismatch-with-normal-tails",
+        "checks/mismatch.py",
+        "limit = stdtrit(self.runs - 1, float(ndtr(allowed)))",
+        "limit = allowed",
+        (
+            "checks/test_mismatch.py::test_sgd_beside_itself_raises_no_false_alarm[2]",
+            "checks/test_mismatch.py::test_students_limit_is_that_of_the_runs",
+        ),
+    ),
+    Mutation(
+        "mismatch-of-runs-that-begin-apart",
+        "checks/mismatch.py",
+        "if not all(_is_same(other, begin) for other in others):",
+        "if False:",
+        ("checks/test_mismatch.py::test_runs_that_begin_apart_are_refused",),
+    ),
+    Mutation(
+        "mismatch-from-other-first-weights",
+        "checks/mismatch.py",
+        "if first is not None and not _is_same(first.overlaps(trained.problem), begin):",
+        "if False:",
+        ("checks/test_mismatch.py::test_first_weights_must_be_those_of_the_log",),
+    ),
+    Mutation(
+        "mismatch-with-another-covariance",
+        "checks/mismatch.py",
+        "np.abs(given - measured).max() > SAME * measured.max()",
+        "False",
+        ("checks/test_mismatch.py::test_inputs_of_another_covariance_are_refused",),
+    ),
+    Mutation(
+        "mismatch-floor-of-the-first-risk",
+        "checks/mismatch.py",
+        "floor = ROUNDING * float(trained.risk.max())",
+        "floor = ROUNDING * float(trained.risk[0, 0])",
+        ("checks/test_mismatch.py::test_a_student_that_has_learned_all_at_first_is_no_trouble",),
+    ),
+    Mutation(
+        "mismatch-without-the-scatter-of-the-training",
+        "checks/mismatch.py",
+        "np.sqrt(1 / len(own) + 1 / len(before))",
+        "np.sqrt(1 / len(before))",
+        ("checks/test_mismatch.py::test_sgd_beside_itself_raises_no_false_alarm[64]",),
+    ),
+    Mutation(
+        "weight-log-of-the-weights-themselves",
+        "results/weight_log.py",
+        "array = np.array(as_array(value, name))",
+        "array = as_array(value, name)",
+        ("results/test_weight_log.py::test_it_copies_and_becomes_the_same_as_from_weights",),
+    ),
+    Mutation(
+        "weight-log-looks-steps-up-by-hash",
+        "results/weight_log.py",
+        "        return index(step)\n",
+        "        return step\n",
+        ("results/test_weight_log.py::test_steps_may_be_numbers_of_any_framework",),
+    ),
+    Mutation(
+        "weight-log-with-velocities-not-scaled",
+        "results/weight_log.py",
+        'else scale * state["velocities"]',
+        'else state["velocities"]',
+        ("results/test_weight_log.py::test_velocities_are_scaled_as_the_weights_and_zero_without_momentum",),
+    ),
+    Mutation(
+        "weight-log-of-one-output-as-rows",
+        "results/weight_log.py",
+        "return array[0] if array.ndim == extra and len(array) == 1 else array",
+        "return array",
+        (
+            "results/test_weight_log.py::test_one_student_keeps_its_readout_also_as_a_start",
+            "results/test_weight_log.py::test_a_bias_is_kept",
+        ),
+    ),
+)
+
 MUTATIONS = (
     *GAUSSIAN,
     *DYNAMICS,
@@ -2553,4 +2632,5 @@ MUTATIONS = (
     *FRONTS,
     *CONTROL,
     *NOTEBOOKS,
+    *BESIDE_TRAINING,
 )

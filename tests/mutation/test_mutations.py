@@ -16,7 +16,7 @@ from run import BROKEN, CAUGHT, ROOT, SURVIVED, Bench, mutate
 
 ROOMS = (
     "gaussian", "dynamics", "numerics", "results", "levels", "micro", "meso", "macro", "overlaps", "problems", "papers", "theory",
-    "landscape", "plot", "empirical", "empirical_macro", "control", "fits", "runfiles", "sweeps", "web", "cli",
+    "landscape", "plot", "empirical", "empirical_macro", "control", "fits", "runfiles", "sweeps", "web", "cli", "checks",
 )  # fmt: skip
 CHEAP = "problems/test_conventions.py::test_label_noise_enters_arnaboldis_risk_only"
 

@@ -3,21 +3,30 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import ndtr, stdtrit
 
 from solvable.levels import Level, run
 from solvable.macro import Macro
 from solvable.micro import Micro
 from solvable.numerics.statistics import standard_error
-from solvable.overlaps import Weights
+from solvable.overlaps import Overlaps, Weights
 from solvable.problems import Data
-from solvable.results import Trajectory
+from solvable.results import Ending, Trajectory
 
-ROUNDING = 1e-10  # of the first risk: differences of what is smaller mean nothing
+ROUNDING = 1e-10  # of the largest risk: differences of what is smaller mean nothing
+SAME = 1e-6  # of the largest: what single precision leaves of equal numbers
 MEANING = {
     "rate": "from gradient flow to the equations: the noise of steps of finite size",
     "size": "from infinite dimension to SGD at this one: finite size",
     "inputs": "from Gaussian inputs to the rows: what their covariance does not tell",
-    "training": "from SGD on {inputs} to the training: code, rate or loss differ from the problem",
+    "training": "from SGD on {inputs} to the training: all in which the code differs from the problem",
+}
+REMEDY = "; look at plain, lr * dim, loss_factor, basis, batch, momentum"
+WALKER = {
+    "flow": "gradient flow",
+    "rate": "the solution of the equations",
+    "size": "SGD on Gaussian inputs",
+    "inputs": "SGD on the rows",
 }
 
 
@@ -32,6 +41,8 @@ class Mismatch:
     changes, errors : dict of ndarray
         By cause, "rate", "size", "inputs" (with data) and "training": log of the risk after this change over that before, at all
         times, and its standard error. That of "training" counts how far single runs scatter.
+    runs : float
+        Runs of SGD that the errors are estimated from; left out, they count as known.
 
     Examples
     --------
@@ -44,6 +55,7 @@ class Mismatch:
     times: np.ndarray
     changes: dict[str, np.ndarray]
     errors: dict[str, np.ndarray]
+    runs: float = np.inf
 
     @property
     def largest(self) -> str:
@@ -51,8 +63,10 @@ class Mismatch:
         return max(self.changes, key=lambda name: float(np.abs(self.changes[name]).max()))
 
     def clear(self, name: str, allowed: float = 4.0) -> bool:
-        """Whether a change is beyond so many standard errors at any time; those of theory have none."""
-        return bool((np.abs(self.changes[name]) > allowed * self.errors[name] + 1e-9).any())
+        """Whether a change is beyond so many standard errors at any time; those of theory have none. Errors of few runs are
+        uncertain themselves: the limit is where Student's distribution has the tail that the normal one has at `allowed`."""
+        limit = stdtrit(self.runs - 1, float(ndtr(allowed)))
+        return bool((np.abs(self.changes[name]) > limit * self.errors[name] + 1e-9).any())
 
     def __str__(self) -> str:
         inputs = "the rows" if "inputs" in self.changes else "Gaussian inputs"
@@ -61,13 +75,19 @@ class Mismatch:
             i = int(np.abs(change).argmax())
             error = f" ± {self.errors[name][i]:.2g}" if self.errors[name][i] else ""
             word = "" if self.clear(name) else " (within errors)"
-            meaning = MEANING[name].format(inputs=inputs)
+            meaning = MEANING[name].format(inputs=inputs) + (REMEDY if name == "training" and not word else "")
             lines.append(f"  {name}: {change[i]:+.2g}{error}{word} at step {self.times[i]:g}, {meaning}")
         return "\n".join(lines)
 
 
 def mismatch(
-    trained: Trajectory, data: Data | None = None, *, first: Weights | None = None, runs: int = 64, seed: int = 0
+    trained: Trajectory,
+    data: Data | None = None,
+    *,
+    first: Weights | None = None,
+    runs: int = 64,
+    seed: int = 0,
+    progress: bool | None = None,
 ) -> Mismatch:
     """Find out why a training of one's own differs from theory.
 
@@ -78,14 +98,17 @@ def mismatch(
     Parameters
     ----------
     trained : Trajectory
-        A log of weights, as from `WeightLog.trajectory` or `Trajectory.from_weights`.
+        A log of weights, as from `WeightLog.trajectory` or `Trajectory.from_weights`. Several runs must begin alike.
     data : Data, optional
-        The rows that it was trained on; left out, inputs are taken to be Gaussian. SGD draws from them with replacement.
+        The rows that it was trained on; left out, inputs are taken to be Gaussian. SGD draws from them with replacement. The
+        problem's inputs must be `data.inputs`.
     first : Weights, optional
         The weights that it began with, as from `WeightLog.first`: rows that are not Gaussian tell weights of the same overlaps
         apart. Left out, SGD begins with weights drawn to have them.
     runs, seed : int
-        Runs of SGD, and their seed.
+        Runs of SGD, and their seed. Few runs find only what is large: below eight hardly anything is clear.
+    progress : bool, optional
+        As in `run`.
 
     Returns
     -------
@@ -103,19 +126,21 @@ def mismatch(
     >>> sorted(found.changes), found.clear("training")
     (['rate', 'size', 'training'], False)
     """
-    if trained.blocks is None or trained.alpha[0] != 0:
-        raise ValueError(
-            "mismatch: needs a trajectory that begins at time 0 and keeps its blocks, as from_weights makes"
-        )
+    begin = _first(trained, first)
+    _check_data(trained, data)
     if runs < 2:
         raise ValueError(f"runs: {runs} given, must be at least 2")
-    problem, begin, alpha = trained.problem, first or trained.at(0, run=0), trained.alpha[1:]
+    problem, alpha = trained.problem, trained.alpha[1:]
     levels: dict[str, Level] = {"flow": Macro(small_rate=True), "rate": Macro(), "size": Micro(runs=runs, seed=seed)}
     if data is not None:
         levels["inputs"] = Micro(runs=runs, seed=seed, data=replace(data, order="drawn"))
-    floor = ROUNDING * float(trained.risk[0, 0])
-    found = {name: run(problem, begin, level, times=alpha, keep_blocks=True) for name, level in levels.items()}
-    logs = {name: np.log(np.maximum(_risks(one), floor)) for name, one in found.items()}
+    floor = ROUNDING * float(trained.risk.max())
+    if floor == 0:
+        raise ValueError("mismatch: the training has no risk at any time, so nothing is learned that could differ")
+    logs = {}
+    for name, level in levels.items():
+        found = run(problem, begin, level, times=alpha, keep_blocks=True, progress=progress)
+        logs[name] = np.log(np.maximum(_risks(name, found), floor))
     own = np.log(np.maximum(trained.risk[:, 1:], floor))
     changes, errors, before = {}, {}, logs.pop("flow")
     for name, after in logs.items():
@@ -124,13 +149,54 @@ def mismatch(
         before = after
     changes["training"] = own.mean(axis=0) - before.mean(axis=0)
     errors["training"] = before.std(axis=0, ddof=1) * np.sqrt(1 / len(own) + 1 / len(before))
-    return Mismatch(problem.inputs.dim * alpha, changes, errors)
+    return Mismatch(problem.inputs.dim * alpha, changes, errors, runs)
 
 
-def _risks(found: Trajectory) -> np.ndarray:
+def _first(trained: Trajectory, first: Weights | None) -> Overlaps | Weights:
+    """Where SGD begins: raise unless all runs do, and the weights that are given."""
+    if trained.blocks is None or trained.alpha[0] != 0:
+        raise ValueError(
+            "mismatch: needs a trajectory that begins at time 0 and keeps its blocks, as from_weights makes"
+        )
+    if trained.alpha.size < 2:
+        raise ValueError("mismatch: needs a trajectory with a time after 0; the log has its first entry only")
+    begin, *others = (trained.at(0, run=i) for i in range(len(trained.risk)))
+    if not all(_is_same(other, begin) for other in others):
+        raise ValueError("mismatch: the runs begin at different weights; give one run at a time")
+    if first is not None and not _is_same(first.overlaps(trained.problem), begin):
+        raise ValueError(
+            "first: its overlaps are not those of the log's first entry; give both the same teacher, plain and basis (a bias "
+            "begins at student.bias)"
+        )
+    return first or begin
+
+
+def _is_same(one: Overlaps, other: Overlaps) -> bool:
+    pairs = (one.stacked, other.stacked), (one.readout, other.readout), (one.scalars, other.scalars)
+    return all(np.abs(a - b).max(initial=0.0) <= SAME * np.abs(b).max(initial=0.0) for a, b in pairs)
+
+
+def _check_data(trained: Trajectory, data: Data | None) -> None:
+    if data is None:
+        return
+    if not isinstance(data, Data):
+        raise ValueError(f"data: {type(data).__name__} given, must be Data(...) of the rows")
+    given, measured = (
+        np.sort(np.repeat(one.eigenvalues, one.block_sizes)) for one in (trained.problem.inputs, data.inputs)
+    )
+    if given.shape != measured.shape or np.abs(given - measured).max() > SAME * measured.max():
+        raise ValueError("inputs: their covariance is not that of the data; say inputs=data.inputs")
+
+
+def _risks(name: str, found: Trajectory) -> np.ndarray:
     """(run, time) as overlaps give them; of runs that end early there are none."""
+    if Ending.DIVERGED in found.ending:
+        raise ValueError(
+            f"mismatch: {WALKER[name]} with the problem's learning rate diverges, the training did not; is "
+            f"training.learning_rate = lr * dim, and plain said where fields are w.x?"
+        )
     if not found.success:
-        raise ValueError(f"mismatch: {found.message}")
+        raise ValueError(f"mismatch: {WALKER[name]}: {found.message}")
     risks: np.ndarray = found.risk_on(found.problem).values
     return risks
 

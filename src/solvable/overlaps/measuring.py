@@ -9,13 +9,15 @@ from solvable.overlaps.state import COPIES, InvalidStart, Overlaps
 from solvable.problems import Problem
 
 
-def as_array(weights: Any) -> np.ndarray:
+def as_array(weights: Any, name: str = "array") -> np.ndarray:
     """A float64 array from NumPy, PyTorch (also on a device, also with gradients) or JAX.
 
     Parameters
     ----------
     weights : array or tensor
         Numbers.
+    name : str
+        What an error calls them.
 
     Returns
     -------
@@ -29,7 +31,12 @@ def as_array(weights: Any) -> np.ndarray:
     """
     if hasattr(weights, "detach"):
         weights = weights.detach().cpu()
-    return np.asarray(weights, dtype=float)
+        weights = weights.float() if str(weights.dtype) == "torch.bfloat16" else weights  # NumPy has none
+    try:
+        return np.asarray(weights, dtype=float)
+    except (TypeError, ValueError):
+        hint = "; give its .weight" if hasattr(weights, "weight") else ""
+        raise ValueError(f"{name}: {type(weights).__name__} given, must be an array of numbers{hint}") from None
 
 
 def measure(

@@ -14,6 +14,7 @@ MEANT = {  # what others call it
     **dict.fromkeys(("ema", "swa", "averaging", "polyak_ruppert"), "average"),
     **dict.fromkeys(("adagrad", "line_search", "polyak", "clip", "clip_norm"), "rate_rule"),
     **dict.fromkeys(("l2", "decay"), "weight_decay"),
+    **dict.fromkeys(("batch_size", "minibatch"), "batch"),
 }
 
 

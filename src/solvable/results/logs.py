@@ -75,7 +75,7 @@ def from_weights(
     """
     dim = _finite_dim(problem)
     scale = np.sqrt(dim) if plain else 1.0
-    W, B = scale * as_array(weights), _teachers(problem, scale, teacher_weights)
+    W, B = scale * as_array(weights, "weights"), _teachers(problem, scale, teacher_weights)
     W, time = W[None] if W.ndim == 3 else W, np.atleast_1d(np.asarray(times, dtype=float))
     _check(problem, W, time, has_readout=readout is not None)
     values = problem.readout_values
@@ -117,9 +117,15 @@ def _following(
         taken = max(int(np.searchsorted(alpha, problem.training.snapshot or 0.0, side="right")) - 1, 0)
         found["snapshots"] = W[:, np.minimum(np.arange(alpha.size), taken)]
     if "velocity" in roles and velocities is None:
-        raise ValueError("velocities: are missing; the problem has momentum, so give their log (time, p, dim)")
+        momentum = problem.training.momentum
+        if momentum is None or momentum.beta != 0:
+            raise ValueError(
+                "velocities: are missing; the problem has momentum, so give their log (time, p, dim), the change of the weights in "
+                "the last step: -lr * momentum_buffer in PyTorch"
+            )
+        velocities = np.zeros_like(W)  # nothing depends on them
     if velocities is not None:
-        given = scale * as_array(velocities)
+        given = scale * as_array(velocities, "velocities")
         found["velocities"] = given[None] if given.ndim == 3 else given
         if found["velocities"].shape != W.shape:
             raise ValueError(f"velocities: shape {given.shape} given, must be that of the weights")
@@ -138,7 +144,7 @@ def _teachers(problem: Problem, scale: float, given: Any) -> np.ndarray:
     """(p*, dim), or (..., time, p*, dim) where teachers move."""
     if given is None:
         return np.zeros((0, problem.inputs.dim or 0))
-    B = scale * as_array(given)
+    B = scale * as_array(given, "teacher_weights")
     if B.ndim != 2 and not (problem.teacher.is_moving and B.ndim in (3, 4)):
         raise ValueError(
             f"teacher_weights: shape {B.shape} given, must be (p*, dim), or (time, p*, dim) if teachers move"
@@ -153,7 +159,7 @@ def _biases(problem: Problem, given: Any, outputs: tuple[int, ...]) -> np.ndarra
         raise ValueError("bias: is missing; the problem trains it, so give its log (time,)")
     if given is not None and not count:
         raise ValueError("bias: given although the problem has none; say student.bias or training.train_bias")
-    array = np.asarray(problem.student.bias if given is None else as_array(given), dtype=float)
+    array = np.asarray(problem.student.bias if given is None else as_array(given, "bias"), dtype=float)
     if given is not None and (count > 1 or array.shape not in (outputs, outputs[1:])):
         raise ValueError(
             f"bias: shape {array.shape} given for {count} head(s), must be {outputs[1:]} or {outputs} for one"
@@ -172,7 +178,8 @@ def _check(problem: Problem, W: np.ndarray, time: np.ndarray, has_readout: bool)
     """Raise unless W is (run, time, p, dim) and finite, at increasing times."""
     if W.ndim != 4 or W.shape[1] != time.size:
         raise ValueError(
-            f"weights: shape {W.shape} given for {time.size} times, must be (time, p, dim) or (run, time, p, dim)"
+            f"weights: shape {W.shape} given for {time.size} times, must be (time, p, dim) or (run, time, p, dim); a single unit "
+            f"is w[None]"
         )
     if W.shape[2:] != (problem.student.width, problem.inputs.dim):
         raise ValueError(f"weights: {W.shape[2:]} at each time, must be {(problem.student.width, problem.inputs.dim)}")
@@ -234,7 +241,7 @@ def _rest(problem: Problem, states: list[list[Overlaps]]) -> tuple[np.ndarray | 
 
 def _readouts(given: Any, values: np.ndarray, outputs: tuple[int, ...]) -> np.ndarray:
     """(run, time, ...) readouts in the shape of `values`, for so many runs and times."""
-    array, shape = values if given is None else as_array(given), (*outputs, *values.shape)
+    array, shape = values if given is None else as_array(given, "readout"), (*outputs, *values.shape)
     if array.ndim < values.ndim or array.shape not in (shape[1:], shape, (1, *shape[1:]), values.shape):
         raise ValueError(f"readout: shape {array.shape} given, must be {shape[1:]}, or {shape} with a log of each run")
     return np.broadcast_to(array, shape)
