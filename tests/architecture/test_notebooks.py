@@ -1,8 +1,10 @@
 """Every tutorial has its notebook, with the outputs that its code has."""
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 SITE = Path(__file__).parents[2] / "docs/site"
@@ -58,9 +60,34 @@ def test_a_notebook_runs_and_shows_what_is_stored(name, tmp_path, monkeypatch, c
     capsys.readouterr()
 
 
-def test_links_of_notebooks_lead_somewhere() -> None:
-    import re
+def proposed() -> list[str]:
+    """The lines that the first tutorial proposes in the place of its own."""
+    text = (SITE / "tutorials/first_steps.md").read_text(encoding="utf-8")
+    return re.findall(r"`(sv\.\w+\(.+?\))`", text.partition("- Change one line")[2].partition("\n- ")[0])
 
+
+@pytest.mark.parametrize("line", proposed())
+def test_first_steps_run_with_each_change_that_they_propose(line, capsys) -> None:
+    from notebooks import Execution, cells
+
+    sources = [one.source for one in cells("first_steps") if one.kind == "code" and "sv.Micro" not in one.source]
+    kind = re.escape(line.partition("(")[0])
+    first, changed = re.subn(rf"{kind}\(.*\),$", f"{line},", sources[0], flags=re.M)
+    assert changed == 1
+    assert first != sources[0]
+    execution = Execution()
+    *_, last = [execution.run(source) for source in (first, *sources[1:])]
+    assert any("image/png" in output.get("data", {}) for output in last)
+    assert execution.names["macro"].plateaus()
+    assert np.isfinite(execution.names["times"]).all()
+    capsys.readouterr()
+
+
+def test_first_steps_propose_changes() -> None:
+    assert len(proposed()) >= 3
+
+
+def test_links_of_notebooks_lead_somewhere() -> None:
     from notebooks import cells, place
 
     for name in TUTORIALS:

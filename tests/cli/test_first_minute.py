@@ -21,7 +21,7 @@ from solvable.cli import sparkline
 from solvable.cli.main import main
 from solvable.numerics import installing
 from solvable.papers import registry
-from solvable.problems.nearest import hint, nearest
+from solvable.problems.nearest import hint, nearest, not_one_of
 
 ROOT = Path(__file__).parents[2]
 LEAST = """
@@ -78,11 +78,16 @@ def test_commands_stand_beside_what_they_do() -> None:
 @pytest.mark.parametrize(
     ("words", "usage", "message"),
     [
-        (["rum"], "usage: solvable [-h]", "argument COMMAND: 'rum' given (did you mean run?), must be one of run, figures"),
+        (["rum"], "usage: solvable [-h]", "argument COMMAND: 'rum' given (did you mean run?)"),
         (["run", "x.toml", "--ntil", "3"], "usage: solvable run", "unknown: --ntil (did you mean --until?), 3"),
         (["run", "x.toml", "--outptu=a.nc"], "usage: solvable run", "unknown: --outptu (did you mean --output?)"),
         (["run", "x.toml", "--level", "makro"], "usage: solvable run", "'makro' given (did you mean macro?), must be one of"),
         (["store", "verfy"], "usage: solvable store", "argument action: 'verfy' given (did you mean verify?)"),
+        (
+            ["run", "x.toml", "--learning-rate", "3"],
+            "usage: solvable run",
+            "unknown: --learning-rate (a field of the file: training.learning_rate), 3",
+        ),
         (["run"], "usage: solvable run", "the following arguments are required: file"),
         (["claims", "--qiuck"], "usage: solvable claims", "unknown: --qiuck (did you mean --quick?)"),
         (["figures", "zzz"], "usage: solvable figures", "unknown: zzz"),
@@ -123,7 +128,8 @@ def test_fields_and_values_that_were_meant(file, change, message, capsys) -> Non
     ("key", "message"),
     [
         ("bochi2026/1", "'bochi2026/1' given (did you mean bocchi2026/1?)"),
-        ("bocchi2026/stairs", "'bocchi2026/stairs' given (did you mean bocchi2026/staircase?), must be one of bocchi2026/1"),
+        ("bocchi2026/stairs", "'bocchi2026/stairs' given (did you mean bocchi2026/staircase?)\n"),
+        ("newton1687/1", "'newton1687/1' given; `solvable figures` lists all"),
         ("bocchi2026", "'bocchi2026' given, must be one of bocchi2026/1"),
     ],
 )  # fmt: skip
@@ -141,6 +147,61 @@ def test_only_near_words_are_meant() -> None:
     assert nearest("learning_rate" * 50, known) is None
     assert nearest(7, known) is None
     assert (hint("bath", known), hint("zebra", known)) == (" (did you mean batch?)", "")
+
+
+def test_a_long_list_is_left_out_where_a_word_was_meant() -> None:
+    assert not_one_of("bath", ["batch", "rate"]) == "'bath' given (did you mean batch?), must be one of batch, rate"
+    many = ["batch", *(f"field_{i}" for i in range(20))]
+    assert not_one_of("bath", many) == "'bath' given (did you mean batch?)"
+    assert not_one_of("zebra", many).endswith(", must be one of " + ", ".join(many))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"learning_rate": 0.5}, "learning_rate: is not a field here (did you mean training__learning_rate?)"),
+        ({"lr": 0.5}, "lr: is not a field here (did you mean training__learning_rate?)"),
+        ({"width": 5}, "width: is not a field here (did you mean teacher__width or student__width?)"),
+        (
+            {"zebra": 5},
+            "zebra: is not a field here, must be one of inputs, mixture, student, tasks, teacher, training",
+        ),
+    ],
+)
+def test_replace_looks_for_a_field_in_the_parts(changes, message) -> None:
+    problem = sv.Problem.from_toml(LEAST)
+    with pytest.raises(sv.InvalidProblem) as caught:
+        problem.replace(**changes)
+    assert str(caught.value) == message
+
+
+def test_calls_of_run_that_python_would_refuse() -> None:
+    problem = sv.Problem.from_toml(LEAST)
+    start, level = sv.start(problem, seed=0, students="orthogonal", cross=0.01), sv.Macro()
+    run, batch = sv.run, sv.levels.run_batch
+    for call, told in (
+        (lambda: run(problem, level, until=1), "run: the second argument must be a start, as sv.start"),
+        (lambda: batch(problem, sv.Macro, until=1), "run_batch: the second argument must be a start"),
+        (lambda: run(problem, start, until=1), "run: the third argument is missing; it is a level"),
+        (lambda: run(problem, level=level, until=1), "missing 1 required positional argument: 'start'"),
+        (
+            lambda: run(problem, start, level, until=1, learning_rate=0.5),
+            r"run: learning_rate: is not an argument but a field of the problem: problem.replace\(training__learning_rate=...\); "
+            "for several: sv.levels.run_batch$",
+        ),
+        (
+            lambda: run(problem=problem, start=start, level=level, batch=2),
+            r"field .* problem.replace\(training__batch=...\)$",
+        ),
+        (
+            lambda: batch(problem, start, level, until=1, learning_rate=1.0),
+            r"not an argument \(did you mean learning_rates\?\)",
+        ),
+        (lambda: run(problem, start, level, untill=1), r"run: untill: is not an argument \(did you mean until\?\)"),
+        (lambda: run(problem, start, level, zebra=1), "unexpected keyword argument 'zebra'"),
+    ):
+        with pytest.raises(TypeError, match=told):
+            call()
 
 
 def test_figures_are_aligned(capsys) -> None:

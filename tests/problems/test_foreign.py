@@ -100,6 +100,14 @@ def test_a_line_keeps_its_end() -> None:
     assert long.endswith(": not valid JSON")
 
 
+def test_a_long_line_is_cut_between_words() -> None:
+    words = [f"word_{i}" for i in range(100)]
+    begin, end = one_line(" ".join(words)).split(" ... ")
+    assert begin.split() == words[: len(begin.split())]
+    assert end.split() == words[-len(end.split()) :]
+    assert len(begin) + len(end) > 250
+
+
 def header(shape: str, dtype: str = "<f8") -> bytes:
     text = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text

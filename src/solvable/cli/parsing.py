@@ -29,6 +29,16 @@ class Help(argparse.HelpFormatter):
         return textwrap.indent("\n".join(lines), indent)
 
 
+def _of_the_file(option: str) -> str:
+    """Where to set what is no option but a field of a problem."""
+    from solvable.problems import Inputs, Student, Teacher, Training
+    from solvable.problems.nearest import within
+
+    tables = (Teacher, Student, Inputs, Training)
+    found = within(option.lstrip("-"), {table.__name__.lower(): table.model_fields for table in tables})
+    return f" (a field of the file: {' or '.join(map('.'.join, found))})" if found else ""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose mistakes come with its own usage, that of the command, and with the word that was probably meant."""
 
@@ -49,7 +59,7 @@ class Parser(argparse.ArgumentParser):
         told = []
         for word in words:
             name = word.partition("=")[0]
-            told.append(name + (hint(name, options) if name.startswith("-") else ""))
+            told.append(name + (hint(name, options) or _of_the_file(name) if name.startswith("-") else ""))
         return f"unknown: {', '.join(told)}"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -13,7 +13,7 @@ from solvable.dynamics.kernel_data import Packed
 from solvable.dynamics.reverse import EIGENVALUES, SCHEDULED
 from solvable.overlaps import Overlaps
 from solvable.problems import NotApplicable, Problem, Schedule, Spectrum
-from solvable.problems.nearest import hint
+from solvable.problems.nearest import instead
 from solvable.problems.schedules import begins_of, segments_of, within
 
 NAMES = {  # in a problem, and in `SCHEDULED`
@@ -49,7 +49,7 @@ def columns_of(problem: Problem, name: str) -> tuple[int, ...]:
         _check_dropout(problem, name)
         return (shares + len(problem.tasks) + class_count(problem) + (name == FACTOR),)
     known = names_of(problem)
-    raise ValueError(f"control: {name}: cannot be chosen in time{hint(name, known)}, must be one of {', '.join(known)}")
+    raise ValueError(f"control: {name}: cannot be chosen in time{instead(name, known)}")
 
 
 def names_of(problem: Problem) -> list[str]:

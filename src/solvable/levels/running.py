@@ -10,6 +10,7 @@ from solvable.levels.effective import as_asked, effective_lanes
 from solvable.levels.plan import Lane, Plan
 from solvable.levels.progress import meter
 from solvable.levels.protocol import Level
+from solvable.levels.slips import telling
 from solvable.overlaps import Overlaps, Weights, check_start, fitted, hearing
 from solvable.problems import Problem, Schedule
 from solvable.problems.tasks import turns
@@ -20,6 +21,7 @@ from solvable.results.trajectory import Trajectory
 OUTPUTS = 201
 
 
+@telling
 def run(
     problem: Problem,
     start: Overlaps | Weights,
@@ -84,6 +86,7 @@ def clock_of(level: Level, problem: Problem, unit: str | None = None) -> Clock:
     return Clock(problem, unit or (level.clock if own is None else own.unit), base)
 
 
+@telling
 def run_batch(
     problem: Problem,
     starts: Overlaps | Weights | Sequence[Overlaps | Weights],

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from solvable.papers.figure import PaperFigure
 from solvable.papers.statements import Statement
-from solvable.problems.nearest import nearest, not_one_of
+from solvable.problems.nearest import hint, nearest
 
 _MODULES = {
     "arnaboldi2023/1": "solvable.papers.arnaboldi2023.exits",
@@ -94,10 +94,11 @@ def _unknown(key: str) -> str:
     """What an error says of a figure that is not there: of a paper that we know, its figures alone."""
     paper, _, number = key.partition("/")
     if not (own := available(paper)):
-        return not_one_of(key, _MODULES)
+        return f"{key!r} given{hint(key, _MODULES)}; `solvable figures` lists all"
     meant = nearest(number, [one.partition("/")[2] for one in own])
-    asked = "" if meant is None else f" (did you mean {paper}/{meant}?)"
-    return f"{key!r} given{asked}, must be one of {', '.join(own)}"
+    return f"{key!r} given" + (
+        f", must be one of {', '.join(own)}" if meant is None else f" (did you mean {paper}/{meant}?)"
+    )
 
 
 def statements(paper: str) -> tuple[Statement, ...] | None:

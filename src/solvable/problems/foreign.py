@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 LONGEST_LINE = 300  # characters of a message
+LONGEST_WORD = 30  # characters of a word that is not cut
 LONGEST_TEXT = 64 << 20  # bytes of a file of text
 DEEPEST = 50  # tables and lists within each other
 INFLATED = 256 << 20  # bytes that any file may become in memory
@@ -24,9 +25,16 @@ def one_line(text: object) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Without its middle, if it is long: it begins with a name and ends with what is allowed."""
+    """Without its middle, if it is long: it begins with a name and ends with what is allowed. The cuts are between words."""
+    if len(text) <= LONGEST_LINE:
+        return text
     half = LONGEST_LINE // 2
-    return text if len(text) <= LONGEST_LINE else f"{text[: half - 3]}...{text[-half:]}"
+    begin, end = text[: half - 3], text[-half:]
+    if " " in begin[-LONGEST_WORD:]:
+        begin = begin[: begin.rindex(" ") + 1]
+    if " " in end[:LONGEST_WORD]:
+        end = end[end.index(" ") :]
+    return f"{begin}...{end}"
 
 
 def parse_json(text: str | bytes) -> Any:

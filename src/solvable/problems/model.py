@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from solvable.numerics.cards import card
 from solvable.problems.foreign import one_line
-from solvable.problems.nearest import hint
+from solvable.problems.nearest import hint, instead, nearest, within
 
 MOST = 100  # mistakes that are told
 LARGEST = 1e150  # number in a description
@@ -46,7 +46,7 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
             continue  # a table was meant; what is wrong inside it is told by another item
         where = ".".join(_path(item["loc"]))
         if kind == "missing":
-            text = "is missing"
+            text = "is missing" + _ASKED.get(where.rpartition(".")[2], "")
         elif kind == "extra_forbidden":
             where = ".".join([*_path(item["loc"][:-1]), str(item["loc"][-1])])
             text = UNKNOWN.removeprefix(": ") + _fields_there(model, item["loc"])
@@ -98,6 +98,7 @@ _CONSTANT = (
     "one number for the whole run; rates, batch, weight decay, label noise, momentum, probabilities and eigenvalues "
     "may be schedules"
 )
+_ASKED = {"distinct": "; how many different eigenvalues, as 16"}  # of fields whose name does not tell it
 _EXAMPLES = {  # of tables whose main field is easily taken for the whole
     "Dropout": ", as { keep = 0.8 }",
     "Momentum": ", as { beta = 0.9 } or { kappa = 2.0 }, or a number beta",
@@ -150,7 +151,7 @@ def _fields_there(model: type[BaseModel], location: tuple[int | str, ...]) -> st
     tables = chosen or tables
     found = {field.alias or name for table in tables for name, field in table.model_fields.items()}
     fields = sorted(found - {"kind"})
-    return f"{hint(location[-1], fields)}, must be one of {', '.join(fields)}" if fields else ""
+    return instead(location[-1], fields) if fields else ""
 
 
 def _tag(table: type[BaseModel]) -> Any:
@@ -259,6 +260,8 @@ class Model(BaseModel):
         """A copy with some fields changed, validated again. `training__learning_rate=0.1` reaches inside a part,
         `tasks__0__readout=...` inside one of several."""
         fields = {name: getattr(self, name) for name in type(self).model_fields}
+        if deeper := [line for key in changes if key not in fields and (line := _deeper(fields, key))]:
+            raise InvalidProblem(deeper)
         inner: dict[str, dict[str, Any]] = {}
         for key, value in changes.items():
             part, _, rest = key.partition("__")
@@ -299,6 +302,18 @@ def _told(value: Any) -> str:
 
 def _are_models(value: Any) -> bool:
     return isinstance(value, tuple) and bool(value) and all(isinstance(one, Model) for one in value)
+
+
+def _deeper(fields: dict[str, Any], key: str) -> str:
+    """What an error says of a field that is not here but inside a part; nothing if it is in none."""
+    meant = "" if "__" in key or nearest(key, fields) else " or ".join(paths_inside(fields, key))
+    return meant and f"{key}{UNKNOWN} (did you mean {meant}?)"
+
+
+def paths_inside(fields: Mapping[str, Any], key: str) -> list[str]:
+    """What `replace` calls the fields of this name that parts have, as training__learning_rate."""
+    parts = {part: type(value).model_fields for part, value in fields.items() if isinstance(value, Model)}
+    return [f"{part}__{name}" for part, name in within(key, parts)]
 
 
 def _inside(part: Any, values: dict[str, Any]) -> Any:

@@ -1,6 +1,6 @@
 """Did you mean: the allowed word that is nearest to the one that was written."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -8,6 +8,7 @@ NEAR = 0.72  # of difflib's ratio, from 0 (nothing in common) to 1 (the same)
 NEAR_AND_SHORT = 0.6  # of words in which one letter is much
 SHORT = 5  # characters
 LONGEST = 60  # characters of a word that could be a slip
+MANY = 90  # characters of a list that is noise behind the word that was meant
 MEANT = {  # what others call it
     **dict.fromkeys(("lr", "eta", "step_size"), "learning_rate"),
     **dict.fromkeys(("beta", "kappa", "nesterov", "heavy_ball", "optimizer", "optimiser"), "momentum"),
@@ -36,10 +37,22 @@ def hint(given: Any, known: Iterable[Any]) -> str:
     return "" if found is None else f" (did you mean {found}?)"
 
 
+def instead(given: Any, known: Iterable[str]) -> str:
+    """What to put behind a word that is not known: the one that was meant, and all of them unless that would be long."""
+    names = list(known)
+    meant, listed = hint(given, names), ", ".join(names)
+    return meant if meant and len(listed) > MANY else f"{meant}, must be one of {listed}"
+
+
 def not_one_of(given: Any, known: Iterable[str]) -> str:
     """What an error says of a word that is none of the known ones."""
-    names = list(known)
-    return f"{given!r} given{hint(given, names)}, must be one of {', '.join(names)}"
+    return f"{given!r} given{instead(given, known)}"
+
+
+def within(given: Any, parts: Mapping[str, Iterable[str]]) -> list[tuple[str, str]]:
+    """The parts that have a field of this name, each with the field; if none has it, those with a near one."""
+    found = [(part, meant) for part, names in parts.items() if (meant := nearest(given, names))]
+    return [one for one in found if _folded(one[1]) == _folded(given)] or found
 
 
 def _folded(word: str) -> str:

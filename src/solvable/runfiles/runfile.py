@@ -11,7 +11,7 @@ from solvable.overlaps import Overlaps, start
 from solvable.problems import Data, InvalidProblem, Problem
 from solvable.problems.file_tables import CONTROL_TABLE, RUN_TABLES, SWEEP_TABLES, naming, read_tables
 from solvable.problems.model import UNKNOWN, Array, Matrix, Model, Plain, Unbounded
-from solvable.problems.nearest import hint
+from solvable.problems.nearest import instead
 from solvable.results import Threshold
 from solvable.runfiles.level_tables import LEVELS, LevelTable, check_name, level_table
 
@@ -181,7 +181,7 @@ def _told(lines: list[str], tables: dict[str, Any]) -> list[str]:
     for line in lines:
         name, wrong, _ = line.partition(UNKNOWN)
         if wrong and name in tables:
-            line = f"{name}{UNKNOWN}{hint(name, known)}, must be one of {', '.join(known)}"
+            line = f"{name}{UNKNOWN}{instead(name, known)}"
         if not wrong or name not in sweeping:
             found.append(line.removeprefix("problem."))
     if sweeping:

@@ -11,7 +11,7 @@ from pydantic import Field
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.file_tables import RUN_TABLES, SWEEP_TABLES, naming, read_tables
 from solvable.problems.model import Model, Plain
-from solvable.problems.nearest import hint
+from solvable.problems.nearest import instead
 from solvable.runfiles import read_content
 from solvable.sweeps.expressions import Expression, as_text
 from solvable.sweeps.grid import WHOLE, axis_values
@@ -83,11 +83,7 @@ def read(path: str | Path) -> Sweep:
 def _planned(path: Path) -> Sweep:
     tables = read_tables(path)
     known = (*Problem.model_fields, *RUN_TABLES, *SWEEP_TABLES)
-    unknown = [
-        f"{name}: is not a table here{hint(name, known)}, must be one of {', '.join(known)}"
-        for name in tables
-        if name not in known
-    ]
+    unknown = [f"{name}: is not a table here{instead(name, known)}" for name in tables if name not in known]
     if unknown:
         raise InvalidProblem(unknown)
     is_recovery = "recovery" in tables

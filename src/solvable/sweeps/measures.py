@@ -16,7 +16,7 @@ from solvable.levels.running import clock_of, output_times
 from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model
-from solvable.problems.nearest import hint
+from solvable.problems.nearest import instead
 from solvable.results import Ending, Trajectory
 from solvable.results.classifying import NAME as OF_SIGNS
 from solvable.results.forgetting import check_outputs
@@ -299,7 +299,7 @@ def field_of(name: str, part: Any, rest: str) -> Any:
             continue
         known = type(part).model_fields if isinstance(part, Model) else _fields(part)
         if word not in known:
-            have = f"{hint(word, known)}, must be one of {', '.join(known)}" if known else ""
+            have = instead(word, known) if known else ""
             raise ValueError(f"{name}: is not a field{have}")
         part = getattr(part, word)
     return part
@@ -317,7 +317,7 @@ def changed(part: str, value: Any, changes: dict[str, Any]) -> Any:
         if name not in known:
             have = f" of {type(value).__name__}, which is given whole"
             if known:
-                have = f"{hint(name, known)}, must be one of {', '.join(known)}"
+                have = instead(name, known)
             raise ValueError(f"{part}.{name}: is not a field{have}")
     try:
         return replace(value, **changes)
