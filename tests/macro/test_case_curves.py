@@ -357,3 +357,20 @@ def test_opposite_classes_are_looked_up(unit) -> None:
         alone.append(classification_error(problem.replace(mixture=one), state))
     assert classification_error(problem, state) == pytest.approx(np.mean(alone), abs=1e-4)  # nodes are not symmetric
     assert np.ptp(alone) > 0.01
+
+
+def test_a_unit_of_ones_own_is_not_taken_for_another_of_its_name() -> None:
+    def error(name: str) -> float:
+        shifted = sv.Activation(name, lambda z: np.tanh(z - 1), lambda z: 1 - np.tanh(z - 1) ** 2)
+        problem = sv.Problem(
+            teacher=sv.Teacher(width=1, activation="linear"),
+            student=sv.Student(width=1, activation=shifted),
+            training=sv.Training(learning_rate=0.1),
+        )
+        start = sv.start(problem, student_overlap=[[1.0]], cross_overlap=[[0.6]])
+        return float(sv.run(problem, start, sv.Macro(), times=[0.0, 0.1]).classification_error[0, 0])
+
+    z = np.random.default_rng(0).standard_normal((2, 200_000))
+    output, label = np.tanh(0.6 * z[0] + 0.8 * z[1] - 1), z[0]
+    assert error("tanh") == error("shifted")
+    assert error("tanh") == pytest.approx(np.mean(output * label < 0), abs=0.005)

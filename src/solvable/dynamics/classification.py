@@ -109,20 +109,20 @@ def _error(
         kept = [*np.flatnonzero(used), *range(p, len(h))]
         a, h, C = a[used], h[kept], C[np.ix_(kept, kept)]
         labels = lambda z: label + teacher.unit.function(z) @ taught  # noqa: E731
-        return chance_of_error(unit, a, bias, h, C, labels, _cut(teacher.unit.name, label, taught))
+        return chance_of_error(unit, a, bias, h, C, labels, _cut(teacher.unit.known, label, taught))
     return chance_of_error(unit, a, bias, h, C, lambda z: label + tests.sign[case] * teacher.taught(z), None)
 
 
 def _chance_of_negative_output(unit: Activation, readout: Readout, h: np.ndarray, C: np.ndarray, known: Known) -> float:
     """The chance, looked up where another class has the same fields or the opposite ones, as classes +m and -m have."""
     a, bias = readout
-    both = ((mean, sign * bias) for mean, sign in ((h, 1.0), (-h, -1.0 if unit.name in ODD else 1.0)))
+    both = ((mean, sign * bias) for mean, sign in ((h, 1.0), (-h, -1.0 if unit.known in ODD else 1.0)))
     same, opposite = (tuple((part + 0.0).tobytes() for part in (a, mean, C, np.array(shift))) for mean, shift in both)
     if same not in known:
         known[same] = chance_of_negative_output(unit, a, bias, h, C)
-        if unit.name in EVEN:
+        if unit.known in EVEN:
             known[opposite] = known[same]
-        elif unit.name in ODD:
+        elif unit.known in ODD:
             known[opposite] = 1.0 - known[same]
     return known[same]
 

@@ -73,9 +73,9 @@ def chance_of_negative_output(unit: Activation, readout: Any, bias: float, mean:
     a, h, C = (np.asarray(part, dtype=float) for part in (readout, mean, covariance))
     used = a != 0
     a, h, C = a[used], h[used], C[np.ix_(used, used)]
-    if unit.name == "linear" or a.size == 0:
+    if unit.known == "linear" or a.size == 0:
         return float(chance_below(0.0, bias + a @ h, np.sqrt(max(a @ C @ a, 0.0))))
-    if unit.name == "quadratic":
+    if unit.known == "quadratic":
         return chance_of_negative_quadratic(a, bias, h, C)
     labels = lambda z: -np.ones(len(z))  # noqa: E731
     return 1.0 - chance_of_error(unit, a, bias, h, C, labels)
@@ -105,14 +105,14 @@ def chance_of_error(
 ) -> float:  # fmt: skip
     """P(label x output < 0). Fields of the students come first; `labels` maps the others (nodes, rest) to numbers. Where there is
     one of them and the label changes its sign with it, `cut` is the place."""
-    inverse, p, n = INVERSES.get(unit.name), len(readout), len(mean)
-    if unit.name == "relu" and p > 1 and n > 2:
+    inverse, p, n = INVERSES.get(unit.known), len(readout), len(mean)
+    if unit.known == "relu" and p > 1 and n > 2:
         return _error_along_lines(readout, bias, mean, covariance, labels, cut)
     last = int(np.argmax(np.abs(readout)))
     students = [i for i in range(p) if inverse is None or i != last]
     others = [*range(p, n), *students]
     root = _root(covariance[np.ix_(others, others)])
-    rule = rule_of(len(others), _cuts(unit.name, bias, readout[students], mean[others], root))
+    rule = rule_of(len(others), _cuts(unit.known, bias, readout[students], mean[others], root))
     if cut is not None and root[0, 0] > 0:
         rule = split(rule, (cut - mean[others[0]]) / root[0, 0])
     z = mean[others] + rule.points @ root.T
@@ -122,7 +122,7 @@ def chance_of_error(
         return float(rule.weights @ (0.5 - 0.5 * label * np.sign(output)))
     along = np.linalg.lstsq(root, covariance[others, last], rcond=1e-7)[0]
     spread = np.sqrt(max(covariance[last, last] - along @ along, 0.0))
-    below = _chance_of_less(unit.name, -output / readout[last], mean[last] + rule.points @ along, spread)
+    below = _chance_of_less(unit.known, -output / readout[last], mean[last] + rule.points @ along, spread)
     negative = below if readout[last] > 0 else 1.0 - below
     return float(rule.weights @ np.where(label > 0, negative, np.where(label < 0, 1.0 - negative, 0.5)))
 

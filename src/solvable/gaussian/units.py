@@ -173,6 +173,11 @@ class Activation(OwnFunction):
     derivative: Callable[[np.ndarray], np.ndarray]
     version: str | int | None = None
 
+    @property
+    def known(self) -> str:
+        """The name by which the library knows the unit; empty for a function of one's own, whatever it is called."""
+        return ""
+
     def __post_init__(self) -> None:
         self._check_version()
         with np.errstate(all="ignore"):
@@ -229,6 +234,10 @@ class NamedUnit(Activation):
     kind: int = TABULATED
     closed: bool = False
     hermite: tuple[float, ...] | None = None
+
+    @property
+    def known(self) -> str:
+        return self.name
 
 
 def _erf(z: np.ndarray) -> np.ndarray:
