@@ -31,7 +31,8 @@ class Macro:
     ----------
     rtol, atol : float
         Bounds on the error of each step. Over a run the error is about rtol, times what a plateau makes of it: there
-        errors grow as the differences between students do.
+        errors grow as the differences between students do. A start on a plateau whose students differ by less than rtol
+        counts as at rest.
     small_rate : bool
         Whether to drop the terms of order rate^2, which leaves gradient flow.
     max_steps : int
