@@ -1,4 +1,5 @@
 import os
+import sys
 
 os.environ.setdefault("SOLVABLE_PATIENCE", "0")  # machine code from the first call on: bits are compared
 
@@ -19,6 +20,14 @@ def _statistical_tests_are_marked(request: pytest.FixtureRequest):
     yield
     if seeds.asked and request.node.get_closest_marker("statistical") is None:
         pytest.fail("asks for seeds.seed(...) but is not marked statistical")
+
+
+@pytest.fixture(autouse=True)
+def _pictures_are_closed():
+    """Those that a test leaves open would count as those of the next."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture
