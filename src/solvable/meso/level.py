@@ -74,7 +74,7 @@ class Meso:
     The splitting has weak order 2 in the leap and strong order 1/2; its error falls as 1/dim. Rare large samples, by
     which SGD at a small dim and a large rate may diverge, are not in it. A threshold that is passed at the end of a leap
     is met within it, where the mean follows the equations and the noise grows evenly. One that is passed and left again within
-    a leap is missed: near the peak of a quantity a tenth of the runs may stop too few (`leap=0.02` finds them).
+    a leap is missed: at the peak of a quantity a tenth of the runs may go on that should stop (`leap=0.02` finds them).
 
     Examples
     --------
