@@ -57,7 +57,6 @@ def test_rows_and_cases_lie_where_records_say(setting: sv.Problem, moving: int) 
     assert (one.cases, one.tests) == (8, 4)
     assert one.several
     assert one.spiked
-    assert one.noisy_inputs
     assert not one.masked
     fixed = packed.numbers[one.teacher_overlaps :][: 2 * (10 - moving) ** 2].reshape(2, 10 - moving, 10 - moving)
     np.testing.assert_array_equal(fixed, stacked[:, moving:, moving:])

@@ -205,7 +205,7 @@ DYNAMICS = (
         "dynamics/equations.py",
         "block.fraction * lam * eta * eta / batch",
         "block.fraction * lam * eta / batch",
-        ("agreement/test_scipy.py::test_polynomial_units[quadratic]",),
+        ("agreement/test_scipy.py::test_polynomial_units[quadratic, 4 blocks, noise, decay, batch, half loss]",),
     ),
     Mutation(
         "noise-whatever-the-batch",
@@ -223,10 +223,31 @@ DYNAMICS = (
     ),
     Mutation(
         "weights-of-a-single-block-grow-by-decay",
-        "dynamics/equations.py",
-        "pull * driven[k, j] - decay * y[row + j]",
-        "pull * driven[k, j] + decay * y[row + j]",
+        "dynamics/quadratic_equations.py",
+        "dy[k * n + j] -= (2.0 * decay",
+        "dy[k * n + j] += (2.0 * decay",
         ("agreement/test_scipy.py::test_polynomial_units[quadratic, 1 block of eigenvalue 1.3, decay]",),
+    ),
+    Mutation(
+        "noise-of-a-single-block-of-order-rate",
+        "dynamics/quadratic_equations.py",
+        "block.fraction * lam * eta * eta / batch_at(problem, t)",
+        "block.fraction * lam * eta / batch_at(problem, t)",
+        ("agreement/test_scipy.py::test_polynomial_units[quadratic]",),
+    ),
+    Mutation(
+        "swift-noise-without-label-noise",
+        "dynamics/quadratic_equations.py",
+        "2.0 * square + label_noise)",
+        "2.0 * square)",
+        ("dynamics/test_quadratic_equations.py::test_settings_mean_the_same_in_both[training__label_noise]",),
+    ),
+    Mutation(
+        "swift-slots-beyond-the-state",
+        "dynamics/quadratic_equations.py",
+        "while whole > 0 and (p - whole + 1) * n + p < width * WIDTH:",
+        "while whole > p:",
+        ("dynamics/test_quadratic_equations.py::test_nothing_beside_the_state_is_touched",),
     ),
     Mutation(
         "sphere-pushes-outwards",

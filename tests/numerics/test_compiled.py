@@ -93,10 +93,9 @@ def test_patience_ends_in_the_middle_of_a_curve_and_only_what_it_needs_is_compil
         "numerics.driving",
         "numerics.vectors",
         "dynamics.equations",
+        "dynamics.quadratic_equations",
         "dynamics.closed_moments",
-        "gaussian.drifts",
         "gaussian.pairs",
-        "gaussian.squares",
         "numerics.arcsine",
     }
     assert [path.name for path in others.rglob("*.*")] == ["kernel.f-1.py311.nbi"]

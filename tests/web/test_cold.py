@@ -14,6 +14,7 @@ import httpx2 as httpx
 import pytest
 
 from solvable.dynamics import equations
+from solvable.dynamics.quadratic_equations import quadratic_rhs
 from solvable.macro import integrators
 from solvable.micro import process
 from solvable.numerics import interpreting
@@ -32,7 +33,7 @@ def facts_of(content: bytes) -> dict:
 
 
 def test_nothing_is_prepared_where_machine_code_is_at_hand() -> None:
-    for kernel in (integrators.fifth_order, equations.rhs, equations.observe, process.follow):
+    for kernel in (integrators.fifth_order, equations.rhs, quadratic_rhs, equations.observe, process.follow):
         kernel.settle()
     prepared = Preparation()
     prepared.begin()

@@ -6,8 +6,7 @@ State and problem come in the form of `kernel_data.py`.
 """
 
 from solvable.dynamics.closed_moments import risk_of, step_moments
-from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, NUMBERS, OVERLAPS, RISK, SCRATCH, SIGNS, SYSTEM, WATCHED
-from solvable.gaussian.units import QUADRATIC
+from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, NUMBERS, OVERLAPS, RISK, SIGNS, SYSTEM, WATCHED
 from solvable.numerics.compiled import compiled
 
 CROSS_OVERLAP, STUDENT_OVERLAP, NORM, READOUT = (
@@ -198,29 +197,20 @@ def move(b, pull, decay, spread, problem, y, dy, work):
             dy[here] = dy[there] = total
 
 
-@compiled()
-def move_as_driven(pull, decay, spread, problem, y, dy, work):
-    """The same for a single block whose D Omega is at hand, in the plane SCRATCH. Both halves of the symmetric part are computed:
-    loads would wait for stores into the other half."""
-    driven, S, p, n = work[SCRATCH], work[NOISE], problem.students, problem.rows
-    for k in range(p):
-        row = k * n
-        for m in range(p):
-            change = pull * (driven[k, m] + driven[m, k]) - 2.0 * decay * y[row + m]
-            dy[row + m] = change + spread * S[k, m]
-        for j in range(p, n):
-            dy[row + j] = pull * driven[k, j] - decay * y[row + j]
+@compiled(inline=True)
+def finish(problem, t, y, dy):
+    """What is left once all blocks have moved: the sphere, and the rate of the readouts, whose drift is at the end of `dy`."""
+    if problem.sphere:
+        hold_norms(problem, y, dy)
+    trains, base = problem.train_readout, problem.blocks * problem.moving * problem.rows
+    rate = readout_rate_at(problem, t)
+    for k in range(base, base + problem.students):
+        dy[k] = rate * dy[k] if trains else 0.0
 
 
 @compiled(SYSTEM, inline=True)
 def assemble(segment, t, y, dy, problems, blocks, cases, numbers, work):
     """The equations of motion from the moments: C, D and S in `work`, the readout drift at the end of `dy`."""
-    put_together(False, segment, t, y, dy, problems, blocks, numbers, work)
-
-
-@compiled(inline=True)
-def put_together(driven, segment, t, y, dy, problems, blocks, numbers, work):
-    """The same; `driven` tells that D C is at hand too, and that there is one block and noise."""
     problem = problems[segment]
     eta, batch = rate_at(problem, t), batch_at(problem, t)
     decay = eta * decay_at(problem, t)
@@ -231,17 +221,8 @@ def put_together(driven, segment, t, y, dy, problems, blocks, numbers, work):
             stack(b, y, problem, numbers, work[OVERLAPS])
         # a single block's C is lambda times its overlaps: the factor makes up for it
         pull = eta * lam if problem.blocks > 1 else eta
-        spread = block.fraction * lam * eta * eta / batch
-        if driven:
-            move_as_driven(pull, decay, spread, problem, y, dy, work)
-        else:
-            move(b, pull, decay, spread, problem, y, dy, work)
-    if problem.sphere:
-        hold_norms(problem, y, dy)
-    trains, base = problem.train_readout, problem.blocks * problem.moving * problem.rows
-    rate = readout_rate_at(problem, t)
-    for k in range(base, base + problem.students):
-        dy[k] = rate * dy[k] if trains else 0.0
+        move(b, pull, decay, block.fraction * lam * eta * eta / batch, problem, y, dy, work)
+    finish(problem, t, y, dy)
 
 
 @compiled(SYSTEM, pure=True)
@@ -250,8 +231,7 @@ def rhs(segment, t, y, dy, problems, blocks, cases, numbers, work):
     problem = problems[segment]
     fields(segment, t, y, problems, blocks, numbers, work)
     closed_moments(problem, t, work, dy[problem.blocks * problem.moving * problem.rows :])
-    driven = problem.kind == QUADRATIC and problem.noise and problem.blocks == 1
-    put_together(driven, segment, t, y, dy, problems, blocks, numbers, work)
+    assemble(segment, t, y, dy, problems, blocks, cases, numbers, work)
 
 
 @compiled(inline=True)

@@ -13,6 +13,7 @@ from solvable.dynamics.exactness import has_closed_risk, is_closed, rule_for, sq
 from solvable.dynamics.functions import is_additive, is_on_a_line, is_polynomial, scratch_size, with_functions
 from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, RISK, SEEN, WATCHED, Packed, pack, state_of, workspace
 from solvable.dynamics.python_moments import general_moments, risk_on_nodes
+from solvable.dynamics.quadratic_equations import quadratic_rhs, quadratic_scratch
 from solvable.gaussian.rules import Rule
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem, features
@@ -33,6 +34,8 @@ class System(NamedTuple):
         problem = self.packed.problems[0]
         rows = int(problem["rows"])
         more = scratch_size(rows) if self.rhs is not equations.rhs and self.compiled else 0
+        if self.rhs is quadratic_rhs:
+            more = quadratic_scratch(rows)
         if problem["several"]:
             shape = int(problem["students"]), int(problem["teachers"]), rows, int(problem["blocks"])
             more = max(case_equations.case_scratch(*shape), _SCRATCH[self.rhs](*shape))
@@ -46,12 +49,19 @@ class System(NamedTuple):
         return self if watched is None else self._replace(packed=self.packed.watching(*watched))
 
 
-def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0) -> System:
-    """With averages over `nodes` points drawn by a seed, where there are nodes."""
+def slopes_of(problem: Problem) -> Any:
+    """`equations.rhs`, or what is faster for whoever reads nothing but the slope: of plain problems with closed moments."""
+    swift = problem.student.activation == "quadratic" and problem.inputs.blocks == 1
+    return quadratic_rhs if swift and not problem.training.train_readout else equations.rhs
+
+
+def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0, *, moments: bool = True) -> System:
+    """With averages over `nodes` points drawn by a seed, where there are nodes; `moments` says whether drift and noise are read
+    from the scratch after a call."""
     if features(problem):
         return _of_cases(problem, packed, nodes, seed)
     if is_closed(problem):
-        return System(equations.rhs, equations.observe, packed)
+        return System(equations.rhs if moments else slopes_of(problem), equations.observe, packed)
     rule = rule_for(problem, nodes, seed)
     found = with_functions(packed, problem, rule)
     if found is None:

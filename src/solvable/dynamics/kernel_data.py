@@ -54,7 +54,7 @@ def record(**fields: type) -> np.dtype[Any]:
 PROBLEM = record(
     students=int, teachers=int, rows=int, moving=int, blocks=int, cases=int,
     tests=int, tasks=int, heads=int, directions=int, first_teacher=int, first_direction=int, first_anchor=int,
-    several=bool, spiked=bool, noisy_inputs=bool, masked=bool, anchor=float, drift=float, rotation=float, drift_overlaps=int,
+    several=bool, spiked=bool, masked=bool, anchor=float, drift=float, rotation=float, drift_overlaps=int,
     kind=int, sphere=bool, train_readout=bool, noise=bool,
     watched=int, watched_row=int, watched_column=int,
     loss_factor=float,
@@ -327,7 +327,7 @@ def _counts(problem: Problem) -> dict[str, Any]:
     train, tests = case_table(problem), case_table(problem, tests=True)
     return {
         "cases": train.size, "tests": tests.size, "tasks": len(problem.tasks) or 1, "several": True,
-        "spiked": bool(train.spikes.any()), "noisy_inputs": bool(train.input_noise.any()), "masked": bool((train.mask != 1).any()),
+        "spiked": bool(train.spikes.any()), "masked": bool((train.mask != 1).any()),
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from solvable.dynamics.exactness import SCATTER, is_closed, is_exact, tolerance_floor
 from solvable.dynamics.functions import uses_pairs
-from solvable.dynamics.kernel_choice import system, task_risks
+from solvable.dynamics.kernel_choice import slopes_of, system, task_risks
 from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack, unpack_rest, unpack_scalars
 from solvable.dynamics.quadratic_flow import flow_overlaps
 from solvable.dynamics.weight_equations import pack_rows
@@ -53,7 +53,7 @@ def is_small(level: "Macro", lanes: list[Lane], plan: Plan) -> bool:
         problem.student.width + problem.teacher.width <= FEW
         and plan.times.size <= MANY
         and (plan.stop is None or plan.stop.function is None)
-        and all(kernel.overloads for kernel in (entry, *functions))
+        and all(kernel.overloads for kernel in (entry, functions[0], slopes_of(problem)))
     )
 
 
@@ -91,7 +91,7 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
     else:
         packed = pack(lane.problem, lane.start, noise=not level.small_rate)
     function = None if plan.stop is None else plan.stop.function
-    one = system(lane.problem, packed, level.nodes, node_seed)
+    one = system(lane.problem, packed, level.nodes, node_seed, moments=False)
     if plan.stop is not None and function is None:
         one = one.watching(plan.stop.watched)
     packed, data, compiled = one.packed, one.data(), one.compiled and function is None

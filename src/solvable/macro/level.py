@@ -122,7 +122,7 @@ class Macro:
         """Compile before the time is counted."""
         for lane in lanes if is_closed(lanes[0].problem) else lanes[:1]:
             method = chosen(self, lane, plan) if is_closed(lane.problem) else "explicit"
-            one = system(lane.problem, pack(lane.problem, lane.start), self.nodes)
+            one = system(lane.problem, pack(lane.problem, lane.start), self.nodes, moments=False)
             entry, functions, _ = integrator(method, self.rtol, lane.problem.inputs.blocks)
             if one.compiled:
                 kernels = (one.observe, one.rhs) if method == "explicit" else functions

@@ -45,31 +45,76 @@ class _Model(models.PrimitiveModel):
         super().__init__(manager, lane_type, lane_type.vector)
 
 
-def _address(context, builder, signature, arguments, vector):
-    """Of slot `arguments[1]` in the array `arguments[0]`."""
+def _address(context, builder, signature, arguments, vector, unit):
+    """Of place `arguments[1]`, counted in so many numbers, in the array `arguments[0]`."""
     data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-    slot = context.cast(builder, arguments[1], signature.args[1], types.int64)
-    at = builder.gep(data, [builder.mul(slot, ir.Constant(ir.IntType(64), WIDTH))])
+    place = context.cast(builder, arguments[1], signature.args[1], types.int64)
+    at = builder.gep(data, [builder.mul(place, ir.Constant(ir.IntType(64), unit))])
     return builder.bitcast(at, vector.as_pointer())
+
+
+def _loading(unit):
+    def typed(typingctx, array, place):
+        kind = LANES if array.dtype == types.float64 else WORDS
+
+        def codegen(context, builder, signature, arguments):
+            return builder.load(_address(context, builder, signature, arguments, kind.vector, unit), align=8)
+
+        return kind(array, place), codegen
+
+    return typed
+
+
+def _storing(unit):
+    def typed(typingctx, array, place, value):
+        def codegen(context, builder, signature, arguments):
+            address = _address(context, builder, signature, arguments, value.vector, unit)
+            builder.store(arguments[2], address, align=8)
+            return context.get_dummy_value()
+
+        return types.void(array, place, value), codegen
+
+    return typed
 
 
 @intrinsic
 def load(typingctx, array, slot):
-    kind = LANES if array.dtype == types.float64 else WORDS
-
-    def codegen(context, builder, signature, arguments):
-        return builder.load(_address(context, builder, signature, arguments, kind.vector), align=8)
-
-    return kind(array, slot), codegen
+    """The numbers of a slot."""
+    return _loading(WIDTH)(typingctx, array, slot)
 
 
 @intrinsic
 def store(typingctx, array, slot, value):
-    def codegen(context, builder, signature, arguments):
-        builder.store(arguments[2], _address(context, builder, signature, arguments, value.vector), align=8)
-        return context.get_dummy_value()
+    return _storing(WIDTH)(typingctx, array, slot, value)
 
-    return types.void(array, slot, value), codegen
+
+@intrinsic
+def load_at(typingctx, array, place):
+    """Eight numbers from a place on."""
+    return _loading(1)(typingctx, array, place)
+
+
+@intrinsic
+def store_at(typingctx, array, place, value):
+    return _storing(1)(typingctx, array, place, value)
+
+
+@intrinsic
+def flat(typingctx, array):
+    """All numbers of an array without gaps, as one row: Numba's own way looks at strides each time."""
+    row = types.Array(array.dtype, 1, "C")
+
+    def codegen(context, builder, signature, arguments):
+        given = context.make_array(signature.args[0])(context, builder, arguments[0])
+        made = context.make_array(row)(context, builder)
+        fields = {name: getattr(given, name) for name in ("data", "itemsize", "nitems", "meminfo", "parent")}
+        for name, value in fields.items():
+            setattr(made, name, value)
+        made.shape = cgutils.pack_array(builder, [given.nitems])
+        made.strides = cgutils.pack_array(builder, [given.itemsize])
+        return made._getvalue()
+
+    return row(array), codegen
 
 
 @intrinsic

@@ -16,6 +16,14 @@ def _store(array: np.ndarray, slot: int, value: np.ndarray) -> None:
     array[WIDTH * slot : WIDTH * (slot + 1)] = value
 
 
+def _load_at(array: np.ndarray, place: int) -> np.ndarray:
+    return array[place : place + WIDTH].copy()
+
+
+def _store_at(array: np.ndarray, place: int, value: np.ndarray) -> None:
+    array[place : place + WIDTH] = value
+
+
 def _put(a: np.ndarray, lane: int, value: float) -> np.ndarray:
     changed = a.copy()
     changed[lane] = value
@@ -26,6 +34,9 @@ def _put(a: np.ndarray, lane: int, value: float) -> np.ndarray:
 TWINS: dict[str, Callable[..., Any]] = {
     "load": _load,
     "store": _store,
+    "load_at": _load_at,
+    "store_at": _store_at,
+    "flat": lambda array: array.reshape(-1),
     "fill": lambda value: np.full(WIDTH, value, dtype=float),
     "fma": lambda a, b, c: a * b + c,
     "root": np.sqrt,

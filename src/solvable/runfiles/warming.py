@@ -33,15 +33,19 @@ OPTIMAL = "optimal"
 TWO = {"inputs": {"dim": 40, "spectrum": {"eigenvalues": (1.0, 0.1)}}}
 FEW = {"inputs__dim": 3, "training__samples": 5}
 CLASSES = {"mixture": {"probabilities": (0.5, 0.5), "means": ((1.0,), (-1.0,)), "labels": (1.0, -1.0)}}
-REPEATED = {"training__repeats": 2, "student__activation": "erf", "teacher__activation": "erf"}
 SIGNS = {"teacher__target": "sign", "teacher__activation": "linear", "student__activation": "linear"}
 ROBUST = {"training__loss": "huber"}
+ERF, TANH = ({"student__activation": unit, "teacher__activation": unit} for unit in ("erf", "tanh"))
+CUBIC = {"student__activation": {"coefficients": (0, 0, 0, 1)}, "teacher__activation": {"coefficients": (0, 0, 0, 1)}}
+PRODUCT = {"teacher__target": "product", "student__activation": "tanh"}
+REPEATED = {"training__repeats": 2, **ERF}
+CLIPPED = {"training__rule": {"norm": 0.5}, **ERF}
 SEARCH = {"control": {"training.learning_rate": 2}, "guesses": 1, "refine": False}
 PACED = {"training__rate_rule": {"kind": "adagrad", "offset": 1.0}}
 USUAL: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "diffusion": [("Meso", {}, {})],
     "SGD": [("Micro", {}, {})],
-    "limit": [("Macro", {}, {}), ("Macro", {"rtol": 1e-6}, {})],
+    "limit": [("Macro", {}, {}), ("Macro", {}, ERF), ("Macro", {"rtol": 1e-6}, {})],
 }
 SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "finite data": [("Empirical", {"method": "stabilised"}, FEW), ("Empirical", {"method": "implicit"}, FEW)],
@@ -49,13 +53,15 @@ SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
         ("Macro", {"method": "implicit"}, TWO),
         ("Macro", {"method": "weights", "small_rate": True}, TWO),
     ],
+    "smooth units": [("Macro", {}, TANH), ("Macro", {}, CUBIC), ("Macro", {}, PRODUCT), (OPTIMAL, SEARCH, TANH)],
+    "smooth units of classes": [("Macro", {}, CLASSES | TANH), ("Macro", {}, CLASSES | TANH | PACED)],
     "best schedules": [(OPTIMAL, SEARCH, {})],
     "best schedules of classes": [(OPTIMAL, SEARCH, CLASSES)],
     "full weights": [("Micro", {"form": "full"}, {})],
     "classes": [("Macro", {}, CLASSES), ("Micro", {}, CLASSES), ("Micro", {"form": "full"}, CLASSES)],
     "diffusion of classes": [("Meso", {}, CLASSES)],
     "losses and rules": [("Macro", {}, REPEATED), ("Macro", {}, SIGNS), ("Macro", {}, ROBUST), ("Micro", {}, REPEATED)],
-    "rates that follow the state": [("Macro", {}, PACED), ("Micro", {}, PACED)],
+    "rates that follow the state": [("Macro", {}, PACED), ("Macro", {}, CLIPPED | PACED), ("Micro", {}, PACED)],
 }
 
 

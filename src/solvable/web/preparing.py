@@ -32,13 +32,14 @@ class Preparation:
     def _begin(self) -> None:
         from solvable.control.passes import hamiltonian, march, record, reverse
         from solvable.dynamics.equations import observe, rhs
+        from solvable.dynamics.quadratic_equations import quadratic_rhs
         from solvable.dynamics.reverse import back, back_risk
         from solvable.macro.integrators import fifth_order
         from solvable.meso import leap
         from solvable.micro.process import follow
 
         kernels: dict[str, tuple[Any, ...]] = {
-            CURVE: (fifth_order, rhs, observe),
+            CURVE: (fifth_order, rhs, quadratic_rhs, observe),
             SGD: (follow,),
             DIFFUSION: (leap.follow,),
             SCHEDULE: (record, march, reverse, hamiltonian, back, back_risk),
