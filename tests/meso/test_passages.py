@@ -58,6 +58,31 @@ def test_brownian_motion_passes_as_it_should(drift) -> None:
     assert stats.kstest(met, lambda t: law(np.asarray(t)) / expected).pvalue > 1e-6
 
 
+def by_brute_force(line, noise, count, number):
+    """The shares at which bridges on many points, around these distances from the level, first pass it, or 2."""
+    random, points = np.random.default_rng(seed(number)), line.size - 1
+    walk, t = np.zeros((count, points + 1)), np.arange(points + 1) / points
+    walk[:, 1:] = np.cumsum(random.standard_normal((count, points)) * noise / np.sqrt(points), axis=1)
+    below = line - (walk - t * walk[:, -1:])
+    a, b = below[:, :-1], below[:, 1:]
+    chance = np.where((a > 0) & (b > 0), np.exp(-2 * np.maximum(a * b, 0) * points / noise**2), 1.0)
+    passes = random.random(chance.shape) < chance
+    return np.where(passes.any(axis=1), t[1:][passes.argmax(axis=1)], 2.0)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("end", [-1.0, 0.0, 0.5])
+def test_when_a_straight_stretch_is_passed(end) -> None:
+    """Given that it is, whatever the sign of its end."""
+    random, draws = np.random.default_rng(seed(8)), np.zeros(2 * WIDTH)
+    found = np.empty(4000)
+    for i in range(found.size):
+        draws[0], draws[WIDTH] = random.standard_normal(), random.random()
+        found[i] = passage.passing_share.py_func(0.7, end, 1.0, draws)
+    first = by_brute_force(np.linspace(0.7, end, 2001), 1.0, 6000, 9)
+    assert stats.ks_2samp(found, first[first <= 1]).pvalue > 1e-6
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize(("peak", "noise"), [(0.8, 0.5), (1.05, 0.3), (1.0, 0.01), (3.0, 0.2)])
 def test_a_peak_within_a_leap_is_passed_as_by_brute_force(peak, noise) -> None:
@@ -65,14 +90,8 @@ def test_a_peak_within_a_leap_is_passed_as_by_brute_force(peak, noise) -> None:
     line is good enough."""
     count, points = 4000, 2000
     found = first_passages(np.full((count, 2), -1.0), noise**2, peak, 3)
-    random, t = np.random.default_rng(seed(4)), np.arange(points + 1) / points
-    walk = np.zeros((count, points + 1))
-    walk[:, 1:] = np.cumsum(random.standard_normal((count, points)) * noise / np.sqrt(points), axis=1)
-    below = 1 - 4 * peak * t * (1 - t) - (walk - t * walk[:, -1:])
-    a, b = below[:, :-1], below[:, 1:]
-    chance = np.where((a > 0) & (b > 0), np.exp(-2 * np.maximum(a * b, 0) * points / noise**2), 1.0)
-    passes = random.random(chance.shape) < chance
-    first = np.where(passes.any(axis=1), t[1:][passes.argmax(axis=1)], 2.0)
+    t = np.arange(points + 1) / points
+    first = by_brute_force(1 - 4 * peak * t * (1 - t), noise, count, 4)
     p, q = (found <= 1).mean(), (first <= 1).mean()
     assert abs(p - q) < 5 * np.sqrt((p * (1 - p) + q * (1 - q)) / count) + 1 / count
     assert stats.ks_2samp(found[found <= 1], first[first <= 1]).pvalue > 1e-6
