@@ -650,8 +650,8 @@ SIMULATIONS = (
     Mutation(
         "meso-jumps-pass-unseen",
         "meso/following.py",
-        "if path.ending == GOING and has_passed(path, seen):",
-        "if path.ending != GOING and has_passed(path, seen):",
+        "if path.ending == GOING and crossed(path, seen):",
+        "if path.ending != GOING and crossed(path, seen):",
         ("meso/test_passages.py::test_a_jump_of_what_is_watched_ends_a_path",),
     ),
     Mutation(

@@ -7,18 +7,13 @@ from solvable.dynamics.kernel_data import DATA, SEEN, SYSTEM_FUNCTION, WATCHED
 from solvable.meso.leap import CRUDE, GEOMETRY, PATH, SAMPLER, TOO_LONG, leap
 from solvable.meso.passage import UNKNOWN, may_pass, passage
 from solvable.numerics.compiled import compiled
-from solvable.numerics.driving import GOING, largest
+from solvable.numerics.driving import GOING, crossed, largest
 from solvable.numerics.ending import Ending
 from solvable.numerics.tsit5 import ORDER
 from solvable.numerics.vectors import copy
 
 # states, what was seen, and a flag to break off
 OUTPUTS = types.Tuple((float64[:, ::1], float64[:, ::1], float64[::1]))
-
-
-@compiled(strict=True)
-def has_passed(path, seen):
-    return path.direction != 0 and path.direction * (seen[WATCHED] - path.level) >= 0.0
 
 
 @compiled(strict=True)
@@ -50,14 +45,14 @@ def follow(rhs, observe, paths, times, breaks, y, data, sampler, geometry, outpu
     steps = np.empty((8, y.size)), np.empty_like(y), np.empty_like(y), np.empty_like(y)
     seen = np.empty(SEEN)
     observe(segment, t, y, seen, *data)
-    if has_passed(path, seen):
+    if crossed(path, seen):
         path.ending = Ending.STOPPED
     while True:
         while segment < breaks.size and breaks[segment] <= t:  # what begins at a jump is seen at it
             segment += 1
             path.moved, path.variance = UNKNOWN, UNKNOWN
             observe(segment, t, y, seen, *data)
-            if path.ending == GOING and has_passed(path, seen):
+            if path.ending == GOING and crossed(path, seen):
                 path.ending = Ending.STOPPED
         while output < times.size and times[output] <= t:
             copy(y, states[output])
@@ -89,7 +84,7 @@ def follow(rhs, observe, paths, times, breaks, y, data, sampler, geometry, outpu
         watched = seen[WATCHED]
         observe(segment, t, y, seen, *data)
         place = h, began, segment
-        if path.direction != 0 and may_pass(observe, place, y, data, path, steps, watched, seen):
+        if path.watched >= 0 and may_pass(observe, place, y, data, path, steps, watched, seen):
             share = passage((rhs, observe), place, y, data, sampler, geometry, path, steps, watched, seen)
             if share <= 1.0:
                 t = t if share == 1.0 else began + share * h

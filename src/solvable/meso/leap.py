@@ -36,11 +36,11 @@ TOO_LONG = 4.0  # a leap is taken back only if its error is beyond this multiple
 SINGULAR = 1e-13  # pivots below this part of a student's norm are rounding
 
 # how a path is followed, and where it came to: leap to try, longest one, leaps allowed, a fixed one (0: none), tolerances, bound,
-# direction (0: none) and level of the threshold, rounds of eight samples to a kick; then by how much what is watched has moved in
-# recent leaps and its variance in a unit of time (below 0: unknown), time, leaps taken, and how it ended
+# which scalar has a threshold (-1: none), its direction and level, rounds of eight samples to a kick; then by how much what is
+# watched has moved in recent leaps and its variance in a unit of time (below 0: unknown), time, leaps taken, and how it ended
 PATH = record(
-    leap=float, longest=float, most=int, fixed=float, rtol=float, atol=float, bound=float, direction=int, level=float, rounds=int,
-    moved=float, variance=float, time=float, taken=int, ending=int,
+    leap=float, longest=float, most=int, fixed=float, rtol=float, atol=float, bound=float, watched=int, direction=int,
+    level=float, rounds=int, moved=float, variance=float, time=float, taken=int, ending=int,
 )  # fmt: skip
 # the records, numbers, streams (that of the path, then one for what thresholds draw), state and scratch of the reduced process, and
 # sums over its samples

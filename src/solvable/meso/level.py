@@ -12,7 +12,7 @@ from solvable.dynamics.case_form import has_cases
 from solvable.dynamics.exactness import SCATTER, is_closed, is_exact, rule_for, tolerance_floor
 from solvable.dynamics.gaussian_moments import NODES, field_covariance, moments
 from solvable.dynamics.kernel_choice import System, system
-from solvable.dynamics.kernel_data import SEEN, Packed, pack
+from solvable.dynamics.kernel_data import SEEN, WATCHED, Packed, pack
 from solvable.dynamics.python_kernels import in_python, own_amplitudes
 from solvable.levels import Lane, Plan
 from solvable.levels.jobs import Control, run_jobs
@@ -266,7 +266,7 @@ class _Path:
         for name, value in {
             "leap": one.leap, "longest": _longest(one.lane.problem), "most": level.max_steps, "fixed": level.leap or 0.0,
             "rtol": one.rtol, "atol": 0.1 * one.rtol / np.sqrt(one.records.dim), "bound": observer.bound,
-            "direction": (-1 if observer.falls else 1) if observer.watches else 0, "level": observer.level,
+            "watched": WATCHED if observer.watches else -1, "direction": -1 if observer.falls else 1, "level": observer.level,
             "rounds": level.samples // WIDTH,
         }.items():  # fmt: skip
             path[name] = value
