@@ -1,6 +1,7 @@
 """The diffusion: many paths in leaps against Euler's method in NumPy, one path and one step at a time, and against SGD itself.
 
-`euler` is what papers ship: the overlaps by Euler and Maruyama's method with the exact covariance of each step.
+`euler` is what papers ship: the overlaps by Euler and Maruyama's method with the exact covariance of each step. A threshold that is
+far away costs nothing; where one is near, each leap asks for the noise of what is watched.
 """
 
 import os
@@ -20,10 +21,11 @@ def problem_of(p, dim):
     return sv.problems.convention("arnaboldi2023").problem(p=p, gamma=0.05 * p, d=dim)
 
 
-def leaps(p, dim, runs):
+def leaps(p, dim, runs, **threshold):
     problem = problem_of(p, dim)
     start, level = sv.start(problem, seed=0), sv.Meso(runs=runs, threads=1)
-    return lambda: sv.run(problem, start, level, times=[UNTIL], clock="arnaboldi2023", progress=False), runs
+    stop = sv.when(**threshold) if threshold else None
+    return lambda: sv.run(problem, start, level, times=[UNTIL], stop=stop, clock="arnaboldi2023", progress=False), runs
 
 
 def samples(p, dim, runs):
@@ -66,6 +68,8 @@ def euler(p, dim):
 def main() -> None:
     cases = {
         "leaps p=2 d=3000": leaps(2, 3000, 400),
+        "threshold far away": leaps(2, 3000, 400, quantity="cross_overlap", above=2.0),
+        "threshold, half meet it": leaps(2, 3000, 400, quantity="student_overlap", entry=(0, 1), above=0.25),
         "leaps p=2 d=10^9": leaps(2, 10**9, 400),
         "leaps p=20 d=3000": leaps(20, 3000, 40),
         "SGD p=2 d=3000": samples(2, 3000, 64),

@@ -7,7 +7,8 @@ import solvable as sv
 from comparing import joint_chance, scores
 from seeds import seed
 from solvable.levels import Lane
-from solvable.meso import leap, level
+from solvable.meso import level
+from solvable.numerics.tsit5 import ORDER
 
 
 def quadratic_of(p, q, dim, rate, **changes):
@@ -151,7 +152,7 @@ def test_the_mean_is_that_of_the_equations() -> None:
     for steps in (16, 32):
         run = sv.run(problem, start, sv.Meso(runs=16, leap=40 / steps), times=[40], progress=False)
         errors.append(np.abs(run.student_overlap[:, 0].mean(axis=0) - exact.student_overlap[0, 0]).max())
-    assert np.log2(errors[0] / errors[1]) > leap.ORDER - 0.4
+    assert np.log2(errors[0] / errors[1]) > ORDER - 0.4
     for rtol in (1e-3, 1e-5, 1e-7):
         run = sv.run(problem, start, sv.Meso(rtol=rtol), times=[40])
         assert run.risk[0, 0] == pytest.approx(exact.risk[0, 0], rel=10 * rtol)

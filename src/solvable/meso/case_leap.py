@@ -18,7 +18,7 @@ from solvable.dynamics.pace import PACE, recall
 from solvable.dynamics.python_kernels import in_python
 from solvable.dynamics.row_motion import copy_to_followers
 from solvable.dynamics.sample import draw
-from solvable.meso import leap
+from solvable.meso import following, leap, passage
 from solvable.meso.leap import SINGULAR, mean
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, put, store
@@ -146,6 +146,15 @@ def mend_cases(y, problem, geometry):
         take_rows(b, problem, V[b], frame, y, True)
     if problem.sphere:
         normalise_rows(y, problem, norms)
+
+
+@compiled(strict=True)
+def restore_cases(y, problem, geometry):
+    """As `leap.restore`."""
+    mend_cases(y, problem, geometry)
+    if problem.sphere:
+        normalise_rows(y, problem, geometry[3])
+        copy_to_followers(problem, y)
 
 
 @compiled(strict=True)
@@ -292,6 +301,12 @@ def _variant(kernel: Any, name: str, **others: Any) -> Any:
 
 
 leap_cases = compiled(strict=True)(_variant(leap.leap, "leap_cases", kick=kick_cases, mend=mend_cases))
-follow_cases = compiled(leap.follow.declared, strict=True, allocates=True)(
-    _variant(leap.follow, "follow_cases", leap=leap_cases, mend=mend_cases)
+_others = {"kick": kick_cases, "restore": restore_cases}
+for _name in ("probe", "stop_at"):
+    _others[_name] = compiled(strict=True, allocates=True)(
+        _variant(getattr(passage, _name), f"{_name}_cases", **_others)
+    )
+passage_cases = compiled(strict=True, allocates=True)(_variant(passage.passage, "passage_cases", **_others))
+follow_cases = compiled(following.follow.declared, strict=True, allocates=True)(
+    _variant(following.follow, "follow_cases", leap=leap_cases, passage=passage_cases)
 )

@@ -14,42 +14,36 @@ equations give it back (S), and where overlaps still become impossible, `mend` m
 
 import math
 
-import numpy as np
-from numba import float64, from_dtype, int64, types, uint64
+from numba import float64, from_dtype, types, uint64
 
 from solvable.dynamics.equations import batch_at, eigenvalue_at, label_noise_at, rate_at, readout_rate_at
 from solvable.dynamics.kernel_data import (
-    DATA,
     DRIFT,
     FRAME,
     GAIN,
     NOISE,
     PROCESS,
-    SEEN,
-    SYSTEM_FUNCTION,
-    WATCHED,
     record,
 )
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, store
-from solvable.numerics.tsit5 import NODES, ORDER, combine, dense, scaled_error
+from solvable.numerics.tsit5 import NODES, combine, scaled_error
 from solvable.numerics.vectors import copy
 
 CRUDE = 0.1  # relative error of a fixed leap beyond which it says nothing any more
 TOO_LONG = 4.0  # a leap is taken back only if its error is beyond this multiple of the tolerance: seldom, so noise is not selected
 SINGULAR = 1e-13  # pivots below this part of a student's norm are rounding
 
-GOING, PASSED, LOST, EXHAUSTED, HALTED, OVERLONG = range(6)
-
-
 # how a path is followed, and where it came to: leap to try, longest one, leaps allowed, a fixed one (0: none), tolerances, bound,
-# direction (0: none) and level of the threshold, rounds of eight samples to a kick; then time and leaps taken
+# which scalar has a threshold (-1: none), its direction and level, rounds of eight samples to a kick; then by how much what is
+# watched has moved in recent leaps and its variance in a unit of time (below 0: unknown), time, leaps taken, and how it ended
 PATH = record(
-    leap=float, longest=float, most=int, fixed=float, rtol=float, atol=float, bound=float, direction=int, level=float, rounds=int,
-    time=float, taken=int,
+    leap=float, longest=float, most=int, fixed=float, rtol=float, atol=float, bound=float, watched=int, direction=int,
+    level=float, rounds=int, moved=float, variance=float, time=float, taken=int, ending=int,
 )  # fmt: skip
-# the records, numbers, stream, state and scratch of the reduced process, and sums over its samples
+# the records, numbers, streams (that of the path, then one for what thresholds draw), state and scratch of the reduced process, and
+# sums over its samples
 SAMPLER = types.Tuple(
     (
         from_dtype(PROCESS)[::1],
@@ -63,9 +57,6 @@ SAMPLER = types.Tuple(
 )
 # teachers' frames and their inverses, coordinates of the students (block, p, q + p), norms (p,)
 GEOMETRY = types.Tuple((float64[:, :, ::1], float64[:, :, ::1], float64[:, :, ::1], float64[::1]))
-OUTPUTS = types.Tuple(
-    (float64[:, ::1], float64[:, ::1], float64[::1])
-)  # states, what was seen, and a flag to break off
 
 
 @compiled(strict=True)
@@ -271,6 +262,14 @@ def mend(y, problem, geometry):
 
 
 @compiled(strict=True)
+def restore(y, problem, geometry):
+    """A state that is nearly one: possible overlaps, and students on their sphere."""
+    mend(y, problem, geometry)
+    if problem.sphere:
+        normalise(y, problem, geometry[3])
+
+
+@compiled(strict=True)
 def step(rhs, h, alpha, segment, y, data, path, steps):
     """One step of Tsitouras' pair of orders 5 and 4 (`numerics/tsit5.py`) from y, and its error in units of the tolerance. Kicks
     come between steps, so no stage serves twice."""
@@ -281,40 +280,6 @@ def step(rhs, h, alpha, segment, y, data, path, steps):
         rhs(segment, alpha + NODES[stage] * h, trial, k[stage], *data)
     error, _ = scaled_error(h, y, trial, k, path.rtol, path.atol, k[7])
     return error
-
-
-@compiled(strict=True, allocates=True)
-def crossing(observe, h, alpha, segment, y, data, path, steps, seen):
-    """The share of a leap after which what is watched passes its level, and that state into y, which comes as the leap's end.
-    Within the leap the mean follows the dense output of its step, from `base` to `trial`, and what the two kicks added grows
-    in proportion to time."""
-    k, before, base, trial = steps
-    first, last = base - before, y - trial
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        dense(middle, h, base, k, y)
-        for i in range(y.size):
-            y[i] += middle * last[i] - (1.0 - middle) * first[i]
-        observe(segment, alpha + middle * h, y, seen, *data)
-        if has_passed(path, seen):
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-@compiled(strict=True)
-def has_passed(path, seen):
-    return path.direction != 0 and path.direction * (seen[WATCHED] - path.level) >= 0.0
-
-
-@compiled(strict=True)
-def largest(y):
-    size = 0.0
-    for i in range(y.size):
-        size = max(size, abs(y[i])) if y[i] == y[i] else np.inf
-    return size
 
 
 @compiled(strict=True)
@@ -332,65 +297,3 @@ def leap(rhs, h, alpha, segment, y, data, sampler, geometry, path, steps):
     kick(rhs, 0.5 * h, alpha + h, segment, y, data, sampler, geometry, k[7], path.rounds)
     mend(y, data[0][segment], geometry)
     return error
-
-
-@compiled(
-    int64(
-        SYSTEM_FUNCTION, SYSTEM_FUNCTION, from_dtype(PATH)[::1], float64[::1], float64[::1], float64[::1], types.Tuple(DATA),
-        SAMPLER, GEOMETRY, OUTPUTS,
-    ),
-    strict=True,
-    allocates=True,
-)  # fmt: skip
-def follow(rhs, observe, paths, times, breaks, y, data, sampler, geometry, outputs):
-    """Leap from time zero to the last of `times`, landing on all of them and on the `breaks` of the schedules; return what became
-    of the run. `rhs` are the equations, `observe` sees what is watched: called by their addresses, since machine code that holds
-    them takes far longer to make. A threshold is met within a leap, where `crossing` finds it. y becomes the last state; outputs
-    are rows for the times that were reached."""
-    path, (states, observed, halt) = paths[0], outputs
-    t, h_next, segment, output, fate = 0.0, path.leap, 0, 0, GOING
-    steps = np.empty((8, y.size)), np.empty_like(y), np.empty_like(y), np.empty_like(y)
-    seen = np.empty(SEEN)
-    observe(segment, t, y, seen, *data)
-    if has_passed(path, seen):
-        fate = PASSED
-    while True:
-        if segment < breaks.size and breaks[segment] <= t:  # what begins at a jump is seen at it
-            segment += 1
-            observe(segment, t, y, seen, *data)
-        while output < times.size and times[output] <= t and (fate == GOING or t == 0.0):
-            copy(y, states[output])
-            copy(seen, observed[output])
-            output += 1
-        if output == times.size or fate != GOING:
-            break
-        if halt[0] != 0.0 or path.taken >= path.most:
-            fate = HALTED if halt[0] != 0.0 else EXHAUSTED
-            break
-        end = min(times[output], breaks[segment]) if segment < breaks.size else times[output]
-        h = path.fixed if path.fixed > 0.0 else min(h_next, path.longest)
-        lands = t + 1.01 * h >= end
-        if lands:
-            h = end - t
-        error = leap(rhs, h, t, segment, y, data, sampler, geometry, path, steps)
-        path.taken += 1
-        if path.fixed <= 0.0 and not error <= TOO_LONG:
-            h_next = h * (0.2 if not np.isfinite(error) else max(0.2, 0.9 * error ** (-1.0 / ORDER)))
-            continue
-        if path.fixed > 0.0 and not error * path.rtol <= CRUDE:
-            fate = OVERLONG
-            break
-        grown = h * min(5.0, max(0.2, 0.9 * max(error, 1e-6) ** (-1.0 / ORDER)))
-        h_next = max(grown, h_next) if lands else grown
-        t = end if lands else t + h
-        if not largest(y) <= path.bound:
-            fate = LOST
-            break
-        observe(segment, t, y, seen, *data)
-        if has_passed(path, seen):
-            share = crossing(observe, h, t - h, segment, y, data, path, steps, seen)
-            t -= (1.0 - share) * h
-            mend(y, data[0][segment], geometry)
-            fate = PASSED
-    path.time = t
-    return fate

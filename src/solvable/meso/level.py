@@ -12,7 +12,7 @@ from solvable.dynamics.case_form import has_cases
 from solvable.dynamics.exactness import SCATTER, is_closed, is_exact, rule_for, tolerance_floor
 from solvable.dynamics.gaussian_moments import NODES, field_covariance, moments
 from solvable.dynamics.kernel_choice import System, system
-from solvable.dynamics.kernel_data import SEEN, Packed, pack
+from solvable.dynamics.kernel_data import SEEN, WATCHED, Packed, pack
 from solvable.dynamics.python_kernels import in_python, own_amplitudes
 from solvable.levels import Lane, Plan
 from solvable.levels.jobs import Control, run_jobs
@@ -20,7 +20,7 @@ from solvable.levels.limits import check_rule, check_settings, check_whole
 from solvable.levels.observer import Observer
 from solvable.levels.records import Records
 from solvable.levels.seeds import lane_seed, seed_settings
-from solvable.meso import case_leap, leap
+from solvable.meso import case_leap, following, leap, passage
 from solvable.meso.case_leap import sums_of
 from solvable.numerics.driving import first_step
 from solvable.numerics.interpreting import by_machine_code
@@ -34,14 +34,6 @@ from solvable.results import Ending, Threshold, Trajectory
 FIRST = 64  # samples of the first leap, where velocities begin
 FEWEST = 20  # steps that velocities remember: means are then off by up to 0.2 standard deviations of a path, by 0.7 at five steps
 MEMORY = 0.2  # of the time in which a velocity forgets: at this leap 20 000 paths have the means and variances of Micro
-FATES = {
-    leap.GOING: Ending.FINISHED,
-    leap.PASSED: Ending.STOPPED,
-    leap.LOST: Ending.DIVERGED,
-    leap.EXHAUSTED: Ending.STEP_LIMIT,
-    leap.HALTED: Ending.INTERRUPTED,
-    leap.OVERLONG: Ending.LEAP,
-}
 
 
 @dataclass(frozen=True)
@@ -72,9 +64,10 @@ class Meso:
     Notes
     -----
     The splitting has weak order 2 in the leap and strong order 1/2; its error falls as 1/dim. Rare large samples, by
-    which SGD at a small dim and a large rate may diverge, are not in it. A threshold that is passed at the end of a leap
-    is met within it, where the mean follows the equations and the noise grows evenly. One that is passed and left again within
-    a leap is missed: at the peak of a quantity a tenth of the runs may go on that should stop (`leap=0.02` finds them).
+    which SGD at a small dim and a large rate may diverge, are not in it. A threshold is watched at all times: between the ends
+    of a leap the noise is a Brownian bridge, by which the level may be passed and left again. SGD is looked at once per step or
+    less often, by `Micro` every 16 steps: it stops as this does at a level 0.58 s farther, where s is the standard deviation
+    of what is watched from one look to the next.
 
     Examples
     --------
@@ -244,7 +237,7 @@ class _Path:
         geometry = one.frame, one.inverse, np.zeros((blocks, known.moving, known.rows)), np.empty(known.students)
         with np.errstate(all="ignore"), _breakdown(times, states, path) as broken:
             follow, *functions = one.kernels
-            fate = follow(
+            follow(
                 *functions,
                 path,
                 times,
@@ -256,12 +249,12 @@ class _Path:
                 (states, observed, control.halt),
             )
         if broken:
-            fate = leap.LOST
+            path["ending"] = Ending.DIVERGED
         look = None if observer.compiled else Observer(one.lane, records.plan)  # to each thread its own
         for output in np.flatnonzero(np.isfinite(states).all(axis=1)):
             seen = (observed[output], 0.0) if look is None else look.see(states[output], float(times[output]))
             records.write(self.place, int(output), states[output], *seen)
-        records.end(self.place, FATES[fate], path["time"][0] * records.dim, y)
+        records.end(self.place, Ending(path["ending"][0]), path["time"][0] * records.dim, y)
         assert records.evaluations is not None
         records.evaluations[self.place] = path["taken"][0]
         control.done[job] = 1.0
@@ -273,7 +266,7 @@ class _Path:
         for name, value in {
             "leap": one.leap, "longest": _longest(one.lane.problem), "most": level.max_steps, "fixed": level.leap or 0.0,
             "rtol": one.rtol, "atol": 0.1 * one.rtol / np.sqrt(one.records.dim), "bound": observer.bound,
-            "direction": (-1 if observer.falls else 1) if observer.watches else 0, "level": observer.level,
+            "watched": WATCHED if observer.watches else -1, "direction": -1 if observer.falls else 1, "level": observer.level,
             "rounds": level.samples // WIDTH,
         }.items():  # fmt: skip
             path[name] = value
@@ -284,7 +277,8 @@ class _Path:
         form, p = self.setting.form, self.setting.lane.problem.student.width
         state = slots(form.slots)
         state[:] = self.setting.first
-        stream = child(self.setting.seed, self.run).generate_state(STREAM * WIDTH, np.uint64)
+        seeds = child(self.setting.seed, self.run), child(self.setting.seed, self.run, 1)  # the path's, its threshold's
+        stream = np.concatenate([seed.generate_state(STREAM * WIDTH, np.uint64) for seed in seeds])
         rows = int(self.setting.packed.problems[0].rows)
         sums = slots(sums_of(len(form.frames), p, rows, int(form.form.readouts)))
         return form.process.copy(), form.frames.copy(), form.numbers, stream, state, slots(form.work), sums
@@ -326,20 +320,20 @@ class Kernels(NamedTuple):
 
 def _kernels(problem: Problem, equations: System) -> Kernels:
     """Compiled, or Python around averages or samples of functions that compiled code cannot call."""
-    own = reduced_form.is_own(problem)
-    kernels = Kernels(leap.follow, equations.rhs, equations.observe)
-    if has_cases(problem):
-        kernels = kernels._replace(follow=case_leap.follow_cases)
+    own, cases = reduced_form.is_own(problem), has_cases(problem)
+    kernels = Kernels(case_leap.follow_cases if cases else following.follow, equations.rhs, equations.observe)
     if equations.compiled and not own:
         return kernels
-    gather, kick = (case_leap.gather_cases, case_leap.kick_cases) if has_cases(problem) else (leap.gather, leap.kick)
+    gather, kick = (case_leap.gather_cases, case_leap.kick_cases) if cases else (leap.gather, leap.kick)
     if own:
         amplitudes = own_amplitudes(problem)
         gather = in_python(gather, amplitudes=amplitudes, case_amplitudes=amplitudes)
     sample = in_python(leap.sample, gather=gather)
     sample_cases = in_python(case_leap.sample_cases, gather_cases=gather)
     kick = in_python(kick, sample=sample, sample_cases=sample_cases)
-    others = {name: in_python(getattr(leap, name)) for name in ("step", "crossing")}
-    mend = case_leap.mend_cases if has_cases(problem) else leap.mend
-    once = in_python(leap.leap, kick=kick, step=others["step"], mend=mend)
-    return kernels._replace(follow=in_python(leap.follow, leap=once, crossing=others["crossing"], mend=mend))
+    mend = case_leap.mend_cases if cases else leap.mend
+    once = in_python(leap.leap, kick=kick, step=in_python(leap.step), mend=mend)
+    parts = {"kick": kick, "restore": case_leap.restore_cases if cases else leap.restore}
+    for name in ("distance", "probe", "first_passage", "stop_at", "is_clear", "may_pass", "passage"):  # callees first
+        parts[name] = in_python(getattr(passage, name), **parts)
+    return kernels._replace(follow=in_python(following.follow, leap=once, **parts))

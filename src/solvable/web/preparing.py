@@ -35,13 +35,13 @@ class Preparation:
         from solvable.dynamics.quadratic_equations import quadratic_rhs
         from solvable.dynamics.reverse import back, back_risk
         from solvable.macro.integrators import fifth_order
-        from solvable.meso import leap
+        from solvable.meso import following
         from solvable.micro.process import follow
 
         kernels: dict[str, tuple[Any, ...]] = {
             CURVE: (fifth_order, rhs, quadratic_rhs, observe),
             SGD: (follow,),
-            DIFFUSION: (leap.follow,),
+            DIFFUSION: (following.follow,),
             SCHEDULE: (record, march, reverse, hamiltonian, back, back_risk),
         }
         self.missing = [name for name, needed in kernels.items() if not all(one.at_hand for one in needed)]
