@@ -87,6 +87,9 @@ def test_a_risk_that_jumps_below_stops_at_the_jump() -> None:
     assert run.ending == [sv.results.Ending.STOPPED]
     assert run.end_time[0] == 50.0
     assert run.last().cross_overlap[0, 0] == pytest.approx(0.8, rel=1e-9)
+    last = sv.run(problem, start, sv.Macro(small_rate=True), times=[20, 50], stop=sv.when("risk", below=0.03))
+    assert last.ending == [sv.results.Ending.STOPPED]
+    assert last.risk[0, -1] <= 0.03
 
 
 def test_entries_are_checked() -> None:

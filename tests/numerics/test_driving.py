@@ -255,6 +255,25 @@ def test_another_thread_interrupts_and_sees_the_time() -> None:
     assert 0 < seen[0] <= report.time
 
 
+@EXPLICIT
+def test_many_pieces_cost_a_step_each(method) -> None:
+    """After a jump the state moves a tenth faster or slower, so that the last step is a good guess."""
+    rates, breaks = 1.0 + 0.1 * (np.arange(301) % 2), np.linspace(0, 30, 302)[1:-1]
+    states, _, report = follow(method, DECAY, [1.0], [30.0], rates=rates, breaks=breaks, rtol=1e-5, rests=False)
+    assert report.accepted + report.rejected <= 1.05 * rates.size
+    assert states[0, 0] == pytest.approx(np.exp(-30 * rates.mean()), rel=1e-3)
+
+
+@EXPLICIT
+def test_a_jump_to_a_thousandfold_rate_keeps_the_tolerance(method) -> None:
+    """The last step before it would be far too long."""
+    times = np.linspace(0, 20, 41)
+    states, _, report = follow(method, DECAY, [1.0], times, rates=[1e-3, 1.0], breaks=[10.0], rtol=1e-8)
+    passed = np.where(times < 10, times / 1e3, times - 9.99)
+    assert states[:, 0] == pytest.approx(np.exp(-passed), rel=1e-6)
+    assert report.rejected <= 12
+
+
 @EACH
 def test_machine_code_and_python_agree(method) -> None:
     told = {"rates": [1.0, 2.0], "breaks": [0.5], "rtol": 1e-5, "watch": (0, FALLS, 0.2)}

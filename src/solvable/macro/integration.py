@@ -9,7 +9,7 @@ import numpy as np
 
 from solvable.dynamics.exactness import SCATTER, is_closed, is_exact, tolerance_floor
 from solvable.dynamics.functions import uses_pairs
-from solvable.dynamics.kernel_choice import slopes_of, system, task_risks
+from solvable.dynamics.kernel_choice import System, slopes_of, system, task_risks
 from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack, unpack_rest, unpack_scalars
 from solvable.dynamics.quadratic_flow import flow_overlaps
 from solvable.dynamics.weight_equations import pack_rows
@@ -17,6 +17,7 @@ from solvable.levels import Lane, Plan
 from solvable.macro.choice import SHARPER, chosen
 from solvable.macro.integrators import integrator
 from solvable.macro.outputs import Solved, last_rows, overlaps, overlaps_of_rows
+from solvable.macro.rest import leaves
 from solvable.numerics.control import FALLS, RISES, control, outputs_for
 from solvable.numerics.driving import PAUSED
 from solvable.numerics.ending import Ending
@@ -114,11 +115,10 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
     ):
         course, memory = (plan.times, packed.breaks, outputs), np.empty((rows, packed.state.size))
         follow = partial(entry if compiled else interpreted(entry), *functions, told, report, course, memory, data)
-        follow()
-        while report.ending == PAUSED:  # here Ctrl-C is heard
-            plan.report(report.time, plan.times[-1])
-            report.pause += SLICE
-            follow()
+        _to_the_end(follow, plan, report)
+        if report.ending == Ending.CONVERGED and block is None and _leaves(one, outputs, report, told):
+            told.rests, outputs[:-1], outputs[-1, SEEN:] = 0, np.nan, packed.state
+            _to_the_end(follow, plan, report)
     states, last, exact = outputs[:-1, SEEN:], outputs[-1, SEEN:], np.zeros(plan.times.size)
     risks = outputs[:-1, RISK], exact, exact, float(first[RISK])
     if block is None:
@@ -126,6 +126,27 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
         solved = Solved(*overlaps(lane.problem, states, plan), *risks, last, in_python)
         return _with_cases(solved, lane, plan, states, level.nodes) if features(lane.problem) else solved
     return Solved(*overlaps_of_rows(lane, packed, block, states, plan), *risks, last_rows(lane, packed, block, last))
+
+
+def _to_the_end(follow: Any, plan: Plan, report: Any) -> None:
+    report.pause = min(report.pause, SLICE)
+    follow()
+    while report.ending == PAUSED:  # here Ctrl-C is heard
+        plan.report(report.time, plan.times[-1])
+        report.pause += SLICE
+        follow()
+
+
+def _leaves(one: System, outputs: np.ndarray, report: Any, told: Any) -> bool:
+    """Whether a state that came to rest would leave it within the time that is left, unless the risk has vanished for good."""
+    data, y, found = one.data(), outputs[-1, SEEN:], np.empty(outputs.shape[1] - SEEN)
+
+    def slope(state: np.ndarray) -> np.ndarray:
+        one.rhs(report.segment, report.time, state, found, *data)
+        return found.copy()
+
+    one.observe(report.segment, report.time, y, seen := np.empty(SEEN), *data)
+    return not seen[RISK] <= told.floor and leaves(slope, y.copy(), report.end - report.time, told.rtol)
 
 
 def _with_cases(solved: Solved, lane: Lane, plan: Plan, states: np.ndarray, nodes: int) -> Solved:

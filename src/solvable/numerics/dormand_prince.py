@@ -11,7 +11,7 @@ import numpy as np
 from solvable.numerics.compiled import compiled
 from solvable.numerics.control import OWN, SLOPE, TRIAL, Y
 from solvable.numerics.dormand_prince_table import DENSE, FIFTH, FIRST, LAST, NODES, STEP, WEIGHTS
-from solvable.numerics.driving import first_step, largest
+from solvable.numerics.driving import largest, quickness, step_after
 from solvable.numerics.kernel_types import apart
 from solvable.numerics.vectors import copy
 
@@ -77,13 +77,13 @@ def arrive(system, control, report, memory, data):
     if report.fresh == 0 and report.dense != 0:
         copy(memory[SLOPE + STEP], memory[SLOPE])
         return
+    before = quickness(memory[Y], memory[SLOPE]) if report.accepted > 0 else 0.0  # where the last step began
     system[1](report.segment, report.time, memory[Y], memory[SLOPE], *data)
     report.evaluations += 1
     if report.fresh != 0:
         for i in range(memory.shape[1]):
             memory[ZERO, i] = 0.0
-        first = first_step(memory[Y], memory[SLOPE], report.end - report.time, control.rtol)
-        report.step = min(5.0 * report.step, first)
+        report.step = step_after(before, report, memory[Y], memory[SLOPE], control.rtol)
 
 
 @compiled(inline=True)

@@ -31,14 +31,31 @@ GROWN = 1e-7  # of the bound: what cannot go on has diverged if it has grown bey
 
 
 @compiled()
-def first_step(y, dy, span, rtol):
-    """A cautious first step: a hundredth of the time in which the state moves by its own size."""
+def quickness(y, dy):
+    """One over the time in which the state moves by its own size."""
     ratio = 0.0
     for i in range(y.size):
         ratio = max(ratio, abs(dy[i]) / (abs(y[i]) + 1e-3))
+    return ratio
+
+
+@compiled()
+def first_step(y, dy, span, rtol):
+    """A cautious first step: a hundredth of the time in which the state moves by its own size."""
+    ratio = quickness(y, dy)
     if ratio == 0.0:
         return span
     return min(span, 0.01 * max(rtol, 1e-12) ** 0.1 / ratio)
+
+
+@compiled()
+def step_after(before, report, y, dy, rtol):
+    """The first step of a segment, in which the state moves by dy: as long as the last one, but for how much quicker it moves than
+    with the quickness `before`; a cautious one if it did not move."""
+    now = quickness(y, dy)
+    if report.accepted == 0 or not before > 0.0:
+        return first_step(y, dy, report.end - report.time, rtol)
+    return report.step * min(5.0, before / now) if now > 0.0 else 5.0 * report.step
 
 
 @compiled()
@@ -267,13 +284,13 @@ def move(control, report, pace, h, t, error, lands, breaks, memory):
     report.step = max(report.step, grown) if lands and grown >= h else grown
     report.error, report.time, report.fresh = max(error, 1e-4), t, 0
     copy(memory[TRIAL], memory[Y])
+    if lands and report.segment < breaks.size and t == breaks[report.segment]:
+        report.segment += 1
+        report.fresh = 1
     if not report.size <= control.bound:
         report.ending = Ending.DIVERGED
     elif t >= report.end:
         report.ending = Ending.FINISHED
-    elif lands and report.segment < breaks.size and t == breaks[report.segment]:
-        report.segment += 1
-        report.fresh = 1
 
 
 @compiled(inline=True)
@@ -290,11 +307,6 @@ def step(attempt, interpolate, pace, system, control, report, course, memory, da
     if lands:
         h = target - report.time
     seen = outputs[times.size, : outputs.shape[1] - memory.shape[1]]
-    if report.fresh != 0 and report.accepted > 0:  # scalars may jump with the system
-        system[0](report.segment, report.time, memory[Y], seen, *data)
-        if crossed(control, seen):
-            report.ending = Ending.STOPPED
-            return False
     report.wanted |= times[report.saved] < report.time + h
     report.dense = 0
     error, report.size = attempt(system, control, report, h, memory, data)
@@ -320,6 +332,10 @@ def step(attempt, interpolate, pace, system, control, report, course, memory, da
         if report.saved < times.size and times[report.saved] <= t:
             save(interpolate, system, control, report, h, t, course, memory, data)
         move(control, report, pace, h, t, error, lands, breaks, memory)
+        if report.fresh != 0 and report.ending != Ending.DIVERGED:  # scalars may jump with the system
+            system[0](report.segment, report.time, memory[Y], seen, *data)
+            if crossed(control, seen):
+                report.ending = Ending.STOPPED
         return report.ending == GOING
     return False
 

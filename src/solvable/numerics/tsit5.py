@@ -4,7 +4,7 @@ import numpy as np
 
 from solvable.numerics.compiled import compiled
 from solvable.numerics.control import OWN, SLOPE, TRIAL, Y
-from solvable.numerics.driving import first_step
+from solvable.numerics.driving import quickness, step_after
 from solvable.numerics.vectors import copy
 
 ORDER = 5
@@ -104,9 +104,10 @@ def arrive(system, control, report, memory, data):
     if report.fresh == 0:
         copy(memory[SLOPE + 6], memory[SLOPE])
         return
+    before = quickness(memory[Y], memory[SLOPE + 6]) if report.accepted > 0 else 0.0
     system[1](report.segment, report.time, memory[Y], memory[SLOPE], *data)
     report.evaluations += 1
-    report.step = min(5.0 * report.step, first_step(memory[Y], memory[SLOPE], report.end - report.time, control.rtol))
+    report.step = step_after(before, report, memory[Y], memory[SLOPE], control.rtol)
 
 
 @compiled(inline=True)

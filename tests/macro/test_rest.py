@@ -1,0 +1,94 @@
+"""What counts as converged: a state that stays where it is, not a plateau that is left later."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad_vec
+from scipy.linalg import expm
+
+import solvable as sv
+from solvable.macro.rest import MOST, integrated_flow, jacobian, leaves
+from solvable.results import Ending
+
+# the plateau of two erf students and two teachers at rate 1/2: norm, overlap of the students, overlap with each teacher
+PLATEAU = 0.34028209, 0.3316883, 0.40949622
+
+
+@pytest.fixture(scope="module")
+def problem() -> sv.Problem:
+    return sv.Problem(
+        teacher=sv.Teacher(width=2, activation="erf"),
+        student=sv.Student(width=2, activation="erf"),
+        training=sv.Training(learning_rate=0.5, loss_factor=0.5),
+    )
+
+
+@pytest.fixture(scope="module")
+def plateau(problem: sv.Problem) -> np.ndarray:
+    """Where symmetric students stay, to rounding: by Newton's method on the equations."""
+    x = np.array(PLATEAU)
+
+    def slope(x: np.ndarray) -> np.ndarray:
+        found = sv.dynamics.derivative(problem, near(problem, x, 0.0))
+        return np.array([*found.student_overlap[0], found.cross_overlap[0, 0]])
+
+    for _ in range(5):
+        x = x - np.linalg.solve(jacobian(slope, x), slope(x))
+    return x
+
+
+def near(problem: sv.Problem, x: np.ndarray, difference: float) -> sv.Overlaps:
+    norm, together, cross = x
+    signs = difference * np.array([[1, -1], [-1, 1]])
+    return sv.start(problem, student_overlap=[[norm, together], [together, norm]], cross_overlap=cross + signs)
+
+
+def test_differences_below_the_tolerance_still_grow(problem, plateau) -> None:
+    """The start moves by less than rtol in the whole time if nothing grows; it leaves when a run at a fine tolerance does."""
+    start = near(problem, plateau, 1e-11)
+    coarse, fine = (sv.run(problem, start, sv.Macro(rtol=rtol), until=20_000) for rtol in (1e-8, 1e-13))
+    assert coarse.endings[0] == Ending.FINISHED
+    assert coarse.risk[0, -1] < 1e-12
+    halves = [np.interp(-0.5, -one.risk[0] / one.risk[0, 0], one.alpha) for one in (coarse, fine)]
+    assert halves[0] == pytest.approx(halves[1], rel=1e-3)
+
+
+def test_symmetric_students_stay(problem, plateau) -> None:
+    run = sv.run(problem, near(problem, plateau, 0.0), sv.Macro(), until=20_000)
+    assert run.endings[0] == Ending.CONVERGED
+    assert run.risk[0, -1] == pytest.approx(run.risk[0, 0], rel=1e-12)
+
+
+def test_a_floor_of_noise_is_where_runs_converge(problem) -> None:
+    noisy = problem.replace(
+        teacher=sv.Teacher(width=1, activation="linear"),
+        student=sv.Student(width=1, activation="linear"),
+        training__label_noise=0.01,
+        training__learning_rate=0.2,
+    )
+    run = sv.run(noisy, sv.start(noisy, student_overlap=[[0.5]], cross_overlap=[[0.3]]), sv.Macro(), until=1000)
+    assert run.endings[0] == Ending.CONVERGED
+    assert run.risk[0, -1] == pytest.approx(5.5556e-4, rel=1e-4)
+
+
+def test_what_grows_leaves_if_there_is_time_and_it_is_no_rounding() -> None:
+    y = np.array([1.0, 1.0])
+    for speed, span, expected in [
+        (1e-12, 100.0, True),
+        (1e-12, 5.0, False),
+        (1e-17, 100.0, False),
+        (0.0, 100.0, False),
+    ]:
+        slope = lambda x, speed=speed: np.array([x[0] - 1.0 + speed, 1.0 - x[1]])
+        assert leaves(slope, y, span, 1e-8) is expected, (speed, span)
+    assert not leaves(lambda x: x, np.ones(MOST + 1), 100.0, 1e-8)  # too large to look at
+    assert not leaves(lambda x: 1.0 - x, y, 100.0, 1e-8)  # stable
+
+
+def test_overflow_is_growth() -> None:
+    assert leaves(lambda x: 10.0 * (x - 1.0) + 1e-9, np.ones(2), 1e6, 1e-8)
+
+
+def test_the_integrated_flow_is_an_integral() -> None:
+    J = np.random.default_rng(0).standard_normal((4, 4))
+    expected, _ = quad_vec(lambda s: expm(J * s), 0.0, 2.0, epsabs=1e-12)
+    assert integrated_flow(J, 2.0) == pytest.approx(expected, rel=1e-9)
