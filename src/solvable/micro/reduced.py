@@ -76,7 +76,7 @@ class Group:
                 step, going = came, bool((self.fates["fate"] == process.GOING).any())
                 control.done[place] = step * len(self.runs)
             self._write(output, int(end))
-        self._look(step, final=True)
+        self._look(step)
         self._close(Ending.FINISHED, step)
         control.done[place] = self.records.steps[-1] * len(self.runs)
 
@@ -118,12 +118,10 @@ class Group:
             self._look_slowly(came)
         return came
 
-    def _look(self, step: int, *, final: bool = False) -> bool:
-        """See who diverged, and at the first step who is past the threshold already."""
-        process.look(
-            self.observe, self.process, self.sight, self.fates, self.ends, step, 0 if final else self.direction
-        )
-        if self.slow and not final:
+    def _look(self, step: int) -> bool:
+        """At the first step and at the last: who diverged, and who is past the threshold."""
+        process.look(self.observe, self.process, self.sight, self.fates, self.ends, step, self.direction)
+        if self.slow:
             self._look_slowly(step)
         return bool((self.fates["fate"] == process.GOING).any())
 
