@@ -40,6 +40,34 @@ def cases(p, q, dim, steps, unit="quadratic", **changes):
     return lambda: sv.run(problem, start, level, times=[steps], clock="steps"), 8 * steps
 
 
+def threshold(unit, quantity="risk", above=None, steps=50_000, **changes):
+    """Eight runs far from a threshold, and the same runs without one."""
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=3, activation=unit), student=sv.Student(width=6, activation=unit),
+        inputs=sv.Inputs(dim=10**4), training=sv.Training(learning_rate=RATE, loss_factor=0.5),
+    ).replace(**changes)  # fmt: skip
+    start, level, words = sv.start(problem, seed=0), sv.Micro(runs=8, threads=1), {"times": [steps], "clock": "steps"}
+    stop = sv.when("risk", below=0.05, relative=True) if above is None else sv.when(quantity, above=above)
+    with_it = lambda: sv.run(problem, start, level, stop=stop, **words)  # noqa: E731
+    return {
+        "without": (lambda: sv.run(problem, start, level, **words), 8 * steps),
+        "with a threshold": (with_it, 8 * steps),
+    }
+
+
+def thresholds():
+    """What may be watched, by name."""
+    ramp = sv.Schedule(times=(0.0, 10.0), rates=(1.0, 1.3), shape="linear")
+    return {
+        "risk": {},
+        "norm": {"quantity": "norm", "above": 9.0},
+        "readout": {"quantity": "readout", "above": 9.0, "training__train_readout": True},
+        "risk, trained readouts": {"training__train_readout": True},
+        "risk, scheduled eigenvalue": {"inputs__spectrum": sv.Spectrum(eigenvalues=(ramp,), weights=(1.0,))},
+        **{f"risk, {name}": features(3)[name] for name in ("two tasks", "four classes", "fast momentum")},
+    }
+
+
 def features(q):
     """What they may be, by name; a task asks about one teacher."""
     readouts = [tuple(float(i == k) for i in range(q)) for k in range(2)]
@@ -190,6 +218,9 @@ if __name__ == "__main__":
         {f"{pieces} pieces": reduced(6, 3, 10**4, 100_000, pieces) for pieces in (1, 600)},
         "1 pieces",
     )
+    for unit in ("tanh", "erf", "quadratic", "relu"):
+        for name, words in thresholds().items():
+            measure(f"a threshold far away: {name}, {unit}", threshold(unit, **words), "without")
     measure(
         "any width, three teachers, dim 10^4",
         {f"width {p}": reduced(p, 3, 10**4, 1_000_000 // p + 10_000) for p in (1, 6, 20, 50)},

@@ -7,8 +7,9 @@ from solvable.dynamics.kernel_data import SYSTEM_FUNCTION
 from solvable.dynamics.sample import draw
 from solvable.micro.batch import clear_sums
 from solvable.micro.case_step import collect_case, learn_case, learn_case_batch, move_teachers
+from solvable.micro.looking import PROCESS_DATA, RUN, SIGHT, look
 from solvable.micro.measured_batch import add_outside, draw_outside
-from solvable.micro.process import PROCESS_DATA, RUN, SIGHT, look, set_numbers
+from solvable.micro.process import set_numbers
 from solvable.micro.row_step import set_followers, set_friction
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH
@@ -53,6 +54,6 @@ def follow_cases(observe, process, sight, runs, ends, begin, end, stride, direct
             learn_case_batch(form, frames, stream, state, work, step)
         if form.moving_teachers:
             move_teachers(form, frames, numbers, stream, state, work)
-        if (step + 1) % stride == 0 and look(observe, process, sight, runs, ends, step + 1, direction) == 0:
+        if (step + 1) % stride == 0 and look(observe, process, sight, runs, ends, step + 1, direction) <= 0:
             return step + 1
     return end

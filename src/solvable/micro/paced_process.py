@@ -13,8 +13,9 @@ from solvable.dynamics.pace import ADAGRAD, CLIP, PACE, recall
 from solvable.dynamics.sample import draw
 from solvable.micro.batch import clear_sums, draw_triangle
 from solvable.micro.case_step import collect_case, learn_case, learn_case_batch, move_teachers
+from solvable.micro.looking import PROCESS_DATA, RUN, SIGHT, look, overlaps
 from solvable.micro.measured_batch import add_outside, draw_outside
-from solvable.micro.process import PROCESS_DATA, RUN, SIGHT, look, overlaps, set_numbers
+from solvable.micro.process import set_numbers
 from solvable.micro.row_step import set_followers, set_friction
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, root, store, where_above
@@ -140,6 +141,6 @@ def follow_paced(rhs, equations, observe, process, sight, runs, ends, span):
             learn_case_batch(form, frames, stream, state, work, step)
         if form.moving_teachers:
             move_teachers(form, frames, numbers, stream, state, work)
-        if (step + 1) % stride == 0 and look(observe, process, sight, runs, ends, step + 1, direction) == 0:
+        if (step + 1) % stride == 0 and look(observe, process, sight, runs, ends, step + 1, direction) <= 0:
             return step + 1
     return end
