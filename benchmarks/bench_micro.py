@@ -23,12 +23,13 @@ def problem_of(p, q, dim):
     return sv.problems.convention("bocchi2026").problem(p=p, p_star=q, eta=RATE).replace(inputs__dim=dim)
 
 
-def reduced(p, q, dim, steps, pieces=1):
+def reduced(p, q, dim, steps, pieces=1, shape="steps"):
     """Eight runs, one core; the rate in so many pieces."""
     problem = problem_of(p, q, dim)
     if pieces > 1:
         times, rates = np.linspace(0, steps / dim, pieces, endpoint=False), RATE * (1 + np.arange(pieces) % 2 / 10)
-        problem = problem.replace(training__learning_rate=sv.Schedule(times=tuple(times), rates=tuple(rates)))
+        schedule = sv.Schedule(times=tuple(times), rates=tuple(rates), shape=shape)
+        problem = problem.replace(training__learning_rate=schedule)
     start, level = sv.start(problem, seed=0), sv.Micro(runs=8, form="reduced", threads=1)
     return lambda: sv.run(problem, start, level, times=[steps], clock="steps"), 8 * steps
 
@@ -215,7 +216,8 @@ if __name__ == "__main__":
     )
     measure(
         "schedules, six students, three teachers, dim 10^4",
-        {f"{pieces} pieces": reduced(6, 3, 10**4, 100_000, pieces) for pieces in (1, 600)},
+        {f"{pieces} pieces": reduced(6, 3, 10**4, 100_000, pieces) for pieces in (1, 600)}
+        | {"600 linear pieces": reduced(6, 3, 10**4, 100_000, 600, "linear")},
         "1 pieces",
     )
     for unit in ("tanh", "erf", "quadratic", "relu"):

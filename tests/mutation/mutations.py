@@ -503,9 +503,16 @@ SIMULATIONS = (
     Mutation(
         "micro-rate-over-another-dim",
         "micro/process.py",
-        "(segment.rate + segment.rate_slope * passed) / form.dim",
-        "(segment.rate + segment.rate_slope * passed) / (form.dim - 1.0)",
+        "(load(work, at + 1) + load(work, at + 2) * passed) / form.dim",
+        "(load(work, at + 1) + load(work, at + 2) * passed) / (form.dim - 1.0)",
         ("micro/test_process.py::test_the_same_inputs_through_both_forms_give_the_same_overlaps[plain]",),
+    ),
+    Mutation(
+        "micro-slopes-of-another-segment",
+        "micro/process.py",
+        "not form.since <= step < form.until",
+        "not step < form.until",
+        ("micro/test_process.py::test_rates_are_set_when_they_change_and_only_then",),
     ),
     Mutation(
         "micro-decay-of-the-new-weights",

@@ -9,14 +9,15 @@ from solvable.micro.batch import clear_sums, collect, learn_batch
 from solvable.micro.looking import PROCESS_DATA, RUN, SIGHT, look
 from solvable.micro.step import learn
 from solvable.numerics.compiled import compiled
-from solvable.numerics.lanes import WIDTH
+from solvable.numerics.lanes import WIDTH, load, store
 
 
 @compiled(strict=True)
-def set_numbers(form, frames, segments, blocks, step, work):
-    """What schedules say at a step: rates over dim for each lane, all else for all of them; return the first step at which they may
-    say otherwise. Every lane remembers in which segment of its schedules it is."""
-    time, due, last = step / form.dim, np.inf, segments.shape[1] - 1
+def set_segments(form, segments, blocks, step, work):
+    """In which segment of its schedules every lane is at a step, and what its rates are made of there; from which step on that may
+    be otherwise."""
+    time, due, last, at = step / form.dim, np.inf, segments.shape[1] - 1, form.slopes * WIDTH
+    form.sloped, form.since = False, step
     for lane in range(WIDTH):
         slot = form.segments * WIDTH + lane
         i = int(work[slot])
@@ -26,13 +27,22 @@ def set_numbers(form, frames, segments, blocks, step, work):
             i += 1
         work[slot] = i
         segment = segments[lane, i]
-        passed = time - segment.begin
-        work[form.rate * WIDTH + lane] = (segment.rate + segment.rate_slope * passed) / form.dim
-        work[form.readout_rate * WIDTH + lane] = (segment.readout_rate + segment.readout_rate_slope * passed) / form.dim
-        if segment.sloped:
-            due = step + 1.0
-        elif i < last:
+        work[at + lane], work[at + WIDTH + lane] = segment.begin, segment.rate
+        work[at + 2 * WIDTH + lane], work[at + 3 * WIDTH + lane] = segment.rate_slope, segment.readout_rate
+        work[at + 4 * WIDTH + lane] = segment.readout_rate_slope
+        form.sloped = form.sloped or segment.sloped
+        if i < last:
             due = min(due, max(step + 1.0, np.floor(segments[lane, i + 1].begin * form.dim)))
+    form.until, i = due, int(work[form.segments * WIDTH])
+    now = segments[0, i]
+    form.others_sloped = now.decay_slope != 0.0 or now.batch_slope != 0.0 or now.label_noise_slope != 0.0
+    for b in range(form.blocks):
+        form.others_sloped = form.others_sloped or blocks[i, b].slope != 0.0
+
+
+@compiled(strict=True)
+def set_others(form, frames, segments, blocks, time, work):
+    """What schedules say to all lanes."""
     i = int(work[form.segments * WIDTH])
     segment = segments[0, i]
     passed = time - segment.begin
@@ -41,7 +51,23 @@ def set_numbers(form, frames, segments, blocks, step, work):
     form.label_noise = np.sqrt(segment.label_noise + segment.label_noise_slope * passed)
     for b in range(form.blocks):
         frames[b].root = np.sqrt(blocks[i, b].eigenvalue + blocks[i, b].slope * passed)
-    return due
+
+
+@compiled(strict=True, inline=True)
+def set_numbers(form, frames, segments, blocks, step, work):
+    """What schedules say at a step: rates over dim for each lane, all else for all of them; return the first step at which they may
+    say otherwise. Segments are looked for where one may end."""
+    time, fresh = step / form.dim, not form.since <= step < form.until
+    if fresh:
+        set_segments(form, segments, blocks, step, work)
+    at = form.slopes
+    passed = time - load(work, at)
+    store(work, form.rate, (load(work, at + 1) + load(work, at + 2) * passed) / form.dim)
+    if fresh or form.train_readout or form.train_bias:
+        store(work, form.readout_rate, (load(work, at + 3) + load(work, at + 4) * passed) / form.dim)
+    if fresh or form.others_sloped or form.cases > 0:  # cases move the roots of eigenvalues elsewhere
+        set_others(form, frames, segments, blocks, time, work)
+    return step + 1.0 if form.sloped else form.until
 
 
 @compiled(
