@@ -146,7 +146,7 @@ def test_nothing_out_of_reach_has_changed_by_as_much(unit, quantity, way):
             group.fates[i].level = values[i] + gaps[i]
             looking.note(group.process, group.sight, group.fates, i, step, values[i], skip * values[i], begin[i])
         for gone in (16, 32, 48):
-            group.follow(*_followed(group), step + gone - 16, step + gone, 10**9, 0)
+            group.follow(*_followed(group), (step + gone - 16, step + gone, 10**9, 0))
             there = watched(group, step + gone)
             for i in range(4):
                 if out_of_reach(group, i, step + gone):

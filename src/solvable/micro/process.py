@@ -1,7 +1,7 @@
 """Many steps of the reduced process, with a look at the runs from time to time (`looking.py`)."""
 
 import numpy as np
-from numba import float64, from_dtype, int64
+from numba import float64, from_dtype, int64, types
 
 from solvable.dynamics.kernel_data import SYSTEM_FUNCTION
 from solvable.dynamics.sample import amplitudes, draw, fields
@@ -70,41 +70,53 @@ def set_numbers(form, frames, segments, blocks, step, work):
     return step + 1.0 if form.sloped else form.until
 
 
-@compiled(
-    int64(
-        SYSTEM_FUNCTION,
-        PROCESS_DATA,
-        SIGHT,
-        from_dtype(RUN)[::1],
-        float64[:, ::1],
-        int64,
-        int64,
-        int64,
-        int64,
-    ),
-    strict=True,
-)
-def follow(observe, process, sight, runs, ends, begin, end, stride, direction):
-    """Take the steps begin..end, with a look at every multiple of `stride`; return the step it came to, an earlier one if no
-    run goes on."""
-    forms, frames, numbers, segments, blocks, stream, state, work = process
-    form, due = forms[0], float(begin)
-    for step in range(begin, end):
-        if step >= due:
-            due = set_numbers(form, frames, segments, blocks, float(step), work)
-        if form.single:
+@compiled(strict=True, inline=True)
+def tell(process, step):
+    """Set what schedules say at a step; the first step at which they may say otherwise."""
+    forms, frames, _, segments, blocks, _, _, work = process
+    return set_numbers(forms[0], frames, segments, blocks, step, work)
+
+
+@compiled(strict=True, inline=True)
+def take(process, more, step):  # noqa: ARG001
+    """One step; `more` and the number of the step are for others."""
+    forms, frames, numbers, _, _, stream, state, work = process
+    form = forms[0]
+    if form.single:
+        draw(form, frames, stream, work)
+        fields(form, frames, state, work)
+        amplitudes(form, numbers, state, work)
+        learn(form, frames, state, work)
+    else:
+        clear_sums(form, work)
+        for _ in range(form.batch):
             draw(form, frames, stream, work)
             fields(form, frames, state, work)
             amplitudes(form, numbers, state, work)
-            learn(form, frames, state, work)
-        else:
-            clear_sums(form, work)
-            for _ in range(form.batch):
-                draw(form, frames, stream, work)
-                fields(form, frames, state, work)
-                amplitudes(form, numbers, state, work)
-                collect(form, frames, work)
-            learn_batch(form, frames, stream, state, work)
+            collect(form, frames, work)
+        learn_batch(form, frames, stream, state, work)
+
+
+@compiled(strict=True, inline=True)
+def advance(tell, take, more, observe, process, sight, runs, ends, span):
+    """The loop of all kinds of problems, which `tell` and `take` make: the steps begin..end, with a look at every multiple of
+    `stride`; `span` is these three and the direction of the threshold. The step it came to, an earlier one if no run goes on."""
+    begin, end, stride, direction = span
+    due = float(begin)
+    for step in range(begin, end):
+        if step >= due:
+            due = tell(process, float(step))
+        take(process, more, step)
         if (step + 1) % stride == 0 and look(observe, process, sight, runs, ends, step + 1, direction) <= 0:
             return step + 1
     return end
+
+
+SPAN = types.UniTuple(int64, 4)
+FOLLOWED = SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], SPAN
+
+
+@compiled(int64(*FOLLOWED), strict=True)
+def follow(observe, process, sight, runs, ends, span):
+    """Of problems without cases."""
+    return advance(tell, take, (), observe, process, sight, runs, ends, span)

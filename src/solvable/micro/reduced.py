@@ -15,10 +15,7 @@ from solvable.levels import Lane
 from solvable.levels.jobs import Control
 from solvable.levels.observer import NODES
 from solvable.levels.records import Records
-from solvable.micro import looking
-from solvable.micro.case_process import follow_cases
-from solvable.micro.paced_process import follow_paced
-from solvable.micro.process import follow
+from solvable.micro import case_process, looking, process
 from solvable.micro.reach import bounds_of
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
@@ -50,12 +47,16 @@ class Group:
             made.process, made.frames, made.numbers, *segments,
             streams(seeds), reduced_form.lanes(states), slots(made.work),
         )  # fmt: skip
-        self.follow: Callable[..., int] = follow_cases if made.form.cases else follow
+        kind: Any = case_process if made.form.cases else process
+        self.follow: Callable[..., int] = case_process.follow_cases if made.form.cases else process.follow
         if made.form.pace:
-            self.follow = follow_paced
+            self.follow = case_process.follow_paced
         if reduced_form.is_own(problem):
             own = own_amplitudes(problem)
-            self.follow = in_python(self.follow, amplitudes=own, case_amplitudes=own)
+            parts = {"take": in_python(kind.take, amplitudes=own, case_amplitudes=own), "tell": in_python(kind.tell)}
+            if made.form.pace:
+                parts["take_paced"] = in_python(kind.take_paced, take=parts["take"])
+            self.follow = in_python(self.follow, advance=in_python(process.advance), **parts)
 
     def __call__(self, control: Control, place: int) -> None:
         with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped
@@ -114,8 +115,7 @@ class Group:
 
     def _advance(self, begin: int, end: int) -> int:
         followed = *self.equations, self.observe, self.process, self.sight, self.fates, self.ends
-        span = begin, end, self.stride, self.direction
-        came = int(self.follow(*followed, span) if self.equations else self.follow(*followed, *span))
+        came = int(self.follow(*followed, (begin, end, self.stride, self.direction)))
         self._look_slowly(came)
         return came
 
