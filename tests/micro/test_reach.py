@@ -163,7 +163,7 @@ def out_of_reach(group, lane, step):
     """What a look decides."""
     time, sight = step / group.records.dim, group.sight
     segment = int(np.searchsorted(sight[0]["begin"], time, side="right")) - 1
-    looking.measure(group.process, sight, segment, time)
+    looking.measure(group.process, sight, segment, time, True)
     at = group.process[6].size // 8
     return not looking.may_have_passed(group.fates[lane], sight, segment, lane, time, at)
 

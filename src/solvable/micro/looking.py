@@ -153,15 +153,16 @@ def own_triangle(form, frame, state, work, anchors, place):
 
 
 @compiled(strict=True)
-def measure(process, sight, segment, time):
-    """How large students are and how far all have come since the last look, of all lanes, into the slots behind the anchors."""
+def measure(process, sight, segment, time, watched):
+    """How large students are and how far all have come since the last look, of all lanes, into the slots behind the anchors;
+    how far only if something is watched."""
     form, frames, state, work, (problems, blocks, _, _, _, anchors, bounds) = (
         process[0][0], process[1], process[6], process[7], sight,
     )  # fmt: skip
     p, q, at, one = form.students, form.teachers, state.size // WIDTH, fill(1.0)
     rows, first, walking = (form.moving, form.student_row, form.drifting) if form.cases > 0 else (p, 0, False)
     size, students, teachers, readouts, nothing = fill(0.0), fill(0.0), fill(0.0), fill(0.0), fill(0.0)
-    place, lower = at + ROOTS + form.blocks, slots_of_triangle(form)
+    place, lower = at + ROOTS + form.blocks, slots_of_triangle(form) if watched else 0
     for b in range(form.blocks):
         frame, weight = frames[b], fill(weight_of(problems[segment], blocks[segment, b], bounds, time))
         begin, end, others = frame.C + first * frame.rank, frame.C + (first + p) * frame.rank, fill(0.0)
@@ -270,7 +271,7 @@ def look(observe, process, sight, runs, ends, step, direction):
     problems, blocks, cases, numbers, scratch, anchors, _ = sight
     going, asked, seen, time, at = 0, False, np.empty(SEEN), step / form.dim, state.size // WIDTH
     segment = segment_at(problems, time)
-    measure(process, sight, segment, time)
+    measure(process, sight, segment, time, direction != 0)
     for lane in range(runs.size):
         run = runs[lane]
         if run.fate != GOING:
@@ -304,7 +305,7 @@ def note(process, sight, runs, lane, step, value, error, y):
     """What somebody else has seen of a run, with an error."""
     time, run = step / process[0][0].dim, runs[lane]
     segment = segment_at(sight[0], time)
-    measure(process, sight, segment, time)
+    measure(process, sight, segment, time, True)
     remember(process[0][0], run, process[6], sight, segment, lane, time, value, y)
     run.slack += 4.0 * uncertainty(run.root, error / sight[0][segment].loss_factor)
 
