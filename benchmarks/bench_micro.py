@@ -23,12 +23,13 @@ def problem_of(p, q, dim):
     return sv.problems.convention("bocchi2026").problem(p=p, p_star=q, eta=RATE).replace(inputs__dim=dim)
 
 
-def reduced(p, q, dim, steps, pieces=1):
+def reduced(p, q, dim, steps, pieces=1, shape="steps"):
     """Eight runs, one core; the rate in so many pieces."""
     problem = problem_of(p, q, dim)
     if pieces > 1:
         times, rates = np.linspace(0, steps / dim, pieces, endpoint=False), RATE * (1 + np.arange(pieces) % 2 / 10)
-        problem = problem.replace(training__learning_rate=sv.Schedule(times=tuple(times), rates=tuple(rates)))
+        schedule = sv.Schedule(times=tuple(times), rates=tuple(rates), shape=shape)
+        problem = problem.replace(training__learning_rate=schedule)
     start, level = sv.start(problem, seed=0), sv.Micro(runs=8, form="reduced", threads=1)
     return lambda: sv.run(problem, start, level, times=[steps], clock="steps"), 8 * steps
 
@@ -38,6 +39,34 @@ def cases(p, q, dim, steps, unit="quadratic", **changes):
     problem = problem_of(p, q, dim).replace(student__activation=unit, teacher__activation=unit, **changes)
     start, level = sv.start(problem, seed=0), sv.Micro(runs=8, threads=1)
     return lambda: sv.run(problem, start, level, times=[steps], clock="steps"), 8 * steps
+
+
+def threshold(unit, quantity="risk", above=None, steps=50_000, **changes):
+    """Eight runs far from a threshold, and the same runs without one."""
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=3, activation=unit), student=sv.Student(width=6, activation=unit),
+        inputs=sv.Inputs(dim=10**4), training=sv.Training(learning_rate=RATE, loss_factor=0.5),
+    ).replace(**changes)  # fmt: skip
+    start, level, words = sv.start(problem, seed=0), sv.Micro(runs=8, threads=1), {"times": [steps], "clock": "steps"}
+    stop = sv.when("risk", below=0.05, relative=True) if above is None else sv.when(quantity, above=above)
+    with_it = lambda: sv.run(problem, start, level, stop=stop, **words)  # noqa: E731
+    return {
+        "without": (lambda: sv.run(problem, start, level, **words), 8 * steps),
+        "with a threshold": (with_it, 8 * steps),
+    }
+
+
+def thresholds():
+    """What may be watched, by name."""
+    ramp = sv.Schedule(times=(0.0, 10.0), rates=(1.0, 1.3), shape="linear")
+    return {
+        "risk": {},
+        "norm": {"quantity": "norm", "above": 9.0},
+        "readout": {"quantity": "readout", "above": 9.0, "training__train_readout": True},
+        "risk, trained readouts": {"training__train_readout": True},
+        "risk, scheduled eigenvalue": {"inputs__spectrum": sv.Spectrum(eigenvalues=(ramp,), weights=(1.0,))},
+        **{f"risk, {name}": features(3)[name] for name in ("two tasks", "four classes", "fast momentum")},
+    }
 
 
 def features(q):
@@ -187,9 +216,13 @@ if __name__ == "__main__":
     )
     measure(
         "schedules, six students, three teachers, dim 10^4",
-        {f"{pieces} pieces": reduced(6, 3, 10**4, 100_000, pieces) for pieces in (1, 600)},
+        {f"{pieces} pieces": reduced(6, 3, 10**4, 100_000, pieces) for pieces in (1, 600)}
+        | {"600 linear pieces": reduced(6, 3, 10**4, 100_000, 600, "linear")},
         "1 pieces",
     )
+    for unit in ("tanh", "erf", "quadratic", "relu"):
+        for name, words in thresholds().items():
+            measure(f"a threshold far away: {name}, {unit}", threshold(unit, **words), "without")
     measure(
         "any width, three teachers, dim 10^4",
         {f"width {p}": reduced(p, 3, 10**4, 1_000_000 // p + 10_000) for p in (1, 6, 20, 50)},

@@ -6,7 +6,7 @@ import pytest
 import solvable as sv
 from seeds import seed
 from solvable.dynamics import reduced_form, sample
-from solvable.micro import process
+from solvable.micro import looking, process
 from solvable.micro.full_kernels import look_ahead
 from solvable.micro.step import learn
 from solvable.numerics.lanes import WIDTH
@@ -85,7 +85,7 @@ class Driven:
 
     def overlaps(self, size):
         y = np.empty((WIDTH, size))
-        process.all_overlaps(process_of(self.made, self.segments, self.state, self.work), y)
+        looking.all_overlaps(process_of(self.made, self.segments, self.state, self.work), y)
         assert (y == y[0]).all()
         return y[0]
 

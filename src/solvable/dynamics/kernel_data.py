@@ -87,6 +87,8 @@ PROCESS = record(
     teacher_readout=int, unit_numbers=int, degree=int, teacher_numbers=int, teacher_degree=int, loss_numbers=int,
     loss_factor=float, dim=float,
     batch=int, decay=float, label_noise=float,
+    # slots of what sloped rates are made of; from which step to which they hold, and whether rates, or others, are sloped there
+    slopes=int, since=float, until=float, sloped=bool, others_sloped=bool,
     # cases (0: none, and nothing below is used): rows that move and rows of the fixed frame, where among these directions and
     # anchors begin; slots; places in the numbers; what moves teachers and pulls students back
     cases=int, moving=int, fixed=int, moving_teachers=bool, directions=int, direction=int, anchors=int, heads=int,

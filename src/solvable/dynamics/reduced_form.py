@@ -147,7 +147,7 @@ def _place_work(form: np.ndarray, frames: np.ndarray, single: bool, sizes: dict[
     moving, pushed = max(p, int(form["moving"][0])), int(form["readouts"][0])
     for name, size in [
         ("fields", p), ("teacher_fields", q + moving - p), ("amplitudes", moving), ("pushes", p), ("column", moving), ("rate", 1),
-        ("readout_rate", 1), ("segments", 1), ("outsides", len(frames)), *sizes.items(),
+        ("readout_rate", 1), ("segments", 1), ("slopes", 5), ("outsides", len(frames)), *sizes.items(),
     ]:  # fmt: skip
         form[name] = at
         at += size
@@ -235,7 +235,7 @@ def segments_of(packed: list[Packed]) -> tuple[np.ndarray, np.ndarray]:
     most = max(one.problems.size for one in packed)
     table = np.zeros((WIDTH, most), dtype=PROBLEM)
     table["begin"] = np.inf
-    for i, row in enumerate(table):
+    for i, row in enumerate(table.view(np.uint8)):  # as bytes: NumPy goes from field to field
         problems = packed[i if i < len(packed) else 0].problems
-        row[: problems.size] = problems
+        row[: problems.nbytes] = problems.view(np.uint8)
     return table, packed[0].blocks

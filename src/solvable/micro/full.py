@@ -125,7 +125,7 @@ class Walk:
         self._prepare()
         outputs, step, output = self.records.steps, 0, 0
         stride, began = max(LOOK[0], self.dim // LOOK[1]), time.monotonic()
-        ending = self._look(0, watch=True)
+        ending = self._look(0)
         while True:
             if output < outputs.size and step == outputs[output]:
                 if self._size() <= self.observer.bound:
@@ -141,9 +141,9 @@ class Walk:
                 began, control.done[place] = time.monotonic(), step
             came = self._advance(step, min(int(outputs[output]), (step // stride + 1) * stride))
             if came == step:
-                ending = Ending.EXHAUSTED
+                ending = self._look(step) or Ending.EXHAUSTED
             elif came % stride == 0 or came == outputs[-1]:
-                ending = self._look(came, watch=came % stride == 0)
+                ending = self._look(came)
             step = came
         risk = np.nan if self.sample is None else self.sample.risk(self.problem, self.V, self.readout)[0]
         self.records.end(self.runs[0], ending, step, self.overlaps(), risk)
@@ -274,10 +274,10 @@ class Walk:
         W = self.V[: self.p]
         return float(np.einsum("ki,ki->", W, W)) / self.dim
 
-    def _look(self, step: int, *, watch: bool) -> Ending | None:
+    def _look(self, step: int) -> Ending | None:
         """How the run ends here, if it does."""
         if not self._size() <= self.observer.bound:
             return Ending.DIVERGED
-        if watch and self.observer.watches and self.observer.passed(self._seen(step)[1]):
+        if self.observer.watches and self.observer.passed(self._seen(step)[1]):
             return Ending.STOPPED
         return None

@@ -6,7 +6,8 @@ import numpy as np
 from numba import float64, int64, void
 
 from solvable.dynamics.sample import amplitudes
-from solvable.micro.process import PROCESS_DATA, set_numbers
+from solvable.micro.looking import PROCESS_DATA
+from solvable.micro.process import set_numbers
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.random import normals

@@ -1,21 +1,13 @@
-"""Many steps of the reduced process where the rate follows the state.
+"""Rates that follow the state.
 
 AdaGrad-Norm takes its rate from G before the step, clipping from the length of the batch gradient itself, which the draws tell
 exactly; all other rules from the equations in the present overlaps, at every step.
 """
 
-from numba import float64, from_dtype, int64, types
-
-from solvable.dynamics.case_sample import case_amplitudes, case_fields, draw_case, set_chances
 from solvable.dynamics.equations import segment_at
-from solvable.dynamics.kernel_data import SYSTEM_FUNCTION
 from solvable.dynamics.pace import ADAGRAD, CLIP, PACE, recall
-from solvable.dynamics.sample import draw
-from solvable.micro.batch import clear_sums, draw_triangle
-from solvable.micro.case_step import collect_case, learn_case, learn_case_batch, move_teachers
-from solvable.micro.measured_batch import add_outside, draw_outside
-from solvable.micro.process import PROCESS_DATA, RUN, SIGHT, look, overlaps, set_numbers
-from solvable.micro.row_step import set_followers, set_friction
+from solvable.micro.batch import draw_triangle
+from solvable.micro.looking import overlaps
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, root, store, where_above
 
@@ -92,54 +84,3 @@ def count_gradient(form, square, state, work):
         share = fill(form.pace_number) * (1.0 / root(square + 1e-300))
         store(work, form.rate, load(work, form.base_rate) * where_above(share, fill(1.0), fill(1.0), share))
     store(state, form.accumulated, fma(square, fill(1.0 / form.dim), load(state, form.accumulated)))
-
-
-@compiled(
-    int64(
-        SYSTEM_FUNCTION, SIGHT, SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1],
-        types.UniTuple(int64, 4),
-    ),
-    strict=True,
-)  # fmt: skip
-def follow_paced(rhs, equations, observe, process, sight, runs, ends, span):
-    """As `process.follow`, with the equations for rules that look at them, and their data; in place of anchors and steepness these
-    have a state and its slope as scratch. `span` is begin, end, stride and direction."""
-    (forms, frames, numbers, segments, blocks, stream, state, work), (begin, end, stride, direction) = process, span
-    form, due = forms[0], float(begin)
-    for step in range(begin, end):
-        if step >= due:
-            due = set_numbers(form, frames, segments, blocks, float(step), work)
-            store(work, form.base_rate, load(work, form.rate))
-            i = int(work[form.segments * WIDTH])
-            now = segments[0, i]
-            passed = step / form.dim - now.begin
-            if set_chances(form, frames, numbers, i, passed, work):
-                due = min(due, step + 1.0)
-            set_friction(form, now.friction + now.friction_slope * passed)
-            set_followers(form, frames, now.average_follows, now.snapshot_follows, state, work)
-        set_rates(rhs, process, equations, step)
-        if form.single:
-            draw(form, frames, stream, work)
-            draw_case(form, frames, numbers, stream, state, work)
-            case_fields(form, frames, state, work)
-            case_amplitudes(form, numbers, state, work)
-            count_gradient(form, square_of_sample(form, frames, work), state, work)
-            learn_case(form, frames, state, work, step)
-        else:
-            clear_sums(form, work)
-            for i in range(form.batch):
-                draw(form, frames, stream, work)
-                if form.largest > 0:
-                    draw_outside(form, frames, stream, work, i)
-                draw_case(form, frames, numbers, stream, state, work)
-                case_fields(form, frames, state, work)
-                case_amplitudes(form, numbers, state, work)
-                collect_case(form, frames, work)
-                add_outside(form, frames, work, i)
-            count_gradient(form, square_of_batch(form, frames, stream, work), state, work)
-            learn_case_batch(form, frames, stream, state, work, step)
-        if form.moving_teachers:
-            move_teachers(form, frames, numbers, stream, state, work)
-        if (step + 1) % stride == 0 and look(observe, process, sight, runs, ends, step + 1, direction) == 0:
-            return step + 1
-    return end

@@ -9,16 +9,14 @@ import numpy as np
 from solvable.dynamics import reduced_form
 from solvable.dynamics.equations import observe
 from solvable.dynamics.kernel_choice import system
-from solvable.dynamics.kernel_data import SEEN, Packed, pack
+from solvable.dynamics.kernel_data import SEEN, WATCHED, Packed, pack
 from solvable.dynamics.python_kernels import in_python, own_amplitudes
 from solvable.levels import Lane
 from solvable.levels.jobs import Control
 from solvable.levels.observer import NODES
 from solvable.levels.records import Records
-from solvable.micro import process
-from solvable.micro.case_process import follow_cases
-from solvable.micro.paced_process import follow_paced
-from solvable.micro.reach import steepness
+from solvable.micro import case_process, looking, process
+from solvable.micro.reach import bounds_of
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
 from solvable.results import Ending
@@ -26,7 +24,6 @@ from solvable.results import Ending
 LOOK = 16, 1000  # look for thresholds every so many steps at least, and so many times per unit of alpha at most
 SLOW_LOOK = 16, 20  # where the risk is an average over nodes, or only Python can compute it
 CHUNK = 0.05  # seconds between glances at the clock
-FATES = {process.PASSED: Ending.STOPPED, process.LOST: Ending.DIVERGED}
 
 
 class Group:
@@ -50,12 +47,16 @@ class Group:
             made.process, made.frames, made.numbers, *segments,
             streams(seeds), reduced_form.lanes(states), slots(made.work),
         )  # fmt: skip
-        self.follow: Callable[..., int] = follow_cases if made.form.cases else process.follow
+        kind: Any = case_process if made.form.cases else process
+        self.follow: Callable[..., int] = case_process.follow_cases if made.form.cases else process.follow
         if made.form.pace:
-            self.follow = follow_paced
+            self.follow = case_process.follow_paced
         if reduced_form.is_own(problem):
             own = own_amplitudes(problem)
-            self.follow = in_python(self.follow, amplitudes=own, case_amplitudes=own)
+            parts = {"take": in_python(kind.take, amplitudes=own, case_amplitudes=own), "tell": in_python(kind.tell)}
+            if made.form.pace:
+                parts["take_paced"] = in_python(kind.take_paced, take=parts["take"])
+            self.follow = in_python(self.follow, advance=in_python(process.advance), **parts)
 
     def __call__(self, control: Control, place: int) -> None:
         with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped
@@ -73,10 +74,10 @@ class Group:
                 began, goal = time.monotonic(), min(int(end), step + max(1, int(speed * CHUNK)))
                 came = self._advance(step, goal)
                 speed = min(max((came - step) / max(time.monotonic() - began, 1e-9), 0.5 * speed), 10 * speed)
-                step, going = came, bool((self.fates["fate"] == process.GOING).any())
+                step, going = came, bool((self.fates["fate"] == looking.GOING).any())
                 control.done[place] = step * len(self.runs)
             self._write(output, int(end))
-        self._look(step, final=True)
+        self._look(step)
         self._close(Ending.FINISHED, step)
         control.done[place] = self.records.steps[-1] * len(self.runs)
 
@@ -87,15 +88,19 @@ class Group:
         self.observers = [known[id(lane)] for lane in self.lanes]
         first = self.observers[0]
         numbers = np.stack([observer.packed.numbers for observer in self.observers])
-        anchors, steep = np.zeros_like(self.process[-2]), steepness(self.lanes[0].problem)
-        self.sight = *first.packed.data(first.scratch)[:3], numbers, first.scratch, anchors, steep
-        self.fates = np.zeros(count, dtype=process.RUN)
+        anchors = slots(looking.slots_of_anchors(self.process[0][0], self.process[-2].size // WIDTH))
+        bounds = bounds_of(
+            self.lanes[0].problem, [lane.start for lane in {id(one): one for one in self.lanes}.values()]
+        )
+        self.sight = *first.packed.data(first.scratch)[:3], numbers, first.scratch, anchors, bounds
+        self.fates = np.zeros(count, dtype=looking.RUN)
+        self.fates["fate"], self.fates["slack"] = looking.GOING, np.inf  # nobody has been looked at
         self.ends = np.stack([observer.packed.state for observer in self.observers])
         self.fates["level"], self.fates["bound"] = zip(
             *((observer.level, observer.bound) for observer in self.observers), strict=True
         )
-        self.slow = first.watches and not first.compiled
-        self.direction = 0 if self.slow or not first.watches else -1 if first.falls else 1
+        self.slow = first.watches_risk and not first.compiled
+        self.direction = 0 if not first.watches else looking.ASK if self.slow else -1 if first.falls else 1
         least, often = SLOW_LOOK if self.slow else LOOK
         self.stride = max(least, self.records.dim // often)
         self.observe = first.systems[0].observe if first.compiled else observe
@@ -109,34 +114,35 @@ class Group:
         return found[0].rhs, (*found[0].packed.data(work)[:3], numbers, work, y, np.empty_like(y))
 
     def _advance(self, begin: int, end: int) -> int:
-        if self.slow:
-            end = min(end, (begin // self.stride + 1) * self.stride)
         followed = *self.equations, self.observe, self.process, self.sight, self.fates, self.ends
-        span = begin, end, self.stride, self.direction
-        came = int(self.follow(*followed, span) if self.equations else self.follow(*followed, *span))
-        if self.slow and came % self.stride == 0:
-            self._look_slowly(came)
+        came = int(self.follow(*followed, (begin, end, self.stride, self.direction)))
+        self._look_slowly(came)
         return came
 
-    def _look(self, step: int, *, final: bool = False) -> bool:
-        """See who diverged, and at the first step who is past the threshold already."""
-        process.look(
-            self.observe, self.process, self.sight, self.fates, self.ends, step, 0 if final else self.direction
-        )
-        if self.slow and not final:
-            self._look_slowly(step)
-        return bool((self.fates["fate"] == process.GOING).any())
+    def _look(self, step: int) -> bool:
+        """At the first step and at the last: who diverged, and who is past the threshold."""
+        looking.look(self.observe, self.process, self.sight, self.fates, self.ends, step, self.direction)
+        self._look_slowly(step)
+        return bool((self.fates["fate"] == looking.GOING).any())
 
     def _look_slowly(self, step: int) -> None:
-        ys = self._overlaps()
-        for i, observer in enumerate(self.observers):
-            run = self.fates[i]
-            if run.fate == process.GOING and observer.passed(observer.see(ys[i], step / self.records.dim)[0]):
-                run.fate, run.step, self.ends[i] = process.PASSED, step, ys[i]
+        """At those that kernels have asked for; once at those that begin alike."""
+        known: dict[tuple[int, bytes], tuple[np.ndarray, float]] = {}
+        for i in np.flatnonzero(self.fates["due"]).tolist():
+            run, observer, y = self.fates[i], self.observers[i], self.ends[i]
+            key = id(self.lanes[i]), y.tobytes()
+            if key not in known:
+                known[key] = observer.see(y, step / self.records.dim)
+            seen, error = known[key]
+            run.due = False
+            if observer.passed(seen):
+                run.fate, run.step = Ending.STOPPED, step
+            else:
+                looking.note(self.process, self.sight, self.fates, i, step, seen[WATCHED], error, y)
 
     def _overlaps(self) -> np.ndarray:
         ys = np.empty_like(self.ends)
-        process.all_overlaps(self.process, ys)
+        looking.all_overlaps(self.process, ys)
         return ys
 
     def _write(self, output: int, step: int) -> None:
@@ -144,11 +150,11 @@ class Group:
         ys, seen = np.empty_like(self.ends), np.empty((len(self.runs), SEEN))
         compiled = self.observers[0].compiled
         if compiled:
-            process.see(self.observe, self.process, self.sight, step, ys, seen)
+            looking.see(self.observe, self.process, self.sight, step, ys, seen)
         else:
-            process.all_overlaps(self.process, ys)
+            looking.all_overlaps(self.process, ys)
         fates, steps = self.fates["fate"], self.fates["step"]
-        there = (fates == process.GOING) | ((fates == process.PASSED) & (steps == step))
+        there = (fates == looking.GOING) | ((fates == Ending.STOPPED) & (steps == step))
         there &= np.abs(ys).max(axis=1) <= self.fates["bound"]
         for i in np.flatnonzero(there):
             found = (seen[i], 0.0) if compiled else self.observers[i].see(ys[i], step / self.records.dim)
@@ -157,10 +163,10 @@ class Group:
     def _close(self, ending: Ending, step: int) -> None:
         ys = self._overlaps()
         for i, run in enumerate(self.runs):
-            if self.fates[i].fate == process.GOING:
+            if self.fates[i].fate == looking.GOING:
                 self.records.end(run, ending, step, ys[i])
             else:
-                self.records.end(run, FATES[int(self.fates[i].fate)], int(self.fates[i].step), self.ends[i])
+                self.records.end(run, Ending(int(self.fates[i].fate)), int(self.fates[i].step), self.ends[i])
 
 
 def groups(lanes: list[Lane], seeds: list[np.random.SeedSequence], records: Records) -> list[Group]:
