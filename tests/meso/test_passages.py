@@ -9,8 +9,8 @@ from test_case_leaps import TEACHER, XOR, problem_of
 
 import solvable as sv
 from seeds import seed
-from solvable.dynamics.python_kernels import in_python
 from solvable.meso import passage
+from solvable.numerics.interpreting import rewired
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.random import STREAM
 from solvable.numerics.tsit5 import NODES
@@ -24,7 +24,7 @@ def observe(segment, t, y, seen):
 
 def first_passages(ends, variance, peak, number, level=0.0):
     """Shares at which a bridge over a parabola first passes the level, one for each of the `ends` (begin, end)."""
-    passing = in_python(passage.first_passage, distance=in_python(passage.distance))
+    passing = rewired(passage.first_passage, distance=rewired(passage.distance))
     stream = np.random.SeedSequence(seed(number)).generate_state(STREAM * WIDTH, np.uint64)
     path, found = SimpleNamespace(direction=1, level=level), []
     for begin, end in ends:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
-from solvable.problems import Dropout, features
+from solvable.problems import Dropout
 
 LINEAR = {"times": (0.0, 4.0), "shape": "linear"}
 BLOCKS = sv.Spectrum(eigenvalues=(2.0, 0.5), weights=(0.25, 0.75))
@@ -102,9 +102,9 @@ def test_each_feature_is_in_the_hash_and_by_its_name() -> None:
     }
     made = {name: plain(**{name.replace(".", "__"): value}) for name, value in changes.items()}
     assert len({problem.hash for problem in made.values()} | {plain().hash}) == 1 + len(changes)
-    assert {name: features(problem) for name, problem in made.items()} == {name: (name,) for name in changes}
-    assert features(plain()) == ()
-    assert features(FULL) == tuple(changes)
+    assert {name: problem.features for name, problem in made.items()} == {name: (name,) for name in changes}
+    assert plain().features == ()
+    assert FULL.features == tuple(changes)
 
 
 def test_problems_without_features_keep_their_hashes_and_files() -> None:

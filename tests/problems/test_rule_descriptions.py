@@ -8,7 +8,7 @@ import pytest
 
 import solvable as sv
 from solvable.gaussian.losses import LOSSES
-from solvable.problems import ClipSamples, Hinge, Huber, Loss, Rule, features
+from solvable.problems import ClipSamples, Hinge, Huber, Loss, Rule
 
 
 def problem_of(**training):
@@ -257,12 +257,12 @@ def test_rules_travel_to_other_processes():
 
 
 def test_who_takes_the_path_with_cases():
-    assert features(problem_of()) == ()
-    assert features(problem_of(loss="logistic")) == ()
-    assert features(problem_of(loss="correlation")) == ("training.loss",)
-    assert features(problem_of(rule="normalised", repeats=2)) == ("training.rule", "training.repeats")
+    assert problem_of().features == ()
+    assert problem_of(loss="logistic").features == ()
+    assert problem_of(loss="correlation").features == ("training.loss",)
+    assert problem_of(rule="normalised", repeats=2).features == ("training.rule", "training.repeats")
     linear = problem_of(loss="huber").replace(teacher__activation="linear", student__activation="linear")
-    assert features(linear) == ("training.loss",)
+    assert linear.features == ("training.loss",)
 
 
 @pytest.mark.parametrize(

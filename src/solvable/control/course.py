@@ -21,7 +21,7 @@ from solvable.numerics import tsit5
 from solvable.numerics.control import FALLS, REPORT, RISES, control, outputs_for
 from solvable.numerics.ending import Ending
 from solvable.overlaps import Overlaps, fitted
-from solvable.problems import NotApplicable, Problem, effective, features
+from solvable.problems import NotApplicable, Problem, effective
 
 ROOM = 4096  # steps that are recorded at first
 ROWS = 9, 6  # of scratch of the reverse, for states and for derivatives
@@ -65,7 +65,7 @@ class Course:
         start = fitted(problem, start)
         self.system = reversible(problem, start, readouts=readouts)
         mixed = problem, self.system.packed, asked.objective, knobs, asked.problem
-        self.mix = Mix(*mixed) if features(problem) else None
+        self.mix = Mix(*mixed) if problem.features else None
         self.asked, self.start, self.knobs = asked, start, knobs
         self.functions, self.data = (self.system.observe, self.system.rhs), self.system.data()
         self.first = self.system.packed.state

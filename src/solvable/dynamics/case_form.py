@@ -8,7 +8,7 @@ import numpy as np
 from solvable.dynamics.cases import case_table
 from solvable.dynamics.rows import moving_rows, row_order
 from solvable.overlaps import gram_factor
-from solvable.problems import Problem, features
+from solvable.problems import Problem
 from solvable.problems.rate_rules import KINDS
 from solvable.problems.schedules import value_at
 
@@ -42,7 +42,7 @@ def rows_of(problem: Problem) -> Rows:
 
 
 def has_cases(problem: Problem) -> bool:
-    return bool(features(problem))
+    return bool(problem.features)
 
 
 def case_words(problem: Problem, rows: Rows, draws: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from solvable.gaussian.polynomial_squares import square_scratch
 from solvable.gaussian.rules import Rule
 from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import RELU
-from solvable.problems import Problem, Target, features
+from solvable.problems import Problem, Target
 
 ODD = ("linear", "erf", "tanh")  # units that are odd and monotone
 
@@ -112,7 +112,7 @@ def is_on_a_line(problem: Problem) -> bool:
     training, student, teacher = problem.training, problem.student, problem.teacher
     loss, additive = training.loss_function, teacher.target == "additive"
     paced = training.rate_rule is not None  # which looks at the risk on nodes
-    if paced or training.is_shaped or teacher.target not in ("additive", "sign") or not features(problem):
+    if paced or training.is_shaped or teacher.target not in ("additive", "sign") or not problem.features:
         return False
     if additive and loss.kind in (SQUARED, CORRELATION):
         return False
@@ -134,14 +134,14 @@ def uses_pairs(problem: Problem) -> bool:
     ramps = problem.student.activation == "relu" and (
         problem.teacher.width == 0 or problem.teacher.activation == "relu"
     )
-    return is_additive(problem) and (ramps or not features(problem))
+    return is_additive(problem) and (ramps or not problem.features)
 
 
 def is_polynomial(problem: Problem) -> bool:
     """Whether nodes over two directions give all moments."""
     networks = problem.student, problem.teacher
     return (
-        is_additive(problem) and not features(problem) and all(one.hermite_coefficients is not None for one in networks)
+        is_additive(problem) and not problem.features and all(one.hermite_coefficients is not None for one in networks)
     )
 
 

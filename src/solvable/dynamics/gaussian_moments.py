@@ -13,7 +13,7 @@ from solvable.dynamics.closed_moments import Moments
 from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import DRIFT, NOISE, PLANES, RISK, SEEN, pack
 from solvable.overlaps import Overlaps, as_array
-from solvable.problems import EVERYTHING, FEATURES, Inputs, Problem, features
+from solvable.problems import EVERYTHING, FEATURES, Inputs, Problem
 
 NODES = 2**13
 STEPS = replace(EVERYTHING, knows=(*EVERYTHING.knows, "training.rule", "training.lookahead", "training.repeats"))
@@ -112,7 +112,7 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
     found.observe(0, 0.0, found.packed.state, seen, *data)
     found.rhs(0, 0.0, found.packed.state, speed, *data)
     drift, noise = work[DRIFT, :p], work[NOISE, :p, :p]
-    if features(plain):  # of a single case, whose drift and noise the scratch has behind the overlaps
+    if plain.features:  # of a single case, whose drift and noise the scratch has behind the overlaps
         rest, n = work[PLANES:].ravel()[(p + q) ** 2 :], p + q
         drift, noise = rest[: p * n].reshape(p, n), rest[p * n :][: p * p].reshape(p, p)
     return Moments(float(seen[RISK]), drift.copy(), noise.copy(), speed[-p:])

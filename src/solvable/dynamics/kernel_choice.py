@@ -16,7 +16,7 @@ from solvable.dynamics.python_moments import general_moments, risk_on_nodes
 from solvable.dynamics.quadratic_equations import quadratic_rhs, quadratic_scratch
 from solvable.gaussian.rules import Rule
 from solvable.overlaps import Overlaps
-from solvable.problems import Problem, features
+from solvable.problems import Problem
 
 
 class System(NamedTuple):
@@ -58,14 +58,14 @@ def slopes_of(problem: Problem) -> Any:
 def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0, *, moments: bool = True) -> System:
     """With averages over `nodes` points drawn by a seed, where there are nodes; `moments` says whether drift and noise are read
     from the scratch after a call."""
-    if features(problem):
+    if problem.features:
         return _of_cases(problem, packed, nodes, seed)
     if is_closed(problem):
         return System(equations.rhs if moments else slopes_of(problem), equations.observe, packed)
     rule = rule_for(problem, nodes, seed)
     found = with_functions(packed, problem, rule)
     if found is None:
-        return _in_python(problem, packed, rule)
+        return _python_system(problem, packed, rule)
     rhs = averages.rhs_on_nodes
     if is_additive(problem):
         rhs = averages.rhs_of_polynomials if is_polynomial(problem) else averages.rhs_of_pairs
@@ -82,7 +82,7 @@ def _of_cases(problem: Problem, packed: Packed, nodes: int, seed: int) -> System
     found = with_functions(packed, problem, None if on_a_line and closed_risk else rule_for(problem, nodes, seed))
     if found is None:
         raise ValueError(
-            f"{features(problem)[0]}: given together with a function that only Python can call, which is not supported"
+            f"{problem.features[0]}: given together with a function that only Python can call, which is not supported"
         )
     observe = case_equations.observe_cases if closed_risk else case_averages.observe_cases_on_nodes
     if on_a_line:
@@ -112,7 +112,7 @@ def observers(problem: Problem, start: Overlaps, nodes: int) -> list[System]:
     """One that observes the risk, or two where it is an average over nodes: those apart by its error. Rates are not looked at."""
     plain = squared(problem)  # of schedules only those of eigenvalues are looked at
     packed = pack(plain, start)
-    if features(plain):
+    if plain.features:
         exact = is_closed(plain) or rule_for(plain, nodes, 0).exact
         return [_of_cases(plain, packed, nodes, seed) for seed in range(1 if exact else 2)]
     if is_closed(plain):
@@ -120,7 +120,7 @@ def observers(problem: Problem, start: Overlaps, nodes: int) -> list[System]:
     exact = plain.teacher.target == "additive"
     found = with_functions(packed, plain, None if exact else rule_for(plain, nodes, 0))
     if found is None:
-        return [_in_python(plain, packed, rule_for(plain, nodes, seed)) for seed in range(2)]
+        return [_python_system(plain, packed, rule_for(plain, nodes, seed)) for seed in range(2)]
     first = System(averages.rhs_of_pairs, _observer(plain), found)
     if exact or rule_for(plain, nodes, 0).exact:
         return [first]
@@ -159,7 +159,7 @@ def task_risks(problem: Problem, start: Overlaps, states: np.ndarray, times: np.
     return risks
 
 
-def _in_python(problem: Problem, packed: Packed, rule: Rule) -> System:
+def _python_system(problem: Problem, packed: Packed, rule: Rule) -> System:
     p, q = problem.student.width, problem.teacher.width
     size = problem.inputs.blocks * p * (p + q)
 

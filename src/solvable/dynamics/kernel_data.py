@@ -31,7 +31,7 @@ from solvable.gaussian.pairs import KINDS
 from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
 from solvable.overlaps.watching import WATCHABLE
-from solvable.problems import Problem, RateFunction, features
+from solvable.problems import Problem, RateFunction
 from solvable.problems.rate_rules import KINDS as KINDS_OF_RULES
 from solvable.problems.rules import rule_numbers
 from solvable.problems.schedules import begins_of, within
@@ -175,7 +175,7 @@ class Packed(NamedTuple):
 def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
     """`noise=False` drops the order rate^2: the limit of small rates."""
     problems, blocks, cases, constant = (copied(array) for array in _records(problem, noise))  # those of others stay
-    if features(problem):
+    if problem.features:
         still = row_order(problem)[moving_rows(problem) :]
         numbers = [start.stacked[:, still[:, None], still].ravel(), constant]
         return Packed(problems, blocks, cases, np.concatenate(numbers), state_of(start, problem))
@@ -192,7 +192,7 @@ def _records(problem: Problem, noise: bool) -> tuple[np.ndarray, np.ndarray, np.
     inputs, scheduled = problem.inputs, problem.training.segments
     spectrum = inputs.segments if inputs.is_scheduled else ()
     begins = begins_of((*scheduled.values(), *spectrum))
-    if features(problem):
+    if problem.features:
         begins = np.union1d(begins, [*probability_begins(problem), *follower_begins(problem)])
     blocks = np.zeros((len(begins), inputs.blocks), dtype=BLOCK)
     blocks["fraction"], blocks["eigenvalue"] = inputs.fractions, 0.0 if spectrum else inputs.eigenvalues
@@ -208,7 +208,7 @@ def _records(problem: Problem, noise: bool) -> tuple[np.ndarray, np.ndarray, np.
         problems["sloped"] |= problems[name + "_slope"] != 0
     for name, until in zip(("average_follows", "snapshot_follows"), _followed(problem), strict=True):
         problems[name] = begins < until
-    cases, numbers = (_all_cases if features(problem) else _one_case)(problem, problems)
+    cases, numbers = (_all_cases if problem.features else _one_case)(problem, problems)
     return problems, blocks, cases, numbers
 
 
@@ -269,7 +269,7 @@ def follower_begins(problem: Problem) -> list[float]:
 
 def state_of(start: Overlaps, problem: Problem | None = None) -> np.ndarray:
     """Overlaps as a state of a problem (None: one without features, where only students move)."""
-    if problem is None or not features(problem):
+    if problem is None or not problem.features:
         rows = np.concatenate([start.block_student_overlap, start.block_cross_overlap], axis=2)
         return np.concatenate([rows.ravel(), start.readout.ravel()])
     order = row_order(problem)
@@ -324,7 +324,7 @@ def _rule(problem: Problem) -> dict[str, Any]:
 
 def _counts(problem: Problem) -> dict[str, Any]:
     """How many cases there are, and what some of them have."""
-    if not features(problem):
+    if not problem.features:
         return {"cases": 1, "tests": 0, "tasks": 1}
     train, tests = case_table(problem), case_table(problem, tests=True)
     return {

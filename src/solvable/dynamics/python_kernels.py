@@ -1,7 +1,6 @@
-"""Functions of the user's own, which compiled code cannot call: kernels as plain Python around them."""
+"""Functions of the user's own, which compiled code cannot call: the amplitudes of samples by them, in plain Python."""
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -9,11 +8,6 @@ import numpy as np
 from solvable.gaussian.losses import pushes
 from solvable.numerics.lanes import WIDTH
 from solvable.problems import Problem
-
-
-def in_python(kernel: Any, **others: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel as plain Python, with other functions in the place of those that it calls by these names."""
-    return FunctionType(kernel.py_func.__code__, {**kernel.py_func.__globals__, **others})
 
 
 def own_amplitudes(problem: Problem) -> Callable[..., None]:

@@ -12,7 +12,7 @@ from solvable.dynamics.functions import has_numbers, is_polynomial, with_functio
 from solvable.dynamics.gaussian_moments import NODES
 from solvable.dynamics.kernel_data import Packed, pack, workspace
 from solvable.overlaps import Overlaps
-from solvable.problems import NotApplicable, Problem, features
+from solvable.problems import NotApplicable, Problem
 from solvable.problems.domain import ONE_PASS
 
 CASES = (
@@ -46,9 +46,9 @@ def check_reversible(problem: Problem) -> None:
         raise NotApplicable(f"training.train_bias: is true and train_readout is not; {WHO} is for both or none")
     if is_closed(problem):
         return
-    if features(problem):
+    if problem.features:
         raise NotApplicable(
-            f"student.activation: is {problem.student.activation!r:.60}; with {features(problem)[0]} {WHO} is for linear, "
+            f"student.activation: is {problem.student.activation!r:.60}; with {problem.features[0]} {WHO} is for linear, "
             "quadratic and erf units, as the teacher's"
         )
     for name, network in [("student", problem.student), ("teacher", problem.teacher)]:
@@ -62,11 +62,11 @@ def reversible(problem: Problem, start: Overlaps, *, readouts: bool = False) -> 
     """Refuses what has no reverse. `readouts`: derivatives by those are wanted also where they are not trained."""
     check_reversible(problem)
     packed = pack(problem, start)
-    if readouts and features(problem) and not problem.training.train_readout:
+    if readouts and problem.features and not problem.training.train_readout:
         packed.problems["train_readout"] = True  # at a rate of zero
         packed.problems["readout_rate"] = packed.problems["readout_rate_slope"] = 0.0
     rows, columns = int(packed.problems["rows"][0]), reverse.EIGENVALUES + packed.blocks.shape[1]
-    if features(problem):
+    if problem.features:
         return _of_cases(packed, columns)
     if is_closed(problem):
         functions = equations.rhs, equations.observe, reverse.back, reverse.back_risk

@@ -16,7 +16,7 @@ from solvable.levels.effective import as_asked, effective_lanes
 from solvable.levels.records import Records
 from solvable.levels.seeds import lane_seed
 from solvable.numerics.memory import FLOAT, check_memory
-from solvable.numerics.random import child
+from solvable.numerics.random import Purpose, child
 from solvable.numerics.threads import cores
 from solvable.problems import EVERYTHING, Problem, Schedule
 from solvable.problems.reuse import batch_size
@@ -33,7 +33,6 @@ DESCENT = replace(
     ),
 )  # fmt: skip
 TESTS = 4096  # rows beyond the samples on which the risk is measured, at most
-KIND = 5  # of random streams
 
 
 def check(level: Empirical, lanes: list[Lane]) -> None:
@@ -133,7 +132,7 @@ def prepare(
     given = _given(level, problem)
     walks = []
     for i, (asker, lane) in enumerate(zip(lanes, observed, strict=True)):
-        root = lane_seed(level.seed, KIND, asker)
+        root = lane_seed(level.seed, Purpose.DESCENT, asker)
         for run in range(level.runs):
             walks.append(
                 walk(lane, trained(level, asker.problem), i * level.runs + run, child(root, run), records, losses, form,

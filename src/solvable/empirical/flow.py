@@ -14,7 +14,7 @@ from solvable.levels.jobs import Control
 from solvable.levels.limits import check_outputs
 from solvable.levels.seeds import lane_seed
 from solvable.numerics.control import FALLS, RISES
-from solvable.numerics.random import child
+from solvable.numerics.random import Purpose, child
 from solvable.overlaps import Weights, embed
 from solvable.problems import Problem
 from solvable.results import Blocks, Clock, Ending, Trajectory
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from solvable.empirical.level import Empirical
 
 PAPER = "saraomannelli2020"
+WEIGHTS, ROWS, LABELS = range(3)  # streams of a run
 MOST_NUMBERS = 3 * 10**8  # that outputs and samples may take
 
 
@@ -79,13 +80,13 @@ class Flow:
         # what rows do not depend on: so that data sets of one seed begin with the same ones
         plain = {"training__samples": None, "training__learning_rate": 1.0, "training__label_noise": 0.0}
         problem = lane.problem.replace(**plain)
-        self.seed = child(lane_seed(level.seed, 4, Lane(problem, lane.start)), run)
+        self.seed = child(lane_seed(level.seed, Purpose.FLOW, Lane(problem, lane.start)), run)
 
     def __call__(self, control: Control, place: int) -> None:
         if control.stopped:
             return
         problem, kept, clock = self.lane.problem, self.kept, Clock(self.lane.problem, PAPER)
-        weights = self.lane.weights or embed(problem, self.lane.start, child(self.seed, 0))
+        weights = self.lane.weights or embed(problem, self.lane.start, child(self.seed, WEIGHTS))
         dim, p = weights.student.shape[1], len(weights.student)
         teacher = weights.teacher / np.sqrt(dim * len(weights.teacher))
         sample = self._sample(problem, teacher.T @ teacher)
@@ -110,10 +111,10 @@ class Flow:
             assert level.data.rows is not None
             rows = np.ascontiguousarray(level.data.prepared(level.data.rows[:count]))
         else:
-            rows = np.random.default_rng(child(self.seed, 1)).standard_normal((count, len(teacher)))
+            rows = np.random.default_rng(child(self.seed, ROWS)).standard_normal((count, len(teacher)))
         if level.labels is not None:
             return Sample(rows, np.array(level.labels[:count]), teacher)
-        noise = np.random.default_rng(child(self.seed, 2)).standard_normal(count)
+        noise = np.random.default_rng(child(self.seed, LABELS)).standard_normal(count)
         return Sample.from_teacher(rows, teacher, np.sqrt(problem.training.label_noise) * noise)
 
     def _watch(self, sample: Sample, first: np.ndarray) -> tuple[int, int, float]:

@@ -11,7 +11,7 @@ from solvable.empirical.sample import Sample
 from solvable.levels.jobs import Control, run_jobs
 from solvable.levels.progress import silent
 from solvable.numerics.memory import FLOAT, check_memory, counted
-from solvable.numerics.random import child
+from solvable.numerics.random import Purpose, child
 from solvable.numerics.statistics import standard_error
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.problems import Domain, Problem
@@ -197,7 +197,7 @@ def recovery(
     fewest = np.full(instances, -1, dtype=np.int64)
 
     def job(control: Control, i: int) -> None:
-        random = np.random.default_rng(child(seed, 5, dim, width, i))
+        random = np.random.default_rng(child(seed, Purpose.RECOVERY, dim, width, i))
         if control.stopped:
             return
         teacher, rows = random.standard_normal((width, dim)), random.standard_normal((dim * (dim + 1) // 2, dim))

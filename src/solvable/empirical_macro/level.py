@@ -16,12 +16,11 @@ from solvable.levels.limits import check_outputs, check_settings, check_whole
 from solvable.levels.observer import Observer
 from solvable.levels.seeds import lane_seed, seed_settings
 from solvable.numerics.memory import FLOAT, check_memory
-from solvable.numerics.random import child
+from solvable.numerics.random import Purpose, child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread
 from solvable.problems import EVERYTHING, Problem
 from solvable.results import Clock, Trajectory
 
-KIND = 6  # of random streams
 MOST_STEPS = 100_000
 
 
@@ -138,7 +137,7 @@ class EmpiricalMacro:
 
     def _jobs(self, lane: Lane, plan: Plan, steps: int, count: int) -> list["_Pass"]:
         root, bound = (
-            lane_seed(self.seed, KIND, lane),
+            lane_seed(self.seed, Purpose.DATA_LIMIT, lane),
             Observer(effective_lanes([lane])[0], replace(plan, stop=None)).bound,
         )
         widths = [None] if self.smoothing is None else [self.smoothing * one for one in WIDTHS]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from solvable.levels.plan import Lane
-from solvable.numerics.random import child, seed_sequence
+from solvable.numerics.random import Purpose, child, seed_sequence
 
 
 class Common(np.random.SeedSequence):
@@ -20,13 +20,12 @@ def seed_settings(seed: int | np.random.SeedSequence) -> dict[str, Any]:
     return {"seed": entropy, "seed_path": list(found.spawn_key)}
 
 
-def lane_seed(seed: int | np.random.SeedSequence, kind: int, lane: Lane) -> np.random.SeedSequence:
+def lane_seed(seed: int | np.random.SeedSequence, purpose: Purpose, lane: Lane) -> np.random.SeedSequence:
     """The seed of a lane; run number i has the seed `child(..., i)`.
 
-    It follows from problem and start, not from what runs beside it, unless the seed is `Common`. `kind` tells ways of drawing
-    apart.
+    It follows from problem and start, not from what runs beside it, unless the seed is `Common`.
     """
     if isinstance(seed, Common):
-        return child(seed, kind)
+        return child(seed, purpose)
     content = hashlib.sha256(f"{lane.problem.likeness} {lane.start.hash}".encode()).digest()
-    return child(seed, kind, *np.frombuffer(content[:16], dtype="<u4").tolist())
+    return child(seed, purpose, *np.frombuffer(content[:16], dtype="<u4").tolist())

@@ -10,7 +10,7 @@ from solvable.dynamics.gaussian_moments import field_covariance, moments
 from solvable.dynamics.weight_equations import columns
 from solvable.levels import Lane, Plan
 from solvable.macro.integrators import FINER
-from solvable.problems import Problem, features
+from solvable.problems import Problem
 
 if TYPE_CHECKING:
     from solvable.macro.level import Macro
@@ -29,7 +29,7 @@ def chosen(level: "Macro", lane: Lane, plan: Plan) -> str:
     problem = lane.problem
     if problem.inputs.blocks == 1 or problem.inputs.is_scheduled or problem.student.norm == "sphere":
         return "explicit"
-    if features(problem):
+    if problem.features:
         return "explicit"
     now = problem.at(0.0)
     found = moments(field_covariance(now, lane.start), now, lane.start.readout)
@@ -70,7 +70,7 @@ def check_method(level: "Macro", lanes: list[Lane]) -> None:
         raise ValueError("method: 'closed' given, but small_rate is false; the closed form is that of gradient flow")
     if not is_closed(problem):
         rule_for(problem, level.nodes, 0)
-    for name in features(problem):
+    for name in problem.features:
         if level.method not in ("auto", "explicit"):
             raise ValueError(f"method: {level.method!r} given, but {name} is too; must be 'explicit' or 'auto'")
         if not has_numbers(problem):

@@ -24,7 +24,6 @@ from solvable.numerics.ending import Ending
 from solvable.numerics.interpreting import interpreted
 from solvable.numerics.threads import one_blas_thread
 from solvable.overlaps import integrated
-from solvable.problems import features
 from solvable.results import Threshold
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def is_small(level: "Macro", lanes: list[Lane], plan: Plan) -> bool:
         or level.method not in ("auto", "explicit")
         or problem.inputs.blocks > 1
         or not is_closed(problem)
-        or features(problem)  # which have other kernels
+        or problem.features  # which have other kernels
     ):
         return False
     entry, functions, _ = integrator("explicit", level.rtol, 1)
@@ -122,9 +121,9 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
     states, last, exact = outputs[:-1, SEEN:], outputs[-1, SEEN:], np.zeros(plan.times.size)
     risks = outputs[:-1, RISK], exact, exact, float(first[RISK])
     if block is None:
-        in_python = compiled and method == "explicit" and not entry.overloads
-        solved = Solved(*overlaps(lane.problem, states, plan), *risks, last, in_python)
-        return _with_cases(solved, lane, plan, states, level.nodes) if features(lane.problem) else solved
+        uncompiled = compiled and method == "explicit" and not entry.overloads
+        solved = Solved(*overlaps(lane.problem, states, plan), *risks, last, uncompiled)
+        return _with_cases(solved, lane, plan, states, level.nodes) if lane.problem.features else solved
     return Solved(*overlaps_of_rows(lane, packed, block, states, plan), *risks, last_rows(lane, packed, block, last))
 
 
@@ -211,6 +210,6 @@ def _asking(function: Any, lane: Lane, look: Any) -> Any:
 def _floor(lane: Lane, first: np.ndarray) -> float:
     """Risk below which nothing can grow any more: zero, up to rounding, where neither noise nor decay moves a perfect student."""
     training = lane.problem.training
-    moving = set(features(lane.problem)) - {"training.rate_rule"}
+    moving = set(lane.problem.features) - {"training.rate_rule"}
     still = not (training.label_noise or training.weight_decay or moving)
     return 1e-14 * min(float(first[RISK]), training.loss_factor) if still else -np.inf

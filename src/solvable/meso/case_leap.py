@@ -15,12 +15,12 @@ from solvable.dynamics.case_sample import case_amplitudes, case_fields, draw_cas
 from solvable.dynamics.equations import batch_at, eigenvalue_at, friction_at, label_noise_at, rate_at, readout_rate_at
 from solvable.dynamics.kernel_data import GAIN
 from solvable.dynamics.pace import PACE, recall
-from solvable.dynamics.python_kernels import in_python
 from solvable.dynamics.row_motion import copy_to_followers
 from solvable.dynamics.sample import draw
 from solvable.meso import following, leap, passage
 from solvable.meso.leap import SINGULAR, mean
 from solvable.numerics.compiled import compiled
+from solvable.numerics.interpreting import rewired
 from solvable.numerics.lanes import WIDTH, fill, fma, load, put, store
 from solvable.numerics.random import normals
 
@@ -295,7 +295,7 @@ def push_rows(b, scale, h, samples, problem, sampler, V, moved):
 
 def _variant(kernel: Any, name: str, **others: Any) -> Any:
     """The Python of a kernel, with other kernels in the place of those that it calls by these names."""
-    function = in_python(kernel, **others)
+    function = rewired(kernel, **others)
     function.__module__, function.__name__, function.__qualname__ = __name__, name, name
     return function
 

@@ -13,7 +13,7 @@ from solvable.dynamics.exactness import SCATTER, is_closed, is_exact, rule_for, 
 from solvable.dynamics.gaussian_moments import NODES, field_covariance, moments
 from solvable.dynamics.kernel_choice import System, system
 from solvable.dynamics.kernel_data import SEEN, WATCHED, Packed, pack
-from solvable.dynamics.python_kernels import in_python, own_amplitudes
+from solvable.dynamics.python_kernels import own_amplitudes
 from solvable.levels import Lane, Plan
 from solvable.levels.jobs import Control, run_jobs
 from solvable.levels.limits import check_rule, check_settings, check_whole
@@ -23,9 +23,9 @@ from solvable.levels.seeds import lane_seed, seed_settings
 from solvable.meso import case_leap, following, leap, passage
 from solvable.meso.case_leap import sums_of
 from solvable.numerics.driving import first_step
-from solvable.numerics.interpreting import by_machine_code
+from solvable.numerics.interpreting import by_machine_code, rewired
 from solvable.numerics.lanes import WIDTH, slots
-from solvable.numerics.random import STREAM, child
+from solvable.numerics.random import STREAM, Purpose, child
 from solvable.numerics.threads import interruptible
 from solvable.overlaps import Overlaps
 from solvable.problems import CASES, Problem
@@ -157,7 +157,7 @@ class _Setting:
     def __init__(self, level: Meso, lane: Lane, records: Records) -> None:
         problem = lane.problem
         self.level, self.lane, self.records = level, lane, records
-        self.seed = lane_seed(level.seed, 3, lane)
+        self.seed = lane_seed(level.seed, Purpose.DIFFUSION, lane)
         self.observer, self.system = (
             Observer(lane, records.plan),
             system(problem, _packed(lane, records.plan.stop), NODES),
@@ -327,13 +327,13 @@ def _kernels(problem: Problem, equations: System) -> Kernels:
     gather, kick = (case_leap.gather_cases, case_leap.kick_cases) if cases else (leap.gather, leap.kick)
     if own:
         amplitudes = own_amplitudes(problem)
-        gather = in_python(gather, amplitudes=amplitudes, case_amplitudes=amplitudes)
-    sample = in_python(leap.sample, gather=gather)
-    sample_cases = in_python(case_leap.sample_cases, gather_cases=gather)
-    kick = in_python(kick, sample=sample, sample_cases=sample_cases)
+        gather = rewired(gather, amplitudes=amplitudes, case_amplitudes=amplitudes)
+    sample = rewired(leap.sample, gather=gather)
+    sample_cases = rewired(case_leap.sample_cases, gather_cases=gather)
+    kick = rewired(kick, sample=sample, sample_cases=sample_cases)
     mend = case_leap.mend_cases if cases else leap.mend
-    once = in_python(leap.leap, kick=kick, step=in_python(leap.step), mend=mend)
+    once = rewired(leap.leap, kick=kick, step=rewired(leap.step), mend=mend)
     parts = {"kick": kick, "restore": case_leap.restore_cases if cases else leap.restore}
     for name in ("distance", "probe", "first_passage", "stop_at", "is_clear", "may_pass", "passage"):  # callees first
-        parts[name] = in_python(getattr(passage, name), **parts)
-    return kernels._replace(follow=in_python(following.follow, leap=once, **parts))
+        parts[name] = rewired(getattr(passage, name), **parts)
+    return kernels._replace(follow=rewired(following.follow, leap=once, **parts))

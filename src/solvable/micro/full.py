@@ -12,7 +12,7 @@ import numpy as np
 
 from solvable.dynamics import reduced_form
 from solvable.dynamics.kernel_data import RISK, WATCHED
-from solvable.dynamics.python_kernels import in_python, own_amplitudes
+from solvable.dynamics.python_kernels import own_amplitudes
 from solvable.dynamics.rows import moving_rows, row_order
 from solvable.dynamics.sample import amplitudes
 from solvable.levels import Lane
@@ -22,6 +22,7 @@ from solvable.levels.records import Records
 from solvable.micro import process
 from solvable.micro.full_kernels import fill_rows, look_ahead
 from solvable.micro.reduced import CHUNK
+from solvable.numerics.interpreting import rewired
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.memory import FLOAT
 from solvable.numerics.random import child, streams
@@ -31,6 +32,7 @@ from solvable.results import Ending
 
 AHEAD = 32  # samples in a block
 SAMPLE = 4096  # rows on which the risk is measured, at most
+WEIGHTS, ROWS, LABELS, CASES = range(WIDTH, WIDTH + 4)  # streams of a run, after those of eight samples at once
 LOOK = 16, 20  # steps between looks at least, and looks per unit of alpha at most
 
 
@@ -109,7 +111,7 @@ class Walk:
         """What kernels need of the problem."""
         self.made = reduced_form.reduced_form(self.problem.replace(inputs__spectrum=None))
         self.own = own_amplitudes(self.problem) if reduced_form.is_own(self.problem) else None
-        self.look_ahead = look_ahead if self.own is None else in_python(look_ahead, amplitudes=self.own)
+        self.look_ahead = look_ahead if self.own is None else rewired(look_ahead, amplitudes=self.own)
 
     def __call__(self, control: Control, place: int) -> None:
         if control.stopped:
@@ -154,16 +156,16 @@ class Walk:
         basis = None if self.data is None else self.data.basis if self._has_basis() else None
         weights = self.lane.weights
         if weights is None:
-            weights = embed(self.problem, self.lane.start, child(self.seed, WIDTH), basis)
+            weights = embed(self.problem, self.lane.start, child(self.seed, WEIGHTS), basis)
         self.basis: np.ndarray | None = basis
         self.V = np.ascontiguousarray(self._coordinates(weights, self.problem, basis))
         self.p = self.problem.student.width
         self.rows: Rows = (
             GaussianRows(self.problem, self.seed)
             if self.data is None
-            else self.data.reader(child(self.seed, WIDTH + 1), self.dim)
+            else self.data.reader(child(self.seed, ROWS), self.dim)
         )
-        self.noise = np.random.default_rng(child(self.seed, WIDTH + 2))
+        self.noise = np.random.default_rng(child(self.seed, LABELS))
         self.work, self.state = np.zeros(self.made.work * WIDTH), np.zeros(self.made.slots * WIDTH)
         self.process = *self.made[:3], *self.segments, np.zeros(0, dtype=np.uint64), self.state, self.work
         self.numbers = self.state[self.made.form.readout * WIDTH :: WIDTH]  # readouts, then scalars

@@ -11,11 +11,12 @@ from solvable.dynamics.case_sample import answer, set_chances
 from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import pack
 from solvable.dynamics.pace import ADAGRAD, CLIP, PACE, recall
-from solvable.dynamics.python_kernels import in_python, own_amplitudes
+from solvable.dynamics.python_kernels import own_amplitudes
 from solvable.levels.observer import NODES
 from solvable.micro import process
-from solvable.micro.full import Walk
+from solvable.micro.full import CASES, Walk
 from solvable.micro.row_step import set_friction
+from solvable.numerics.interpreting import rewired
 from solvable.numerics.lanes import WIDTH
 from solvable.numerics.random import child
 from solvable.overlaps import gram_factor
@@ -30,11 +31,11 @@ class CaseWalk(Walk):
             reduced_form.reduced_form(self.problem), self.problem, self.segments[0]["begin"][0]
         )
         own = reduced_form.is_own(self.problem)
-        self.answer = in_python(answer, case_amplitudes=own_amplitudes(self.problem)) if own else answer
+        self.answer = rewired(answer, case_amplitudes=own_amplitudes(self.problem)) if own else answer
 
     def _prepare(self) -> None:
         super()._prepare()
-        self.random = np.random.default_rng(child(self.seed, WIDTH + 3))
+        self.random = np.random.default_rng(child(self.seed, CASES))
         form = self.made.form
         self.table = self.made.numbers[form.table :][: form.cases * form.stride].reshape(form.cases, form.stride)
         self.edges = np.repeat(np.arange(form.blocks), self.problem.inputs.block_sizes)  # the block of each coordinate

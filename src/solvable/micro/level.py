@@ -15,10 +15,10 @@ from solvable.levels.records import Records
 from solvable.levels.seeds import lane_seed, seed_settings
 from solvable.micro import full, full_cases, reduced
 from solvable.numerics.memory import check_memory
-from solvable.numerics.random import child
+from solvable.numerics.random import Purpose, child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import embed
-from solvable.problems import CASES, ONE_PASS, Data, Problem, Schedule, features
+from solvable.problems import CASES, ONE_PASS, Data, Problem, Schedule
 from solvable.problems.nearest import not_one_of
 from solvable.results import Trajectory
 
@@ -130,14 +130,14 @@ class Micro:
     def _check_rule(self, problem: Problem) -> None:
         if self.data is not None:
             ONE_PASS.require(problem, "Micro with data")
-            for name in features(problem):
+            for name in problem.features:
                 raise ValueError(
                     f"{name}: given together with data, which Micro knows with other losses and targets only"
                 )
         if not problem.training.is_shaped:
             return
         if reduced_form.is_own(problem):
-            raise ValueError(f"{features(problem)[0]}: given together with a function that only Python can call")
+            raise ValueError(f"{problem.features[0]}: given together with a function that only Python can call")
 
     def _check_data(self, data: Data, lanes: list[Lane], dim: int) -> None:
         if data.dim is not None and data.dim != dim:
@@ -163,7 +163,8 @@ class Micro:
         records = Records(lanes, plan, self.runs)
         self._check_rows(records)
         flat = [lane for lane in lanes for _ in range(self.runs)]
-        roots = [lane_seed(self.seed, int(self._is_full), lane) for lane in lanes]
+        purpose = Purpose.FULL_WEIGHTS if self._is_full else Purpose.REDUCED
+        roots = [lane_seed(self.seed, purpose, lane) for lane in lanes]
         seeds = [child(root, run) for root in roots for run in range(self.runs)]
         raise_if_abandoned()
         steps = float(records.steps[-1])
@@ -182,7 +183,7 @@ class Micro:
             return None
         if data.prepare:
             data.basis  # noqa: B018  (once, before many threads ask for it)
-        return full.Sample(data, child(self.seed, 2))
+        return full.Sample(data, child(self.seed, Purpose.TEST_ROWS))
 
     def _check_rows(self, records: Records) -> None:
         """Say at once that the rows will not last."""

@@ -29,7 +29,7 @@ from solvable.gaussian.tables import HEAD, PANEL, PIECE, TERMS, tabulate
 from solvable.gaussian.units import TABULATED, Activation
 from solvable.numerics.compiled import compiled
 from solvable.overlaps import Overlaps
-from solvable.problems import Problem, features
+from solvable.problems import Problem
 from solvable.problems.networks import Network
 
 PART = 0.1  # of a field's deviation: no farther, so that deviations stay below 1 + PART times the largest
@@ -46,7 +46,7 @@ STEEPNESS, GROWTH, TEACHERS = range(3)
 def bounds_of(problem: Problem, starts: list[Overlaps]) -> np.ndarray:
     """What bounds need of a problem, whatever is watched, for runs from these starts."""
     teacher, factor, addend, shared = problem.teacher, 1.0, 0.0, False
-    if features(problem):
+    if problem.features:
         tests = case_table(problem, tests=True)
         factor, shared = float(tests.factors.max()), bool((tests.slope != 0).any())
         addend = max(_largest_mean(problem, start, tests.means, tests.spikes) for start in starts)

@@ -10,13 +10,14 @@ from solvable.dynamics import reduced_form
 from solvable.dynamics.equations import observe
 from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import SEEN, WATCHED, Packed, pack
-from solvable.dynamics.python_kernels import in_python, own_amplitudes
+from solvable.dynamics.python_kernels import own_amplitudes
 from solvable.levels import Lane
 from solvable.levels.jobs import Control
 from solvable.levels.observer import NODES
 from solvable.levels.records import Records
 from solvable.micro import case_process, looking, process
 from solvable.micro.reach import bounds_of
+from solvable.numerics.interpreting import rewired
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
 from solvable.results import Ending
@@ -53,10 +54,10 @@ class Group:
             self.follow = case_process.follow_paced
         if reduced_form.is_own(problem):
             own = own_amplitudes(problem)
-            parts = {"take": in_python(kind.take, amplitudes=own, case_amplitudes=own), "tell": in_python(kind.tell)}
+            parts = {"take": rewired(kind.take, amplitudes=own, case_amplitudes=own), "tell": rewired(kind.tell)}
             if made.form.pace:
-                parts["take_paced"] = in_python(kind.take_paced, take=parts["take"])
-            self.follow = in_python(self.follow, advance=in_python(process.advance), **parts)
+                parts["take_paced"] = rewired(kind.take_paced, take=parts["take"])
+            self.follow = rewired(self.follow, advance=rewired(process.advance), **parts)
 
     def __call__(self, control: Control, place: int) -> None:
         with np.errstate(all="ignore"):  # a run that diverges overflows before it is stopped

@@ -105,6 +105,12 @@ def interpreted(kernel: Any) -> Callable[..., Any]:
         return _twin(kernel.py_func)
 
 
+def rewired(kernel: Any, **others: Callable[..., Any]) -> Any:
+    """A kernel as plain Python, with other functions in the place of those that it calls by these names; all others that it calls
+    stay compiled."""
+    return FunctionType(kernel.py_func.__code__, {**kernel.py_func.__globals__, **others})
+
+
 def _twin(function: FunctionType) -> Callable[..., Any]:
     names = _names(function.__globals__)
     return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)

@@ -5,6 +5,7 @@ by Box and Muller's transformation, squares of chi by the method of Marsaglia an
 """
 
 import math
+from enum import IntEnum
 
 import numpy as np
 
@@ -36,6 +37,20 @@ _LOG = (
 )  # fmt: skip
 _SIN = tuple((-1) ** k * (math.pi / 2) ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(8))
 _COS = tuple((-1) ** k * (math.pi / 2) ** (2 * k) / math.factorial(2 * k) for k in range(9))
+
+
+class Purpose(IntEnum):
+    """What random numbers are drawn for: the first branch from a user's seed, so that no two uses of one seed share a stream."""
+
+    REDUCED = 0
+    FULL_WEIGHTS = 1
+    TEST_ROWS = 2
+    DIFFUSION = 3
+    FLOW = 4
+    DESCENT = 5
+    DATA_LIMIT = 6
+    RECOVERY = 7
+    NOISY_STARTS = 8
 
 
 def seed_sequence(seed: int | np.random.SeedSequence) -> np.random.SeedSequence:

@@ -7,7 +7,7 @@ from solvable.problems.data import Data
 from solvable.problems.domain import CASES, EVERYTHING, ONE_PASS, Domain, NotApplicable, require
 from solvable.problems.dropout import Dropout
 from solvable.problems.effective import effective, is_fast
-from solvable.problems.features import FEATURES, features
+from solvable.problems.features import FEATURES
 from solvable.problems.inputs import Inputs, PowerLaw, Spectrum
 from solvable.problems.losses import Hinge, Huber
 from solvable.problems.mixture import Mixture
@@ -60,7 +60,6 @@ __all__ = [
     "Training",
     "convention",
     "effective",
-    "features",
     "is_fast",
     "require",
 ]  # fmt: skip

@@ -16,36 +16,11 @@ FEATURES = (
 )  # fmt: skip
 
 
-def features(problem: Problem) -> tuple[str, ...]:
-    """Which fields take a problem beyond one class, one task, and gradients of plain samples.
-
-    They give it classes, tasks, masks, noise that only students see, anchors, moving teachers, momentum, averages, rates that
-    follow the state, labels that are signs, a rule of learning other than gradients, biases of outputs, or a loss whose moments are
-    closed or averages over one variable.
-
-    Parameters
-    ----------
-    problem : Problem
-        Any problem.
-
-    Returns
-    -------
-    tuple of str
-        Their paths; empty for a plain problem.
-
-    Examples
-    --------
-    >>> plain = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.1)
-    >>> sv.problems.features(plain)
-    ()
-    >>> sv.problems.features(plain.replace(training__label_flips=0.1))
-    ('training.label_flips',)
-    """
-    return problem.features
-
-
 def used_features(problem: Problem) -> tuple[str, ...]:
-    """What a problem keeps as its `features`."""
+    """What a problem keeps as its `features`: paths of the fields that take it beyond one class, one task, and gradients of plain
+    samples. They give it classes, tasks, masks, noise that only students see, anchors, moving teachers, momentum, averages, rates
+    that follow the state, labels that are signs, a rule of learning other than gradients, biases of outputs, or a loss whose
+    moments are closed or averages over one variable."""
     teacher, training = problem.teacher, problem.training
     used = {
         "mixture": problem.mixture is not None,

@@ -346,7 +346,6 @@ def end_risk(trajectory: Trajectory) -> np.ndarray:
     else computed; NaN where there is no end to speak of."""
     from solvable.dynamics.gaussian_moments import NODES, moments
     from solvable.dynamics.kernel_choice import risks as risks_of
-    from solvable.problems import features
 
     t = trajectory
     measured = np.nan if t.measured_end_risk is None else t.measured_end_risk
@@ -355,7 +354,7 @@ def end_risk(trajectory: Trajectory) -> np.ndarray:
         students, cross, teachers = t.end_blocks.student[run], t.end_blocks.cross[run], t.block_teacher_overlap[run]
         if not np.isfinite(students).all():
             continue
-        if features(t.problem):
+        if t.problem.features:
             risks[run] = risks_of(t.problem, [t.last(int(run))], t.end_alpha[run : run + 1], NODES)[0][0]
         else:
             blocks = np.block([[students, cross], [cross.transpose(0, 2, 1), teachers]])

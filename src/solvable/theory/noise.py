@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from solvable.numerics.random import child
+from solvable.numerics.random import Purpose, child
 from solvable.overlaps import InvalidStart, Overlaps, Seed, check_start
 from solvable.problems import Problem
 from solvable.theory import sphere_noise
@@ -120,7 +120,7 @@ def noisy_starts(problem: Problem, start: Overlaps, draws: int = 100, seed: Seed
     p, dim = problem.student.width, problem.inputs.dim
     assert dim is not None
     variance = plateau_noise(problem, float(np.trace(start.student_overlap)) / p)
-    random = np.random.default_rng(child(seed, 4))  # not the numbers that drew a start from this seed
+    random = np.random.default_rng(child(seed, Purpose.NOISY_STARTS))
     noise = random.standard_normal((draws, *start.block_cross_overlap.shape))
     try:
         found = [
