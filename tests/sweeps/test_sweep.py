@@ -549,7 +549,7 @@ def test_defaults_are_part_of_the_name_of_a_result() -> None:
     from solvable.dynamics import VERSION
     from solvable.runfiles import RunTable, StartTable
 
-    assert VERSION == 6
+    assert VERSION == 7
     assert StartTable().model_dump() == {
         "seed": None, "scale": 1.0, "students": "gaussian", "cross": None, "student_overlap": None, "cross_overlap": None,
         "teacher_overlap": None, "direction_overlap": None, "readout": None,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from solvable.dynamics.oracle import oracle_error
 
 # Raise it when a change moves results by more than rounding: sweeps then compute anew what they have stored.
-VERSION = 6
+VERSION = 7
 
 _HOMES = {
     "classification": ("classification_error",),
