@@ -150,7 +150,7 @@ def advance_ahead(problem, V, state, X, noise, step):
     segments = reduced_form.segments([(problem, sv.start(problem, seed=0))])
     look_ahead(
         process_of(made, segments, full, np.zeros(made.work * WIDTH)), step,
-        X @ V.T / np.sqrt(N), X @ X.T / np.sqrt(N), noise, (W**2).sum(axis=1), sigma, phi,
+        X @ V.T / np.sqrt(N), X @ X.T / np.sqrt(N), np.zeros((len(X), p)), noise, (W**2).sum(axis=1), sigma, phi,
     )  # fmt: skip
     state[-p * WIDTH :] = full[made.form.readout * WIDTH :]
     W *= sigma[:, None]

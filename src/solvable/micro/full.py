@@ -99,9 +99,11 @@ class Walk:
         records: Records,
         data: Data | None,
         sample: "Sample | None",
+        trained: slice | np.ndarray,
     ) -> None:
         problem = lane.problem
         self.lane, self.runs, self.records, self.data, self.sample = lane, [run], records, data, sample
+        self.trained = trained  # coordinates
         self.problem, self.dim, self.batch = problem, records.dim, int(problem.training.segments["batch"][0, 1])
         self.seed = seed
         self.segments = reduced_form.segments([(problem, lane.start)])
@@ -197,17 +199,19 @@ class Walk:
         if steps == 0:
             return step
         X = X[: steps * self.batch]
-        root = math.sqrt(self.dim)
-        H, G = X @ self.V.T, X @ X.T
+        root, W, seen = math.sqrt(self.dim), self.V[: self.p], X[:, self.trained]
+        H, G, fixed = X @ self.V.T, seen @ seen.T, np.zeros((len(X), self.p))
+        if seen.shape != X.shape:
+            moving = seen @ W[:, self.trained].T
+            fixed, H[:, : self.p] = (H[:, : self.p] - moving) / root, moving
         H /= root
         G /= root
-        W = self.V[: self.p]
         norms = np.einsum("ki,ki->k", W, W) if self.made.form.sphere else np.zeros(self.p)
         sigma, phi = np.empty(self.p), np.empty((self.p, len(X)))
-        self.look_ahead(self.process, step, H, G, self._noise(len(X)), norms, sigma, phi)
+        self.look_ahead(self.process, step, H, G, fixed, self._noise(len(X)), norms, sigma, phi)
         if (sigma != 1.0).any():
-            W *= sigma[:, None]
-        W += phi @ X
+            W[:, self.trained] *= sigma[:, None]
+        W[:, self.trained] += phi @ seen
         return step + steps
 
     def _noise(self, count: int) -> np.ndarray:
@@ -218,7 +222,8 @@ class Walk:
         form, push = self.made.form, self.own or amplitudes
         process.set_numbers(form, self.made.frames, *self.segments, float(step), self.work)
         slots = self.work.reshape(-1, WIDTH)
-        gradient, pushed, left = np.zeros((self.p, self.dim)), np.zeros(self.p), self.batch
+        W, pushed, left = self.V[: self.p], np.zeros(self.p), self.batch
+        gradient = np.zeros_like(W[:, self.trained])
         while left:
             X = self.rows.take(min(left, 8 * AHEAD))
             if not len(X):
@@ -236,11 +241,10 @@ class Walk:
                 push(form, self.made.numbers, self.state, self.work)
                 F[i : i + count] = slots[form.amplitudes :][: self.p, :count].T
                 pushed += slots[form.pushes :][: self.p, :count].sum(axis=1)
-            gradient += F.T @ X
+            gradient += F.T @ X[:, self.trained]
         rate = self.work[form.rate * WIDTH]
-        W = self.V[: self.p]
-        W *= 1 - rate * form.decay
-        W += rate * math.sqrt(self.dim) / self.batch * gradient
+        W[:, self.trained] *= 1 - rate * form.decay
+        W[:, self.trained] += rate * math.sqrt(self.dim) / self.batch * gradient
         if form.sphere:
             W *= np.sqrt(self.dim / np.einsum("ki,ki->k", W, W))[:, None]
         if form.train_readout:

@@ -72,10 +72,11 @@ class CaseWalk(Walk):
         ahead = W + form.beta * share * velocity if form.nesterov else W
         sizes = np.einsum("si,si->s", seen, seen) / self.dim if form.shaped else None
         F, pushed, push = self._pushes(case, seen @ ahead.T / root, x @ self.V[p : p + q].T / root, sizes)
-        gradient = F.T @ seen / len(case)
+        gradient = np.zeros_like(W)
+        gradient[:, self.trained] = F.T @ seen[:, self.trained] / len(case)
         if form.pace:
             rate = self._followed(number, rate, float((gradient**2).sum()) / self.dim)
-        W -= rate * form.gain * self._pull()
+        W[:, self.trained] -= rate * form.gain * self._pull()[:, self.trained]
         move = rate * kick * root * gradient
         if len(velocity):
             velocity *= form.beta

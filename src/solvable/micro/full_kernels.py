@@ -22,14 +22,17 @@ def fill_rows(stream, out, rows, slots):
 
 @compiled(
     void(
-        PROCESS_DATA, int64, float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[:, ::1]
+        PROCESS_DATA, int64, float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1],
+        float64[:, ::1],
     ),
     strict=True,
     allocates=True,
 )  # fmt: skip
-def look_ahead(process, step, H, G, noise, norms, sigma, phi):
-    """Fill sigma (p,) and phi (p, m) for m samples, whole batches, from `step` on. H (m, n), G = X X^T / sqrt(dim) (m, m);
-    norms (p,) are the students' squared ones, kept on the sphere only. Everything sits in the first of eight lanes."""
+def look_ahead(process, step, H, G, fixed, noise, norms, sigma, phi):
+    """Fill sigma (p,) and phi (p, m) for m samples, whole batches, from `step` on. H (m, n) are fields at first and
+    G = X X^T / sqrt(dim) (m, m), both of the coordinates that are trained where students are concerned; `fixed` (m, p) are the
+    students' fields of the others. norms (p,) are the students' squared ones, kept on the sphere only. Everything sits in the first
+    of eight lanes."""
     forms, frames, numbers, segments, blocks, _, state, work = process
     form = forms[0]
     p, q, batch = form.students, form.teachers, form.batch
@@ -43,7 +46,7 @@ def look_ahead(process, step, H, G, noise, norms, sigma, phi):
         rate, pushed[:] = work[form.rate * WIDTH], 0.0
         for i in range(begin, begin + batch):
             for k in range(p):
-                total = sigma[k] * H[i, k]
+                total = sigma[k] * H[i, k] + fixed[i, k]
                 for j in range(begin):
                     total += phi[k, j] * G[i, j]
                 h[i - begin, k] = total

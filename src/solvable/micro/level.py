@@ -19,6 +19,7 @@ from solvable.numerics.random import Purpose, child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned
 from solvable.overlaps import embed
 from solvable.problems import CASES, ONE_PASS, Data, Problem, Schedule
+from solvable.problems.model import short
 from solvable.problems.nearest import not_one_of
 from solvable.results import Trajectory
 
@@ -40,11 +41,15 @@ class Micro:
         threads.
     form : str
         "reduced": the overlaps as the exact Markov chain that they are for Gaussian inputs; a step costs the same at
-        any dim. "full": all weights, for inputs that come as `data` or as a check. "auto": reduced unless there are
-        data.
+        any dim. "full": all weights, for inputs that come as `data`, for some `trained` coordinates or as a check.
+        "auto": reduced unless there are such.
     data : Data, optional
         Inputs in place of Gaussian ones. The risk is then measured on at most 4096 rows; for an iterator it is that of
         Gaussian inputs with the problem's spectrum.
+    trained : int or sequence of bool, optional
+        Which coordinates of the inputs learn, for full weights: the first so many, or a mask (dim,). The weights of all
+        others stay what they are, and teachers see them. Coordinates are those of `data`, or of the spectrum, eigenvalue
+        by eigenvalue. Left out, all learn.
     threads : int, optional
         How many to use; left out, all cores.
 
@@ -68,6 +73,7 @@ class Micro:
     seed: int | np.random.SeedSequence = 0
     form: Literal["auto", "reduced", "full"] = "auto"
     data: Data | None = None
+    trained: int | tuple[bool, ...] | None = None
     threads: int | None = None
 
     name = "micro"
@@ -83,6 +89,7 @@ class Micro:
             raise ValueError(f"data: {type(self.data).__name__} given, must be Data(...)")
         if self.data is not None and self.form == "reduced":
             raise ValueError("form: 'reduced' given, but the data need not be Gaussian; must be 'full' or 'auto'")
+        self._check_trained()
 
     def settings(self) -> dict[str, Any]:
         """What the result depends on, as plain values."""
@@ -91,11 +98,40 @@ class Micro:
             **seed_settings(self.seed),
             "form": "full" if self._is_full else "reduced",
             "data": None if self.data is None else self.data.fingerprint,
+            **({} if self.trained is None else {"trained": self.trained}),
         }
 
     @property
     def _is_full(self) -> bool:
-        return self.form == "full" or self.data is not None
+        return self.form == "full" or self.data is not None or self.trained is not None
+
+    def _check_trained(self) -> None:
+        """Refuse what is no number and no mask; a mask is kept as plain values."""
+        given = self.trained
+        if given is None:
+            return
+        if self.form == "reduced":
+            raise ValueError(
+                "form: 'reduced' given, but only full weights have trained coordinates; must be 'full' or 'auto'"
+            )
+        if isinstance(given, int | np.integer) and not isinstance(given, bool | np.bool_):
+            check_whole(self, trained=0)
+            return
+        mask = np.asarray(given)
+        if mask.ndim != 1 or mask.dtype != bool:
+            raise ValueError(
+                f"trained: {short(given)} given, must be how many coordinates learn, or whether each does (True or False)"
+            )
+        object.__setattr__(self, "trained", tuple(mask.tolist()))
+
+    @property
+    def _coordinates(self) -> slice | np.ndarray:
+        """Those that learn."""
+        return (
+            slice(self.trained)
+            if self.trained is None or isinstance(self.trained, int)
+            else np.flatnonzero(self.trained)
+        )
 
     def check(self, lanes: list[Lane]) -> None:
         """Raise an error for what this level cannot do, before anything runs."""
@@ -126,6 +162,8 @@ class Micro:
                 embed(lane.problem, lane.start, 0)  # refuses them too
         if self.data is not None:
             self._check_data(self.data, lanes, dim)
+        if self.trained is not None:
+            self._check_mask(problem, dim)
 
     def _check_rule(self, problem: Problem) -> None:
         if self.data is not None:
@@ -138,6 +176,20 @@ class Micro:
             return
         if reduced_form.is_own(problem):
             raise ValueError(f"{problem.features[0]}: given together with a function that only Python can call")
+
+    def _check_mask(self, problem: Problem, dim: int) -> None:
+        count = self.trained if isinstance(self.trained, int) else len(self.trained or ())
+        if count > dim or (count < dim and not isinstance(self.trained, int)):
+            what = "coordinates to train" if isinstance(self.trained, int) else "entries of a mask"
+            raise ValueError(f"trained: {count} {what} given for inputs.dim = {dim}")
+        reasons = {
+            "student.norm": problem.student.norm == "sphere",  # would scale the other weights too
+            "training.rate_rule": problem.training.rate_rule is not None,
+            **dict.fromkeys(("training.rule", "training.lookahead", "training.repeats"), False),
+        }
+        reasons |= {name: True for name in problem.features if name in reasons}
+        for name in (name for name, holds in reasons.items() if holds):
+            raise ValueError(f"{name}: given together with trained coordinates, but it looks at the whole gradient")
 
     def _check_data(self, data: Data, lanes: list[Lane], dim: int) -> None:
         if data.dim is not None and data.dim != dim:
@@ -173,7 +225,7 @@ class Micro:
             return records, groups, [steps * len(group.runs) for group in groups]
         sample = self._sample()
         walk = full_cases.CaseWalk if has_cases(lanes[0].problem) else full.Walk
-        walks = [walk(lane, i, seeds[i], records, self.data, sample) for i, lane in enumerate(flat)]
+        walks = [walk(lane, i, seeds[i], records, self.data, sample, self._coordinates) for i, lane in enumerate(flat)]
         return records, walks, [steps] * len(walks)
 
     def _sample(self) -> full.Sample | None:

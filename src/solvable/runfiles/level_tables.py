@@ -14,7 +14,10 @@ from solvable.problems.model import Model, Plain
 from solvable.problems.nearest import not_one_of
 
 LEVELS: dict[str, type[Any]] = {kind.name: kind for kind in (getattr(solvable, name) for name in solvable._LEVELS)}
-WRITTEN = {int: Annotated[int, Plain], float: Annotated[float, Plain], bool: bool, str: str, Data: str}
+WRITTEN = {
+    int: Annotated[int, Plain], float: Annotated[float, Plain], bool: bool, str: str, Data: str,
+    tuple[bool, ...]: tuple[bool, ...],
+}  # fmt: skip
 OF_THE_MACHINE = ("threads", "seconds")  # results do not depend on them
 
 
