@@ -6,7 +6,7 @@ from scipy.integrate import quad_vec
 from scipy.linalg import expm
 
 import solvable as sv
-from solvable.macro.rest import MOST, integrated_flow, jacobian, leaves
+from solvable.macro.rest import MOST, alike, integrated_flow, jacobian, leaves
 from solvable.results import Ending
 
 # the plateau of two erf students and two teachers at rate 1/2: norm, overlap of the students, overlap with each teacher
@@ -68,6 +68,21 @@ def test_a_floor_of_noise_is_where_runs_converge(problem) -> None:
     run = sv.run(noisy, sv.start(noisy, student_overlap=[[0.5]], cross_overlap=[[0.3]]), sv.Macro(), until=1000)
     assert run.endings[0] == Ending.CONVERGED
     assert run.risk[0, -1] == pytest.approx(5.5556e-4, rel=1e-4)
+
+
+def test_only_where_units_are_alike_is_the_rest_looked_at() -> None:
+    """Two students, or two teachers of one student; others cannot wait for differences to grow."""
+    assert alike(np.array([[0.4, 0.1], [0.4, 0.1 + 1e-6]]))
+    assert alike(np.array([[0.4, 0.4 + 1e-6]]))
+    assert not alike(np.array([[0.9, 0.1], [0.1, 0.8]]))
+    assert not alike(np.array([[0.7]]))
+
+
+def test_work_counts_both_runs(problem, plateau) -> None:
+    start = near(problem, plateau, 1e-11)
+    alone = sv.run(problem, start, sv.Macro(), until=20_000)
+    symmetric = sv.run(problem, near(problem, plateau, 0.0), sv.Macro(), until=20_000)
+    assert alone.nfev[0] > symmetric.nfev[0] > 0
 
 
 def test_what_grows_leaves_if_there_is_time_and_it_is_no_rounding() -> None:

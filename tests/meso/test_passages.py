@@ -253,6 +253,49 @@ def test_a_jump_of_what_is_watched_ends_a_path(times) -> None:
     assert np.isfinite(run.risk).sum(axis=1) == pytest.approx(np.searchsorted(times, 2, side="right"))
 
 
+def test_a_run_with_few_outputs_has_many_leaps() -> None:
+    """Of many overlaps each may pass the level by itself: of runs with one to three leaps a tenth too few stopped."""
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=4), student=sv.Student(width=8), inputs=sv.Inputs(dim=10**5),
+        training=sv.Training(learning_rate=0.02, loss_factor=0.5, label_noise=1.0),
+    )  # fmt: skip
+    start = sv.start(problem, student_overlap=np.eye(8), cross_overlap=np.zeros((8, 4)))
+    single, largest = (sv.when("student_overlap", above=1.0, entry=entry) for entry in ((1, 0), None))
+    for stop, fewest in ((None, 32), (single, 32), (largest, 512)):
+        run = sv.run(problem, start, sv.Meso(runs=2), times=[3.0], stop=stop, progress=False)
+        assert fewest <= run.nfev.min() < 3 * fewest
+
+
+def test_a_quantity_that_is_no_number_in_between_ends_the_search() -> None:
+    """Within few looks: ends are known, and what lies between them counts as straight."""
+    looks = []
+
+    def broken(segment, t, y, seen):
+        looks.append(t)
+        seen[:] = np.nan
+
+    passing = rewired(passage.first_passage, distance=rewired(passage.distance))
+    stream = np.random.SeedSequence(0).generate_state(STREAM * WIDTH, np.uint64)
+    steps = np.zeros((8, 1)), np.array([-1.0]), np.array([-1.0]), np.array([-1.0])
+    path = SimpleNamespace(direction=1, level=0.0)
+    found = passing(broken, (1.0, 0.0, 0), np.array([-1.0]), (), path, steps, (1.0, 1.0), 1e-6, stream)
+    assert found == passage.NEVER
+    assert len(looks) == 1
+
+
+def test_a_large_sum_of_squared_gradients_is_no_divergence() -> None:
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=1, activation="linear", overlap="sampled"),
+        student=sv.Student(width=1, activation="linear"), inputs=sv.Inputs(dim=1000),
+        training=sv.Training(learning_rate=0.1, loss_factor=0.5, label_noise=5e3, rate_rule=sv.problems.AdaGrad(offset=100.0)),
+    )  # fmt: skip
+    for level in (sv.Meso(), sv.Micro(), sv.Micro(form="full")):
+        run = sv.run(problem, sv.start(problem, seed=0), level, times=[1, 4], progress=False)
+        assert run.last().scalars[-1] > 1.5e4
+        assert run.ending == [sv.results.Ending.FINISHED]
+        assert np.isfinite(run.risk).all()
+
+
 def test_a_threshold_at_the_last_output() -> None:
     """Passed a little before the last output, or not at all."""
     problem = erf_of(10**10)

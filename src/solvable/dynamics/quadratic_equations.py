@@ -18,7 +18,7 @@ from solvable.numerics.lanes import WIDTH, fill, flat, fma, get, load, load_at, 
 
 def quadratic_scratch(rows: int) -> int:
     """How many numbers `quadratic_slope` needs."""
-    return (5 * rows + 2) * -(-rows // WIDTH) * WIDTH
+    return (4 * rows + 2) * -(-rows // WIDTH) * WIDTH
 
 
 @compiled(inline=True)
@@ -89,7 +89,7 @@ def quadratic_slope(p, factors, y, fixed, s, dy, scratch):
     """dy of all students. `factors` are the eigenvalue, c, the label noise, what multiplies D C and S, and the decay."""
     n, (eigenvalue, c, label_noise, pull, spread, decay) = s.size, factors
     width = (n + WIDTH - 1) // WIDTH
-    scaled, G, H, signs = n * width, 2 * n * width, 3 * n * width, 5 * n * width
+    scaled, G, H, signs = n * width, 2 * n * width, 3 * n * width, 4 * n * width
     whole = whole_rows(p, n, width)
     set_covariance(p, n, width, whole, eigenvalue, y, fixed, scratch)
     tau, square = weigh(p, n, width, s, scratch, signs, scaled)

@@ -61,7 +61,10 @@ def when(
         raise ValueError(f"when: {known}, or a function of overlaps{hint}")
     if (below is None) == (above is None):
         raise ValueError("when: give either below or above")
-    level = float(below if below is not None else above)  # type: ignore[arg-type]
+    given = below if below is not None else above
+    if not isinstance(given, int | float | np.integer | np.floating) or isinstance(given, bool):
+        raise ValueError(f"when: level {given!r} given, must be a number")
+    level = float(given)
     try:
         place = None if entry is None else tuple(index(i) for i in np.atleast_1d(np.asarray(entry)).tolist())
     except TypeError:

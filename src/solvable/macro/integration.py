@@ -17,7 +17,7 @@ from solvable.levels import Lane, Plan
 from solvable.macro.choice import SHARPER, chosen
 from solvable.macro.integrators import integrator
 from solvable.macro.outputs import Solved, last_rows, overlaps, overlaps_of_rows
-from solvable.macro.rest import leaves
+from solvable.macro.rest import alike, leaves
 from solvable.numerics.control import FALLS, RISES, control, outputs_for
 from solvable.numerics.driving import PAUSED
 from solvable.numerics.ending import Ending
@@ -116,8 +116,9 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
         follow = partial(entry if compiled else interpreted(entry), *functions, told, report, course, memory, data)
         _to_the_end(follow, plan, report)
         if report.ending == Ending.CONVERGED and block is None and _leaves(one, outputs, report, told):
-            told.rests, outputs[:-1], outputs[-1, SEEN:] = 0, np.nan, packed.state
+            told.rests, outputs[:-1], outputs[-1, SEEN:], spent = 0, np.nan, packed.state, report.evaluations
             _to_the_end(follow, plan, report)
+            report.evaluations += spent
     states, last, exact = outputs[:-1, SEEN:], outputs[-1, SEEN:], np.zeros(plan.times.size)
     risks = outputs[:-1, RISK], exact, exact, float(first[RISK])
     if block is None:
@@ -145,7 +146,12 @@ def _leaves(one: System, outputs: np.ndarray, report: Any, told: Any) -> bool:
         return found.copy()
 
     one.observe(report.segment, report.time, y, seen := np.empty(SEEN), *data)
-    return not seen[RISK] <= told.floor and leaves(slope, y.copy(), report.end - report.time, told.rtol)
+    problem = one.packed.problems[0]
+    rows = y[: problem.blocks * problem.moving * problem.rows].reshape(problem.blocks, problem.moving, -1).sum(axis=0)
+    symmetric = alike(rows[: problem.students, problem.students :]) or bool(problem.several)
+    if seen[RISK] <= told.floor or not symmetric:
+        return False
+    return leaves(slope, y.copy(), report.end - report.time, told.rtol)
 
 
 def _with_cases(solved: Solved, lane: Lane, plan: Plan, states: np.ndarray, nodes: int) -> Solved:
@@ -200,7 +206,7 @@ def _asking(function: Any, lane: Lane, look: Any) -> Any:
         teacher = lane.start.block_teacher_overlap if teacher is None else teacher
         scalars = unpack_scalars(lane.problem, y)
         value = function(integrated(student, cross, teacher, readout, lane.problem.extras, extra, scalars))
-        if np.ndim(value) > 0 or value is None or np.isnan(value):
+        if not isinstance(value, float | int | np.floating | np.integer | np.bool_) or np.isnan(value):
             raise ValueError(f"stop: the function returned {value!r}, must return a number")
         seen[WATCHED] = value
 

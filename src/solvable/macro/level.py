@@ -31,7 +31,8 @@ class Macro:
     ----------
     rtol, atol : float
         Bounds on the error of each step. Over a run the error is about rtol, times what a plateau makes of it: there
-        errors grow as the differences between students do. A state that stopped moving ends the run ("converged") unless
+        errors grow as the differences between students do: students that are exactly alike stay so until rounding, or
+        averages over nodes, part them. A state that stopped moving ends the run ("converged") unless
         the equations, linear around it, would leave it in the time that is left; differences of the size of rounding
         count as none, and states of more than 240 numbers are not looked at so closely.
     small_rate : bool

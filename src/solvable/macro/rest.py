@@ -15,8 +15,20 @@ import numpy as np
 
 MOST = 240  # components of a state; Jacobian and exponential of larger ones would take longer than many a run
 GROWTH = 500.0  # exponents beyond it overflow
+NEAR = 1e-2  # of the largest overlap with a teacher
 ROUNDING = 64 * np.finfo(float).eps  # of the terms that a slope is the sum of
 CHANGE = 1e-5  # of a component, for central differences
+
+
+def alike(cross: np.ndarray) -> bool:
+    """Whether two students, or two teachers, have nearly the same overlaps with the others: only where units may be exchanged is
+    there a plateau that differences smaller than a tolerance can leave."""
+    size = np.abs(cross).max(initial=0.0)
+    for rows in (cross, cross.T):
+        apart = np.abs(rows[:, None] - rows[None]).max(axis=2, initial=0.0)[np.triu_indices(len(rows), 1)]
+        if (apart <= NEAR * size).any():
+            return True
+    return False
 
 
 def jacobian(slope: Callable[[np.ndarray], np.ndarray], y: np.ndarray) -> np.ndarray:
@@ -36,7 +48,7 @@ def leaves(slope: Callable[[np.ndarray], np.ndarray], y: np.ndarray, span: float
     speed, J = slope(y), jacobian(slope, y)
     if not np.isfinite(J).all():
         return False
-    fastest = float(np.linalg.eigvals(J).real.max())
+    fastest = float(np.linalg.eigvals(J).real.max())  # J is finite, so that there are some
     if not fastest * span > 1.0:  # nothing grows: a steady slope was looked at before
         return False
     moves = integrated_flow(J, min(span, GROWTH / fastest))

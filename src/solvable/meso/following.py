@@ -26,6 +26,12 @@ def is_over(path, halt):
     return path.ending != GOING
 
 
+@compiled(strict=True)
+def is_bounded(y, problem, bound):
+    """Whether all overlaps are within the bound, and readouts and scalars, which may be larger, are numbers."""
+    return largest(y[: problem.blocks * problem.moving * problem.rows]) <= bound and largest(y) < np.inf
+
+
 @compiled(
     types.void(
         SYSTEM_FUNCTION, SYSTEM_FUNCTION, from_dtype(PATH)[::1], float64[::1], float64[::1], float64[::1], types.Tuple(DATA),
@@ -78,7 +84,7 @@ def follow(rhs, observe, paths, times, breaks, y, data, sampler, geometry, outpu
         grown = h * min(5.0, max(0.2, 0.9 * max(error, 1e-6) ** (-1.0 / ORDER)))
         h_next = max(grown, h_next) if lands else grown
         began, t = t, end if lands else t + h
-        if not largest(y) <= path.bound:
+        if not is_bounded(y, data[0][segment], path.bound):
             path.ending = Ending.DIVERGED
             break
         watched = seen[WATCHED]

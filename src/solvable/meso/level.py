@@ -33,6 +33,7 @@ from solvable.results import Ending, Threshold, Trajectory
 
 FIRST = 64  # samples of the first leap, where velocities begin
 FEWEST = 20  # steps that velocities remember: means are then off by up to 0.2 standard deviations of a path, by 0.7 at five steps
+LEAPS, MANY_LEAPS = 32, 512  # at least, in a run that chooses them; with a threshold on the largest of several entries
 MEMORY = 0.2  # of the time in which a velocity forgets: at this leap 20 000 paths have the means and variances of Micro
 
 
@@ -52,7 +53,8 @@ class Meso:
         Bound on the error of a leap in the mean (order 5), relative to overlaps larger than 0.1/sqrt(dim); it chooses
         the leap. Left out: 1e-6, or less where the noise is so small that this would be seen (see `tolerance`).
     leap : float, optional
-        A fixed leap in units of alpha instead; leaps also end at outputs.
+        A fixed leap in units of alpha instead; leaps also end at outputs. Left out, a run takes at least 32, and 512 with
+        a threshold on the largest of several entries, whose noise is not that of a single one.
     samples : int
         Number of sampled steps at either end of a leap that the noise is made of. Mean and covariance are right for any
         number, the tails are those of so few: raise it for quantiles after a few leaps.
@@ -184,6 +186,7 @@ class _Setting:
             self.rtol = max(self.rtol, floor)  # leaps would chase the jumps of averages over nodes
         begin = first_step(packed.state, speed, float(records.steps[-1]) / records.dim, self.rtol)
         self.leap = min(begin, 0.1 / max(fastest, 1e-12))  # the state may be at rest, but noise moves it
+        self.longest = _longest(problem, float(records.steps[-1]) / records.dim, records.plan.stop)
         if problem.training.is_slow:  # velocities begin at zero: of few samples their squares would scatter below it
             self.leap = max(self.leap, FIRST / (records.dim * float(packed.problems["batch"][0])))
 
@@ -207,12 +210,14 @@ def _check_friction(problem: Problem) -> None:
         )
 
 
-def _longest(problem: Problem) -> float:
-    """Leap beyond which the splitting into kicks and steps would show in rows that remember kicks: velocities and averages, which
-    forget them at these rates."""
+def _longest(problem: Problem, span: float, stop: Threshold | None) -> float:
+    """Leap beyond which a run would have so few kicks that the few samples of each show; or the splitting into kicks and steps, in
+    rows that remember kicks: velocities and averages, which forget them at these rates; or, for a threshold, that the largest of
+    many entries does not move within a leap as each of them does."""
     average, friction = problem.training.average, problem.training.segments["friction"][:, 1].max()
     fastest = max(float(friction), (average and average.rate) or 0.0)
-    return MEMORY / fastest if fastest else np.inf
+    largest = stop is not None and stop.entry is None and stop.quantity != "risk"
+    return min(span / (MANY_LEAPS if largest else LEAPS), MEMORY / fastest if fastest else np.inf)
 
 
 def _fastest(problem: Problem, start: Overlaps) -> float:
@@ -264,7 +269,7 @@ class _Path:
         one, level, observer = self.setting, self.setting.level, self.setting.observer
         path = np.zeros(1, dtype=leap.PATH)
         for name, value in {
-            "leap": one.leap, "longest": _longest(one.lane.problem), "most": level.max_steps, "fixed": level.leap or 0.0,
+            "leap": one.leap, "longest": one.longest, "most": level.max_steps, "fixed": level.leap or 0.0,
             "rtol": one.rtol, "atol": 0.1 * one.rtol / np.sqrt(one.records.dim), "bound": observer.bound,
             "watched": WATCHED if observer.watches else -1, "direction": -1 if observer.falls else 1, "level": observer.level,
             "rounds": level.samples // WIDTH,

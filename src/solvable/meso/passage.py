@@ -38,6 +38,7 @@ PROBES = 32  # kicks that tell the variance: its error makes passages by noise s
 PART = 0.01  # of a leap: the time of such a kick, so short that what is watched answers in proportion
 STRAIGHT = 0.05  # of its noise: what a stretch may bend to count as straight
 LONGEST, SHORTEST, DEEPEST = 0.25, 2.0**-40, 64  # stretches of a leap, and how many are waiting at most
+LOOKS = 4096  # within a leap, after which stretches count as straight: what is watched is no smooth function there
 EXACT = 1e-13  # what is watched is right to this part
 
 
@@ -106,16 +107,17 @@ def first_passage(observe, place, y, data, path, steps, ends, variance, stream):
     out, seen, draws = np.empty_like(y), np.empty(SEEN), np.empty(2 * WIDTH)
     waiting, top = np.empty((DEEPEST, 3)), 0  # right ends of stretches: share, distance of the line, bridge
     waiting[0, 0], waiting[0, 1], waiting[0, 2] = 1.0, ends[1], 0.0
-    left, line, bridge = 0.0, ends[0], 0.0
+    left, line, bridge, looks = 0.0, ends[0], 0.0, 0
     while top >= 0:
+        looks += 1
         right, goal, there = waiting[top, 0], waiting[top, 1], waiting[top, 2]
         width, a, b = right - left, line + bridge, goal + there
         noise, middle = math.sqrt(variance * place[0] * width), 0.5 * (left + right)
         between = distance(observe, place, middle, y, data, path, steps, out, seen)
         bend = abs(between - 0.5 * (line + goal))
         clear = min(a, b) > CLEAR * noise + 2.0 * bend
-        fine = width < SHORTEST or top + 1 == DEEPEST
-        if width > LONGEST or not (clear or fine or bend <= STRAIGHT * noise):
+        fine = width < SHORTEST or top + 1 == DEEPEST or looks > LOOKS or between != between
+        if (width > LONGEST and between == between) or not (clear or fine or bend <= STRAIGHT * noise):
             two_draws(stream, draws)
             top += 1
             waiting[top, 0], waiting[top, 1] = middle, between

@@ -156,10 +156,16 @@ class Group:
             looking.all_overlaps(self.process, ys)
         fates, steps = self.fates["fate"], self.fates["step"]
         there = (fates == looking.GOING) | ((fates == Ending.STOPPED) & (steps == step))
-        there &= np.abs(ys).max(axis=1) <= self.fates["bound"]
+        there &= self._sizes(ys) <= self.fates["bound"]
         for i in np.flatnonzero(there):
             found = (seen[i], 0.0) if compiled else self.observers[i].see(ys[i], step / self.records.dim)
             self.records.write(self.runs[i], output, ys[i], *found)
+
+    def _sizes(self, ys: np.ndarray) -> np.ndarray:
+        """(run,) the largest overlap of students; readouts and scalars may be larger."""
+        packed = self.observers[0].packed.problems[0]
+        rows = ys[:, : packed.blocks * packed.moving * packed.rows].reshape(len(ys), packed.blocks, packed.moving, -1)
+        return np.where(np.isfinite(ys).all(axis=1), np.abs(rows[:, :, : packed.students]).max(axis=(1, 2, 3)), np.inf)
 
     def _close(self, ending: Ending, step: int) -> None:
         ys = self._overlaps()

@@ -51,11 +51,11 @@ def first_step(y, dy, span, rtol):
 @compiled()
 def step_after(before, report, y, dy, rtol):
     """The first step of a segment, in which the state moves by dy: as long as the last one, but for how much quicker it moves than
-    with the quickness `before`; a cautious one if it did not move."""
-    now = quickness(y, dy)
+    with the quickness `before`, and no shorter than a cautious one, which it is where the state hardly moved."""
+    now, cautious = quickness(y, dy), first_step(y, dy, report.end - report.time, rtol)
     if report.accepted == 0 or not before > 0.0:
-        return first_step(y, dy, report.end - report.time, rtol)
-    return report.step * min(5.0, before / now) if now > 0.0 else 5.0 * report.step
+        return cautious
+    return max(cautious, report.step * min(5.0, before / now)) if now > 0.0 else 5.0 * report.step
 
 
 @compiled()

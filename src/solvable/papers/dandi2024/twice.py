@@ -13,7 +13,7 @@ from solvable.papers.claims import Claim, beyond, holds
 from solvable.papers.dandi2024.settings import ANY, KEY, cubic
 from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNREAD, Parameter, table
-from solvable.plot.style import figure, letter, stroke
+from solvable.plot.style import figure, legend_above, letter, stroke
 from solvable.results import Trajectory
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ def draw(data: "xarray.Dataset") -> "Figure":
     right.set(xlabel="steps", ylabel="risk")
     for ax, name in ((left, "a"), (right, "b")):
         letter(ax, name)
-    left.legend(loc="lower left")
+    handles = left.get_legend_handles_labels()[0]
+    legend_above(picture, handles, len(handles))
     right.set_title(f"$N = {data.attrs['dim']}$, batches of ${data.attrs['ratio']:g} N$", fontsize=8, loc="right")
     return picture
 
