@@ -12,7 +12,9 @@ passed for sure, else with the probability exp(-2 a b/s^2). Given that, the firs
 where u has the inverse Gaussian distribution of mean a/|b| and shape a^2/s^2: the bridge at the share t, divided by 1 - t, is a
 Brownian motion with drift in the time t/(1 - t), and by reflection the sign of b does not matter.
 
-All that is drawn here comes from a stream of its own, so that a path is the same with and without a threshold, until it stops.
+All that is drawn here comes from a stream of its own, so that a path is the same with and without a threshold, until it stops, if
+its leaps are: a run with a threshold on the largest of several entries takes more of them (`level.MANY_LEAPS`), because the noise
+of the largest is not that of one.
 """
 
 import math

@@ -182,13 +182,9 @@ class Micro:
         if count > dim or (count < dim and not isinstance(self.trained, int)):
             what = "coordinates to train" if isinstance(self.trained, int) else "entries of a mask"
             raise ValueError(f"trained: {count} {what} given for inputs.dim = {dim}")
-        reasons = {
-            "student.norm": problem.student.norm == "sphere",  # would scale the other weights too
-            "training.rate_rule": problem.training.rate_rule is not None,
-            **dict.fromkeys(("training.rule", "training.lookahead", "training.repeats"), False),
-        }
-        reasons |= {name: True for name in problem.features if name in reasons}
-        for name in (name for name, holds in reasons.items() if holds):
+        whole = ("training.rule", "training.lookahead", "training.repeats", "training.rate_rule")
+        sphere = ("student.norm",) if problem.student.norm == "sphere" else ()  # would scale the other weights too
+        for name in (*sphere, *(name for name in problem.features if name in whole)):
             raise ValueError(f"{name}: given together with trained coordinates, but it looks at the whole gradient")
 
     def _check_data(self, data: Data, lanes: list[Lane], dim: int) -> None:
