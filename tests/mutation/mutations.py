@@ -1882,8 +1882,15 @@ FRONTS = (
     Mutation(
         "origin-not-checked",
         "web/guarding.py",
-        'if origin is not None and origin not in (b"http://" + host, b"https://" + host):',
-        'if origin == b"null":',
+        "if any(origin not in page for origin in origins for page in pages):",
+        'if b"null" in origins:',
+        ("web/test_server.py::test_who_asks_is_checked",),
+    ),
+    Mutation(
+        "only-the-last-origin-checked",
+        "web/guarding.py",
+        "for origin in origins for page in pages):",
+        "for origin in origins[-1:] for page in pages):",
         ("web/test_server.py::test_who_asks_is_checked",),
     ),
     Mutation(
