@@ -32,7 +32,7 @@ from numba.core.serialize import dumps
 
 from solvable.numerics import trusted_files
 from solvable.numerics.kernel_pickles import load
-from solvable.numerics.trusted_files import WEEK, Untrusted
+from solvable.numerics.trusted_files import MARK, WEEK, Untrusted
 
 SHIPPED = Path(__file__).parents[1] / "machine_code"  # what an installed wheel may bring
 PREFIX, SUFFIX = "kernels-", ".bin"
@@ -65,11 +65,12 @@ def is_writable() -> bool:
 
 
 def kind_of(magic: tuple[Any, ...]) -> str:
-    """The name of a directory of machine code, from Numba's description of the machine (system, CPU, its features)."""
+    """Return the name of a directory of machine code, from the form of its files and Numba's description of the machine (system,
+    CPU, its features)."""
     options = [
         getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "USING_SVML", "LOOP_VECTORIZE", "SLP_VECTORIZE")
     ]
-    told = [sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, *options, *magic]
+    told = [MARK, sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, *options, *magic]
     return PREFIX + hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
 
