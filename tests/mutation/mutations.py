@@ -1943,6 +1943,20 @@ FRONTS = (
         ("cli/test_main.py::test_missing_and_unreadable_files",),
     ),
     Mutation(
+        "only-ctrl-c-is-heard",
+        "cli/main.py",
+        'names = ("SIGTERM", "SIGHUP") if',
+        "names = () if",
+        ("papers/test_figures.py::test_a_figure_that_is_cut_off_says_so_and_leaves_nothing_half_written",),
+    ),
+    Mutation(
+        "figures-of-interrupted-searches",
+        "papers/figure.py",
+        'result.message.startswith("interrupted") if isinstance(result, Optimum)',
+        "False if isinstance(result, Optimum)",
+        ("papers/test_figures.py::test_an_interrupted_search_makes_no_figure",),
+    ),
+    Mutation(
         "failed-claims-are-success",
         "cli/figures.py",
         'return 1 if any(claim.verdict == "fails" for claim in verdicts) else 0',
