@@ -65,7 +65,7 @@ def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if os.geteuid() == 0:
         os.chown(path, OTHER, OTHER, follow_symlinks=False)
     else:
-        monkeypatch.setattr(os, "geteuid", lambda: OTHER)
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -143,12 +143,13 @@ def test_a_users_own_group_is_nobody_else() -> None:
     import grp
     import pwd
 
-    user = pwd.getpwuid(os.geteuid())
+    user = pwd.getpwuid(0)
     alone = [entry for entry in grp.getgrall() if entry.gr_name == user.pw_name and set(entry.gr_mem) <= {user.pw_name}]
     assert [trusted_files._is_private(entry.gr_gid, user.pw_uid) for entry in alone] == [True] * len(alone)
     shared = next(entry for entry in grp.getgrall() if entry.gr_name != user.pw_name)
     assert not trusted_files._is_private(shared.gr_gid, user.pw_uid)
     assert not trusted_files._is_private(2**31 - 5, user.pw_uid)
+    assert not trusted_files._is_private(0, 2**31 - 5)
 
 
 class _Attack:
