@@ -2,6 +2,8 @@
 computation tells all of it."""
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -126,3 +128,47 @@ def test_an_interrupted_run_makes_no_figure(quadratic) -> None:
     assert whole(followed) is followed
     with pytest.raises(KeyboardInterrupt):
         whole(replace(followed, endings=np.array([Ending.INTERRUPTED])))
+
+
+def test_an_interrupted_search_makes_no_figure(monkeypatch) -> None:
+    """`optimal` returns the best so far, which is not what a figure shows."""
+    from solvable.control import Control, Optimum
+    from solvable.control.ensemble import Ensemble
+    from solvable.papers.rattray1997.settings import best, setting
+
+    free = {"training.learning_rate": Control(segments=4)}
+    where = (*setting("erf", 0.0, 100, 1.0), 5.0)
+    assert isinstance(best(*where, free), Optimum)
+    call, left = Ensemble.__call__, [5]
+
+    def interrupted(self: Ensemble, x: np.ndarray) -> tuple[float, np.ndarray]:
+        left[0] -= x.size == 4
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        return call(self, x)
+
+    monkeypatch.setattr(Ensemble, "__call__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        best(*where, free)
+
+
+def test_a_figure_that_is_cut_off_says_so_and_leaves_nothing_half_written(tmp_path) -> None:
+    """SIGTERM while the second of four files is being written."""
+    code = """
+import os, signal, sys
+from matplotlib.figure import Figure
+save = Figure.savefig
+def saving(self, to, **options):
+    save(self, to, **options)
+    if options["format"] == "pdf":
+        os.kill(os.getpid(), signal.SIGTERM)
+Figure.savefig = saving
+from solvable.cli.main import main
+sys.exit(main(["figure", "bocchi2026/6", "--quick", "--output", sys.argv[1]]))
+"""
+    words = [sys.executable, "-c", code, str(tmp_path)]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ended.returncode == 130
+    lines = ["solvable: bocchi2026/6: was cut off, not all of its files were written", "solvable: interrupted"]
+    assert ended.stderr.splitlines()[-2:] == lines
+    assert [path.name for path in tmp_path.iterdir()] == ["bocchi2026-6.png"]

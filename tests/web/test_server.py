@@ -313,6 +313,12 @@ def test_who_asks_is_checked(client: TestClient) -> None:
     assert client.post("/api/curve", json=STATE, headers={"Origin": "http://evil.example"}).status_code == 403
     assert client.post("/api/curve", json=STATE, headers={"Origin": "null"}).status_code == 403
     assert client.post("/api/curve", json=STATE, headers={"Origin": "http://localhost"}).status_code == 200
+    good, evil = ("Origin", "http://localhost"), ("Origin", "http://evil.example")
+    for headers, status in {(good, evil): 403, (evil, good): 403, (good, evil, good): 403, (good, good): 200}.items():
+        assert client.post("/api/curve", json=STATE, headers=list(headers)).status_code == status, headers
+    hosts = [("Host", "localhost"), ("Host", "127.0.0.1"), good]  # only one of which the origin is
+    for order in (hosts, hosts[::-1]):
+        assert client.post("/api/curve", json=STATE, headers=order).status_code in (400, 403)
 
 
 @pytest.mark.parametrize(

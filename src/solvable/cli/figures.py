@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from solvable.cli.printing import print_json
+from solvable.cli.printing import complain, print_json
 from solvable.problems.nearest import not_one_of
 
 
@@ -94,9 +94,15 @@ def _draw(keys: list[str], options: Namespace) -> int:
             print(f"would draw {one.key}  {one.title}: {directory / name}.png, .pdf, .nc, .json")
             _print_parameters(one.parameters if alone else None)
         return 0
-    verdicts, records = [], []
+    verdicts: list[Any] = []
+    records: list[dict[str, Any]] = []
     for one in _with_progress(chosen):
-        rendered = render(one, directory, quick=options.quick, store=options.store)
+        try:
+            rendered = render(one, directory, quick=options.quick, store=options.store)
+        except KeyboardInterrupt:
+            others = "" if alone else f"; {len(records)} of {len(chosen)} figures are done"
+            complain(f"{one.key}: was cut off, not all of its files were written{others}")
+            raise
         verdicts += rendered.claims
         records.append(rendered.record)
         if not options.json:

@@ -1,8 +1,12 @@
 """The command `solvable`: parse, call, print. Exit codes: 0 done, 1 ran but failed (a claim, a diverged run), 2 bad input."""
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from solvable import __version__
 from solvable.cli import options
@@ -34,6 +38,24 @@ def parser() -> Parser:
     return main
 
 
+@contextmanager
+def _ends_cleanly() -> Iterator[None]:
+    """Turn a request to end, as clusters and `timeout` send it, and the end of a terminal into Ctrl-C: half-written files are
+    removed, and processes that compile end too. A signal that is ignored, as by `nohup`, stays ignored."""
+
+    def end(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    names = ("SIGTERM", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.signal(number, end) for number in numbers if signal.getsignal(number) == signal.SIG_DFL}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     known = parser()
     given = known.parse_args(argv)
@@ -43,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from solvable.cli import commands
 
-        return commands.call(given)
+        with _ends_cleanly():
+            return commands.call(given)
     except BrokenPipeError:  # whoever read our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

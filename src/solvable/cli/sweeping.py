@@ -1,11 +1,9 @@
 """The commands `sweep` and `store`."""
 
 import re
-import signal
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +31,14 @@ def sweep(options: Namespace) -> int:
         again = f"set aside in {store / 'damaged'}; sweeps that need what it held compute it again"
         complain(f"{notice}; {kept if isinstance(notice, Stale) else again}")
 
-    with _ends_cleanly():
-        try:
-            swept = execute(
-                planned, store, workers=options.workers, cluster=options.cluster, shard=shard, retry=options.retry,
-                stale=options.stale, progress=False if options.json else None, tell=tell,
-            )  # fmt: skip
-        except KeyboardInterrupt:
-            _say_what_is_stored(planned, store)
-            raise
+    try:
+        swept = execute(
+            planned, store, workers=options.workers, cluster=options.cluster, shard=shard, retry=options.retry,
+            stale=options.stale, progress=False if options.json else None, tell=tell,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        _say_what_is_stored(planned, store)
+        raise
     return _report(swept, store, options)
 
 
@@ -210,20 +207,6 @@ def _gather(opened: Any, options: Namespace) -> int:
 
 
 ACTIONS = {"status": _status, "verify": _verify, "compact": _compact, "gather": _gather}
-
-
-@contextmanager
-def _ends_cleanly() -> Iterator[None]:
-    """A request to end, as clusters send it before they kill, is a Ctrl-C."""
-
-    def end(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _shard(text: str | None) -> tuple[int, int]:

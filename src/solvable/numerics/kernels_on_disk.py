@@ -5,17 +5,16 @@ it uses, and theirs. Files of one kind of machine and compiler share a directory
 
     <cache>/solvable/kernels-<digest of Python, Numba, CPU>/<kernel>-<digest>.bin
 
-`SOLVABLE_CACHE_DIR` replaces `<cache>/solvable`. Nothing outside that directory is ever written or removed.
+`SOLVABLE_CACHE_DIR` replaces `<cache>/solvable`. Nothing outside that directory is ever written or removed, and nothing in it is
+read that others may have written (`trusted_files.py`).
 """
 
 import contextlib
 import dis
 import hashlib
 import os
-import pickle
 import sys
 import tempfile
-import time
 from enum import EnumType
 from functools import lru_cache
 from itertools import pairwise
@@ -31,39 +30,47 @@ from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
+from solvable.numerics import trusted_files
+from solvable.numerics.kernel_pickles import load
+from solvable.numerics.trusted_files import MARK, WEEK, Untrusted
+
 SHIPPED = Path(__file__).parents[1] / "machine_code"  # what an installed wheel may bring
 PREFIX, SUFFIX = "kernels-", ".bin"
-DIGEST = 32  # bytes
-WEEK = 7 * 86400.0
 PLAIN = (np.generic, bool, int, float, str, bytes, type, type(None), types.Type)
 UNUSED = 8 * WEEK  # after which a kind of machine code, or a kernel of another form, is removed
 
 
 def cache_directory() -> Path:
-    """Of this user, for everything that `solvable` can make again."""
+    """Return the user's directory for everything that `solvable` can make again. Where it is no absolute path, nothing is kept."""
     if chosen := os.environ.get("SOLVABLE_CACHE_DIR"):
-        return Path(chosen)
+        return Path(os.path.expanduser(chosen))
+    home = Path(os.path.expanduser("~"))  # as it stands where there is no home
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "solvable"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "solvable"
+        return home / "Library" / "Caches" / "solvable"
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (named if named.is_absolute() else home / ".cache") / "solvable"
 
 
 def is_writable() -> bool:
     """Whether machine code can be kept."""
     try:
-        cache_directory().mkdir(parents=True, exist_ok=True)
+        trusted_files.make_directory(cache_directory())
         with tempfile.TemporaryFile(dir=cache_directory()):
             return True
+    except Untrusted as error:
+        trusted_files.refuse(error)
     except OSError:
-        return False
+        pass
+    return False
 
 
 def kind_of(magic: tuple[Any, ...]) -> str:
-    """The name of a directory of machine code, from Numba's description of the machine (system, CPU, its features)."""
+    """Return the name of a directory of machine code, from the form of its files and Numba's description of the machine (system,
+    CPU, its features)."""
     options = [
         getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "USING_SVML", "LOOP_VECTORIZE", "SLP_VECTORIZE")
     ]
-    told = [sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, *options, *magic]
+    told = [MARK, sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, *options, *magic]
     return PREFIX + hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
 
@@ -89,10 +96,9 @@ class KernelCache(_Cache):
     def find(self, signature: Any, context: Any) -> Path | None:
         """The file with this machine code: the user's own, made for this very machine, else one that came with a wheel."""
         own, shipped = self._place(signature, context), shipped_for(context.codegen().magic_tuple())
-        for path in [own] if shipped is None else [own, shipped / own.name]:
-            if path.is_file():
-                return path
-        return None
+        if trusted_files.is_there(own):
+            return own
+        return shipped / own.name if shipped is not None and (shipped / own.name).is_file() else None
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         if _takes_kernels(sig):
@@ -103,7 +109,7 @@ class KernelCache(_Cache):
         content = None if path is None else _read(path)
         if content is not None:
             with contextlib.suppress(Exception):  # what cannot be loaded, for whatever reason, is compiled again
-                return CompileResult._rebuild(target_context, *pickle.loads(content))
+                return CompileResult._rebuild(target_context, *load(content))
         self._missed(self._kernel)
         return None
 
@@ -116,8 +122,8 @@ class KernelCache(_Cache):
             )
         path = self._place(sig, data.target_context)
         with contextlib.suppress(OSError):  # nowhere to write: compile again next time
-            _write(path, dumps(data._reduce()))
-            _remove_unused_once(path.parent)
+            trusted_files.write(path, dumps(data._reduce()))
+            _remove_unused_once(path.parents[1])
 
     def _place(self, signature: Any, context: Any) -> Path:
         told = hashlib.sha256(f"{identity(self._kernel)} {signature}".encode()).hexdigest()[:24]
@@ -136,48 +142,19 @@ def _takes_kernels(signature: Any) -> bool:
 
 
 def _read(path: Path) -> bytes | None:
-    """What a file holds; None where it cannot be read or is damaged."""
-    try:
-        content = path.read_bytes()
-        if hashlib.sha256(content[DIGEST:]).digest() != content[:DIGEST]:
-            return None
-        if time.time() - path.stat().st_mtime > WEEK:
-            with contextlib.suppress(OSError):  # it is still in use
-                os.utime(path)
-    except OSError:
-        return None
-    return content[DIGEST:]
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(content).digest() + content)
-        os.chmod(name, 0o644)  # others may share the directory
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    """Return what a file holds; None where it is damaged, or others may have written it. What came with the installation is as
+    trusted as the Python beside it."""
+    if not path.is_relative_to(SHIPPED):
+        return trusted_files.read(path)
+    with contextlib.suppress(OSError):
+        return trusted_files.content_of(path.name, path.read_bytes())
+    return None
 
 
 @lru_cache
-def _remove_unused_once(current: Path) -> None:
+def _remove_unused_once(cache: Path) -> None:
     """Whoever compiles looks after the cache, once in a process."""
-    remove_unused(current)
-
-
-def remove_unused(current: Path) -> None:
-    """Remove machine code of ours that nobody has used for long: kernels of former versions, other kinds of machines."""
-    oldest = time.time() - UNUSED
-    for directory in current.parent.glob(PREFIX + "*"):
-        for path in [*directory.glob("*" + SUFFIX), *directory.glob("*.part")]:
-            with contextlib.suppress(OSError):
-                if path.stat().st_mtime < oldest:
-                    path.unlink()
-        with contextlib.suppress(OSError):  # only an empty one goes
-            directory.rmdir()
+    trusted_files.remove_unused(cache, PREFIX, SUFFIX, UNUSED)
 
 
 @lru_cache

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from solvable.papers.claims import Claim
 from solvable.papers.parameters import NONE, Parameters, shown
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
+    from solvable.control import Optimum
+
+Result = TypeVar("Result", Trajectory, "Optimum")
 
 _store: ContextVar[str | None] = ContextVar("store", default=None)
 
@@ -50,11 +53,17 @@ class PaperFigure:
     parameters: Parameters = NONE
 
 
-def whole(trajectory: Trajectory) -> Trajectory:
-    """The same, unless Ctrl-C cut it short: half a run makes no figure and no verdict."""
-    if Ending.INTERRUPTED in trajectory.ending:
+def whole(result: Result) -> Result:
+    """Return a run or a search as it is; raise KeyboardInterrupt if that cut it short: half of one makes no figure and no
+    verdict."""
+    from solvable.control import Optimum
+
+    cut = (
+        result.message.startswith("interrupted") if isinstance(result, Optimum) else Ending.INTERRUPTED in result.ending
+    )
+    if cut:
         raise KeyboardInterrupt
-    return trajectory
+    return result
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, Protocol
 
-from solvable.numerics import compiled
+from solvable.numerics import compiled, trusted_files
 from solvable.numerics.installing import missing
 from solvable.numerics.interpreting import machine_code_only
 from solvable.numerics.threads import cores, limit_cores, one_blas_thread
@@ -132,6 +132,7 @@ def _prepare_worker(quiet: bool) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _one_core()
     compiled.announce(not quiet)
+    trusted_files.announce(not quiet)
 
 
 @lru_cache
@@ -229,6 +230,7 @@ def _work_and_note(notes: str, chunk: Chunk) -> tuple[list[bytes], float]:
 
     note()
     compiled.announce(True)
+    trusted_files.announce(True)
     compiled.LISTENERS.append(note)
     try:
         return work(chunk)

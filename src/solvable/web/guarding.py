@@ -42,16 +42,17 @@ class Refused(Exception):
 
 
 class SameOrigin:
-    """Refuses requests that come from another page, by their origin."""
+    """Refuses requests that come from another page: each origin that they name must be each host that they name."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            headers = dict(scope["headers"])
-            origin, host = headers.get(b"origin"), headers.get(b"host", b"")
-            if origin is not None and origin not in (b"http://" + host, b"https://" + host):
+            origins = [value for name, value in scope["headers"] if name == b"origin"]
+            hosts = [value for name, value in scope["headers"] if name == b"host"] or [b""]
+            pages = [{b"http://" + host, b"https://" + host} for host in hosts]
+            if any(origin not in page for origin in origins for page in pages):
                 await refuse(403, ["origin: of another page"])(scope, receive, send)
                 return
         await self.app(scope, receive, send)

@@ -9,6 +9,7 @@ import numpy as np
 
 from solvable.control import Control, Optimum, optimal
 from solvable.overlaps import Overlaps
+from solvable.papers.figure import whole
 from solvable.problems import Dropout, Inputs, Problem, Student, Teacher, Training
 
 KEY = "mignacco2025"
@@ -33,4 +34,5 @@ def setting(rate: float, deviation: float, dim: int, keep: float) -> tuple[Probl
 def best(problem: Problem, start: Overlaps, until: float, segments: int) -> Optimum:
     """The best keep probability in so many segments, and the best factor of tests."""
     free = {KEEP: Control(segments=segments), FACTOR: Control(segments=1, upper=1.0)}
-    return optimal(problem, start, until=until, control=free, guesses=1, refine=False, progress=False)
+    found = optimal(problem, start, until=until, control=free, guesses=1, refine=False, progress=False)
+    return whole(found)

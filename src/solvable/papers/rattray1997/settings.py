@@ -5,6 +5,7 @@ import numpy as np
 
 from solvable.control import Control, Optimum, greedy, optimal
 from solvable.overlaps import Overlaps
+from solvable.papers.figure import whole
 from solvable.problems import Inputs, Problem, Student, Teacher, Training
 
 KEY = "rattray1997"
@@ -31,7 +32,8 @@ def setting(unit: str, noise: float, dim: int, rate: float) -> tuple[Problem, Ov
 
 def best(problem: Problem, start: Overlaps, until: float, free: dict[str, Control]) -> Optimum:
     """The best schedule with these segments."""
-    return optimal(problem, start, until=until, control=free, guesses=2, refine=False, progress=False)
+    found = optimal(problem, start, until=until, control=free, guesses=2, refine=False, progress=False)
+    return whole(found)
 
 
 def greedily(problem: Problem, start: Overlaps, until: float, upper: float, pieces: int) -> Problem:
