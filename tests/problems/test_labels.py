@@ -93,7 +93,9 @@ def test_changes_are_checked_too() -> None:
 def test_labels_of_data_are_checked_before_training(labels: list[float], message: str) -> None:
     random = np.random.default_rng(0)
     teacher = sv.Teacher(width=1, target="sign", overlap="sampled")
-    problem = problem_of(teacher=teacher).replace(training__learning_rate=None, training__step=0.1, training__samples=20)
+    problem = problem_of(teacher=teacher).replace(
+        training__learning_rate=None, training__step=0.1, training__samples=20
+    )
     weights = sv.overlaps.Weights(random.standard_normal((1, 20)), random.standard_normal((1, 20)))
     data = sv.Data(random.standard_normal((20, 20)), prepare=False)
     with pytest.raises(ValueError, match="^labels: .*" + message):

@@ -10,7 +10,6 @@ import solvable as sv
 from solvable.gaussian.losses import LOSSES
 from solvable.problems import ClipSamples, Hinge, Huber, Loss, Rule
 
-
 SIGNS = ("logistic", "hinge", "perceptron")  # losses that take labels for signs
 
 

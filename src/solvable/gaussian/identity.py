@@ -101,7 +101,9 @@ class _Reader:
             return self._all("partial", [value.func, value.args, value.keywords])
         if isinstance(value, type):
             return self._class(value)
-        if isinstance(value, np.ufunc) or (hasattr(value, "py_func") and package_version(type(value).__module__) is not None):
+        if isinstance(value, np.ufunc) or (
+            hasattr(value, "py_func") and package_version(type(value).__module__) is not None
+        ):
             return self._compiled(value)
         if type(value) in (staticmethod, classmethod, functools.cached_property):
             return self._all(type(value).__name__, [getattr(value, "__func__", None) or getattr(value, "func", None)])

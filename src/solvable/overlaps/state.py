@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvable.overlaps.card import card
+from solvable.overlaps.card import card, text
 from solvable.problems.nearest import telling_names
 
 
@@ -73,6 +73,9 @@ class Overlaps:
 
     if not TYPE_CHECKING:  # which is to tell of names that there are not
         __getattr__ = telling_names(WORDS)
+
+    def __repr__(self) -> str:
+        return text(self)
 
     def __post_init__(self) -> None:
         if self.block_extra_overlap is None:

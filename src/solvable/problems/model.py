@@ -261,6 +261,13 @@ class Model(BaseModel):
     def __hash__(self) -> int:
         return hash((type(self), self._values()))
 
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield the fields that are not at their defaults."""
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if field.is_required() or value != field.get_default(call_default_factory=True):
+                yield name, value
+
     def _repr_html_(self) -> str:
         return card({name: _told(part) for name, part in _shown(self).items()}, title=type(self).__name__)
 

@@ -105,8 +105,9 @@ def epochs_per_step(problem: Problem) -> float:
 def warn_of_small_steps(problem: Problem) -> None:
     """Warn where `learning_rate` on a data set makes steps far below order one, so that it was probably meant as the step.
 
-    A step s = learning_rate / dim moves overlaps by about s through the mean gradient and by s^2 dim / batch through its noise, so
-    that useful steps are of the order of min(1, batch / dim): of order one for large batches, rates of order one for single samples.
+    A step s = learning_rate / dim moves overlaps by about s through the mean gradient and by s^2 dim / batch through its noise.
+    So useful steps are of the order of min(1, batch / dim): steps of order one for large batches, rates of order one for single
+    samples.
     """
     training, dim = problem.training, problem.inputs.dim
     if training.learning_rate is None or dim is None:

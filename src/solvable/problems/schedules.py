@@ -82,7 +82,8 @@ class Schedule(Model):
             places = np.atleast_1d(np.asarray(times, dtype=float))
         except (TypeError, ValueError):
             raise InvalidProblem([f"times: {times!r:.60} given, must be numbers from 0 on"]) from None
-        return cls(times=places, rates=[_number_of(function, time) for time in places.tolist()], shape="linear")
+        rates = tuple(_number_of(function, time) for time in places.ravel().tolist())
+        return cls(times=tuple(places.tolist()), rates=rates, shape="linear")
 
     @cached_property
     def segments(self) -> np.ndarray:
