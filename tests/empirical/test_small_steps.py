@@ -22,8 +22,8 @@ def follow(problem: sv.Problem, level: Any = None) -> sv.Trajectory:
 
 
 BOTH = (
-    r"training\.learning_rate: 0\.5 makes steps of 0\.00167, because it is divided by dim = 300; on batches of 300 samples steps of "
-    r"order 1 learn: say step = 0\.5 if it was meant so"
+    r"training\.learning_rate: 0\.5 makes steps of 0\.00167, because it is divided by dim = 300; on batches of 300 samples "
+    r"steps of order 1 learn: say step = 0\.5 if it was meant so"
 )
 
 

@@ -50,7 +50,7 @@ def check(level: Empirical, lanes: list[Lane]) -> None:
         raise ValueError("training.momentum: kappa is for many steps of 1/dim, a data set is seen in few; give beta")
     if isinstance(problem.training.gain, Schedule):
         raise ValueError("training.momentum: beta has a schedule, but Empirical keeps it constant; give a number")
-    warn_of_small_steps(problem)
+    warn_of_small_steps([trained(level, lane.problem) for lane in lanes])
     _check_classes(level, problem)
     _check_form(level, problem)
     for lane in lanes:

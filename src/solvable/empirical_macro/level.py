@@ -105,7 +105,7 @@ class EmpiricalMacro:
         """Raise an error for what this level cannot do, before anything runs."""
         for lane in lanes:
             check(lane.problem, self.smoothing)
-        warn_of_small_steps(lanes[0].problem)
+        warn_of_small_steps([lane.problem for lane in lanes])
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
         """March all replicas of every lane; called by `run`."""

@@ -102,18 +102,19 @@ def epochs_per_step(problem: Problem) -> float:
     return batch_size(problem) / (sample_count(problem) or 1)
 
 
-def warn_of_small_steps(problem: Problem) -> None:
-    """Warn where `learning_rate` on a data set makes steps far below order one, so that it was probably meant as the step.
+def warn_of_small_steps(problems: list[Problem]) -> None:
+    """Warn where `learning_rate` on a data set makes steps far below order one in all of these problems, so that it was probably
+    meant as the step.
 
     A step s = learning_rate / dim moves overlaps by about s through the mean gradient and by s^2 dim / batch through its noise.
     So useful steps are of the order of min(1, batch / dim): steps of order one for large batches, rates of order one for single
     samples.
     """
-    training, dim = problem.training, problem.inputs.dim
-    if training.learning_rate is None or dim is None:
+    first, dim = problems[0], problems[0].inputs.dim
+    if first.training.learning_rate is None or dim is None:
         return
-    rate = max(as_schedule(training.effective_rate).rates)
-    batch, step = batch_size(problem), rate / dim
+    rate = max(max(as_schedule(problem.training.effective_rate).rates) for problem in problems)
+    batch, step = batch_size(first), rate / dim
     useful = min(1.0, batch / dim)
     if step < SMALL_STEP * useful:
         order = "1" if useful == 1 else f"batch / dim = {useful:.2g}"
