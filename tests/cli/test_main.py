@@ -203,7 +203,7 @@ def test_pictures_of_data_sets_have_both_losses(tmp_path, monkeypatch) -> None:
         (
             "width = 2->width = 2\nK = 3",
             [],
-            "teacher.K: is not a field here, must be one of activation, bias, drift, overlap, readout",
+            "teacher.K: is not a field here (did you mean width?), must be one of activation, bias, drift, overlap, readout",
         ),
         ("learning_rate->learning-rate", [], "training.learning-rate: is not a field here"),
         ("", ["--output", "nowhere/x.nc"], "--output: the directory nowhere does not exist"),

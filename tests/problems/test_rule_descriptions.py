@@ -10,10 +10,12 @@ import solvable as sv
 from solvable.gaussian.losses import LOSSES
 from solvable.problems import ClipSamples, Hinge, Huber, Loss, Rule
 
+SIGNS = ("logistic", "hinge", "perceptron")  # losses that take labels for signs
 
-def problem_of(**training):
+
+def problem_of(*, target="additive", **training):
     return sv.Problem(
-        teacher=sv.Teacher(width=1, activation="erf"),
+        teacher=sv.Teacher(width=1, activation="erf", target=target),
         student=sv.Student(width=2, activation="erf"),
         inputs=sv.Inputs(dim=200),
         training=sv.Training(learning_rate=0.5, **training),
@@ -46,10 +48,12 @@ def own_loss(scale=1.0):
     ],
 )
 def test_files_hold_it(training):
-    problem = problem_of(**training)
+    loss = training.get("loss")
+    target = "sign" if getattr(loss, "name", loss) in SIGNS else "additive"
+    problem = problem_of(target=target, **training)
     assert sv.Problem.from_toml(problem.to_toml()) == problem
     assert sv.Problem.from_json(problem.to_json()) == problem
-    plain = problem_of()
+    plain = problem_of(target=target)
     assert (problem.hash == plain.hash) == (training == {"loss": "squared"})
 
 
@@ -199,7 +203,7 @@ def test_losses_that_are_none_are_refused(functions, of, line):
 
 def test_a_table_may_have_a_name_alone():
     assert problem_of(loss={"name": "squared"}) == problem_of()
-    assert problem_of(loss={"name": "hinge"}) == problem_of(loss="hinge")
+    assert problem_of(target="sign", loss={"name": "hinge"}) == problem_of(target="sign", loss="hinge")
 
 
 def test_rules_that_change_nothing_are_refused():
@@ -258,7 +262,7 @@ def test_rules_travel_to_other_processes():
 
 def test_who_takes_the_path_with_cases():
     assert problem_of().features == ()
-    assert problem_of(loss="logistic").features == ()
+    assert problem_of(target="sign", loss="logistic").features == ("teacher.target",)
     assert problem_of(loss="correlation").features == ("training.loss",)
     assert problem_of(rule="normalised", repeats=2).features == ("training.rule", "training.repeats")
     linear = problem_of(loss="huber").replace(teacher__activation="linear", student__activation="linear")

@@ -110,6 +110,7 @@ def words(level: Any, problem: sv.Problem) -> str:
     return message
 
 
+@pytest.mark.filterwarnings("ignore:training.learning_rate")  # whose step on a data set is small
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("problem", [PROBLEM, ERF, RELU], ids=["quadratic", "erf", "relu"])
 @pytest.mark.parametrize("level", LEVELS)

@@ -62,7 +62,11 @@ def test_the_gap_knows_labels_of_the_wrong_sign(mixture) -> None:
 
 def test_the_test_loss_is_in_the_words_of_the_training_loss() -> None:
     logistic = PROBLEM.replace(
-        training__loss="logistic", training__label_noise=0.0, training__samples=20000, inputs__dim=20
+        training__loss="logistic",
+        training__label_noise=0.0,
+        training__samples=20000,
+        inputs__dim=20,
+        teacher__target="sign",
     )
     run = sv.run(logistic, START, sv.Empirical(), until=3, progress=False)
     assert run.test_loss == pytest.approx(run.training_loss, rel=0.03)

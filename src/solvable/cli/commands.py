@@ -1,5 +1,6 @@
 """What each command does."""
 
+import warnings
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ def call(options: Namespace) -> int:
         for name, value in vars(options).items():
             if isinstance(value, list):  # what the parser makes of "--name=--"
                 raise ValueError(f"--{name}: '--' given, must be a value")
-        return COMMANDS[options.command](options)
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_: complain(str(message))
+            return COMMANDS[options.command](options)
     except BrokenPipeError:
         raise
     except (MemoryError, RecursionError) as error:

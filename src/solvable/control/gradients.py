@@ -13,6 +13,7 @@ from solvable.dynamics.kernel_data import sizes
 from solvable.dynamics.reverse_choice import check_reversible
 from solvable.overlaps import Overlaps, check_start, fitted
 from solvable.problems import Problem, effective
+from solvable.problems.own_functions import check_unchanged
 from solvable.results.threshold import Threshold
 
 
@@ -144,6 +145,7 @@ def ask(problem: Problem, until: Any, objective: Any, rtol: float) -> Asked:
         raise ValueError(f"until: {until!r} given, must be a positive finite time")
     if not isinstance(rtol, int | float | np.number) or not 0 < rtol < 1:
         raise ValueError(f"rtol: {rtol!r} given, must be between 0 and 1")
+    check_unchanged(problem)
     found = checked_objective(objective)
     check_reversible(effective(problem))
     found.check(problem)

@@ -9,11 +9,19 @@ from solvable.control.certificate import Certificate
 from solvable.control.objectives import objective as as_objective
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem, Schedule
+from solvable.problems.nearest import telling_names
 from solvable.results import Trajectory
 from solvable.results.threshold import Threshold
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+WORDS = {  # of others, by which errors propose ours
+    **dict.fromkeys(("fun", "risk", "loss", "objective_value"), "value"),
+    **dict.fromkeys(("x", "schedules", "control", "controls"), "schedule"),
+    **dict.fromkeys(("run", "curve"), "trajectory"),
+    **dict.fromkeys(("nfev", "nit"), "calls"),
+}
 
 
 @dataclass(frozen=True)
@@ -115,6 +123,9 @@ class Optimum:
             f"  H = {mean:.4g}, spread {spread:.1g}; {len(self.certificate.guesses)} first guesses; {self.calls} gradients",
         ]
         return "\n".join(lines)
+
+    if not TYPE_CHECKING:  # which is to tell of names that there are not
+        __getattr__ = telling_names(WORDS)
 
     def __repr__(self) -> str:
         controls = ", ".join(f"{len(one.rates)} values of {name}" for name, one in self.schedule.items())

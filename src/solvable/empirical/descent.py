@@ -19,7 +19,7 @@ from solvable.numerics.memory import FLOAT, check_memory
 from solvable.numerics.random import Purpose, child
 from solvable.numerics.threads import cores
 from solvable.problems import EVERYTHING, Problem, Schedule
-from solvable.problems.reuse import batch_size
+from solvable.problems.reuse import batch_size, warn_of_small_steps
 from solvable.results import Trajectory
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def check(level: Empirical, lanes: list[Lane]) -> None:
         raise ValueError("training.momentum: kappa is for many steps of 1/dim, a data set is seen in few; give beta")
     if isinstance(problem.training.gain, Schedule):
         raise ValueError("training.momentum: beta has a schedule, but Empirical keeps it constant; give a number")
+    warn_of_small_steps([trained(level, lane.problem) for lane in lanes])
     _check_classes(level, problem)
     _check_form(level, problem)
     for lane in lanes:

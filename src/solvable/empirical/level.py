@@ -19,6 +19,7 @@ from solvable.numerics.memory import check_memory
 from solvable.numerics.threads import cores, interruptible, one_blas_thread
 from solvable.overlaps import embed
 from solvable.problems import Data, Domain, Problem
+from solvable.problems.labels import check_signs
 from solvable.problems.nearest import not_one_of
 from solvable.problems.reuse import sample_count
 from solvable.results import Clock, Trajectory
@@ -216,6 +217,8 @@ class Empirical:
         samples = sample_count(problem)
         if (samples or 0) > len(data.rows):
             raise ValueError(f"training.samples: {samples} given, but the data have {len(data.rows)} rows")
+        if self.labels is not None:
+            check_signs("labels", self.labels, problem.training.loss_function)
         noises = [name for name in ("label_noise", "label_flips") if getattr(problem.training, name) != 0]
         if self.labels is not None and noises:
             raise ValueError(f"training.{noises[0]}: given together with labels, so nothing would use it")

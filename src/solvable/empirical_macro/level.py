@@ -19,6 +19,7 @@ from solvable.numerics.memory import FLOAT, check_memory
 from solvable.numerics.random import Purpose, child
 from solvable.numerics.threads import cores, interruptible, one_blas_thread
 from solvable.problems import EVERYTHING, Problem
+from solvable.problems.reuse import warn_of_small_steps
 from solvable.results import Clock, Trajectory
 
 MOST_STEPS = 100_000
@@ -104,6 +105,7 @@ class EmpiricalMacro:
         """Raise an error for what this level cannot do, before anything runs."""
         for lane in lanes:
             check(lane.problem, self.smoothing)
+        warn_of_small_steps([lane.problem for lane in lanes])
 
     def solve(self, lanes: list[Lane], plan: Plan) -> Trajectory:
         """March all replicas of every lane; called by `run`."""

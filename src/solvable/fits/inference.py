@@ -19,6 +19,7 @@ from solvable.levels.progress import Report, meter
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
+from solvable.problems.own_functions import check_unchanged
 from solvable.results import Trajectory
 
 AGAIN = 3  # times that intervals are sought, if better parameters are met on the way
@@ -107,6 +108,7 @@ def fit(
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"fit: the second argument must be a Problem, not {type(problem).__name__}")
+    check_unchanged(problem)
     family = Family(problem, _start(curve, start))
     data = read_curve(curve, problem, clock, quantity, overlaps, columns)
     chosen = parameters(family, free)

@@ -11,12 +11,18 @@ from solvable.levels import run
 from solvable.macro import Macro
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
+from solvable.problems.nearest import telling_names
 
 if TYPE_CHECKING:
     import xarray
 
 SMALL = 0.01  # p-value below which a problem is said not to fit
 FINE = 200  # times of a smooth curve
+WORDS = {  # of others, by which errors propose ours
+    **dict.fromkeys(("params", "parameters", "x", "theta", "popt", "values"), "estimates"),
+    **dict.fromkeys(("errors", "ci", "confidence_intervals", "bounds", "pcov", "stderr"), "intervals"),
+    **dict.fromkeys(("chi2", "chisq", "cost", "fun"), "chi_squared"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +164,9 @@ class Fit:
             for times in (grid, self.curve.time)
         ]
         return np.asarray(limits[0] * np.interp(grid, self.curve.time, self.prediction / limits[1]))
+
+    if not TYPE_CHECKING:  # which is to tell of names that there are not
+        __getattr__ = telling_names(WORDS)
 
     def __repr__(self) -> str:
         numbers = ", ".join(self._line(name) for name in self.estimates)

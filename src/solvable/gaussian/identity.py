@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 LARGEST = 20_000  # values that are looked at for one function
-_PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range)
+PLAIN = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range)
 _NAMED = (
     types.BuiltinFunctionType, types.WrapperDescriptorType, types.MethodDescriptorType, types.MethodWrapperType,
     types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
@@ -35,7 +35,7 @@ _HOUSEKEEPING = {
 
 
 _UNFOLLOWED = {"vars", "__dict__", "__getattribute__"}  # by which modules are read without names
-_HIDDEN = {"eval", "exec", "globals"}  # by which a function reaches what it does not name
+HIDDEN = {"eval", "exec", "globals"}  # by which a function reaches what it does not name
 
 
 class Unreadable(ValueError):
@@ -75,7 +75,7 @@ class _Reader:
     def digest(self, value: Any) -> bytes:
         if type(value) is str:  # by which getattr may find something
             self.met.add(value)
-        if type(value) in _PLAIN:
+        if type(value) in PLAIN:
             return _sealed(type(value).__name__, repr(value).encode())
         if id(value) not in self._known:
             self._known[id(value)] = _sealed("again", str(len(self._alive)).encode())
@@ -101,7 +101,9 @@ class _Reader:
             return self._all("partial", [value.func, value.args, value.keywords])
         if isinstance(value, type):
             return self._class(value)
-        if isinstance(value, np.ufunc) or (hasattr(value, "py_func") and _version(type(value).__module__) is not None):
+        if isinstance(value, np.ufunc) or (
+            hasattr(value, "py_func") and package_version(type(value).__module__) is not None
+        ):
             return self._compiled(value)
         if type(value) in (staticmethod, classmethod, functools.cached_property):
             return self._all(type(value).__name__, [getattr(value, "__func__", None) or getattr(value, "func", None)])
@@ -145,12 +147,12 @@ class _Reader:
         home = str(function.__globals__.get("__name__"))
         parts: list[Any] = [function.__defaults__, function.__kwdefaults__, function.__closure__]
         parts += [vars(function)] if vars(function) else []
-        name, version = function.__code__.co_qualname, _version(home)
+        name, version = function.__code__.co_qualname, package_version(home)
         if version is not None and "<" not in name:  # lambdas and inner functions share a name
             return self._all(f"{home}.{name} {version}", parts)
         self.met.update(name for code in _inner(function.__code__) for name in code.co_names)
-        names, imports = _reached(function.__code__)
-        for hidden in sorted(names & _HIDDEN - function.__globals__.keys()):
+        names, imports = reached(function.__code__)
+        for hidden in sorted(names & HIDDEN - function.__globals__.keys()):
             raise Unreadable(f"it uses {hidden}(), by which it may reach anything")
         found = [self._code(function.__code__, function.__doc__), *(self.digest(part) for part in parts)]
         found += [_sealed(name, self.digest(_global(function, name))) for name in sorted(names)]
@@ -170,7 +172,7 @@ class _Reader:
         )  # fmt: skip
 
     def _module(self, module: types.ModuleType) -> bytes:
-        version = _version(module.__name__)
+        version = package_version(module.__name__)
         if version is not None:
             return _sealed("module", f"{module.__name__} {version}".encode())
         if self._words & _UNFOLLOWED:
@@ -179,12 +181,12 @@ class _Reader:
         return _sealed("module", module.__name__.encode(), *(_sealed(name, self.digest(held[name])) for name in held))
 
     def _class(self, kind: type) -> bytes:
-        version = _version(kind.__module__)
+        version = package_version(kind.__module__)
         if version is not None:
             return _sealed("class", f"{kind.__module__}.{kind.__qualname__} {version}".encode())
         own = {name: value for name, value in sorted(vars(kind).items()) if name not in _HOUSEKEEPING}
         found = [_sealed(name, self.digest(value)) for name, value in own.items()]
-        if _version(type(kind).__module__) is None:
+        if package_version(type(kind).__module__) is None:
             found.append(self.digest(type(kind)))
         return _sealed("class", kind.__qualname__.encode(), self._all("bases", kind.__bases__), *found)
 
@@ -194,11 +196,11 @@ class _Reader:
         written = getattr(dispatcher, "py_func", None)
         if isinstance(written, types.FunctionType):
             options = {name: repr(one) for name, one in getattr(dispatcher, "targetoptions", {}).items()}
-            return self._all(f"numba {_version('numba')}", [written, options])
+            return self._all(f"numba {package_version('numba')}", [written, options])
         name = str(getattr(value, "__name__", ""))
         for home in ("numpy", "scipy.special"):
             if getattr(sys.modules.get(home), name, None) is value:
-                return _sealed("ufunc", f"{home}.{name} {_version(home)}".encode())
+                return _sealed("ufunc", f"{home}.{name} {package_version(home)}".encode())
         raise Unreadable(f"it uses {_shown(value)}, which hides its code")
 
     def _by_name(self, value: Any) -> bytes:
@@ -208,7 +210,7 @@ class _Reader:
         place = value.__module__ if home is None else home.__module__
         if place is None and bound:
             place = type(owner).__module__
-        version = _version(place or "builtins")
+        version = package_version(place or "builtins")
         if version is None and home is None:
             raise Unreadable(f"it uses {_shown(value)}, whose code is not Python")
         kind = f"{place}.{getattr(value, '__qualname__', value.__name__)} {version}"
@@ -244,7 +246,7 @@ def _lasting(kind: type, state: dict[str, Any]) -> dict[str, Any]:
 
 
 @functools.lru_cache
-def _version(home: str) -> str | None:
+def package_version(home: str) -> str | None:
     """The version of the package that a module is in; None for modules of one's own, whose code is read."""
     top = home.partition(".")[0]
     if top in sys.builtin_module_names or top in sys.stdlib_module_names:
@@ -264,7 +266,7 @@ def _inner(code: types.CodeType) -> list[types.CodeType]:
     return [code, *(one for part in code.co_consts if isinstance(part, types.CodeType) for one in _inner(part))]
 
 
-def _reached(code: types.CodeType) -> tuple[set[str], set[tuple[str, int]]]:
+def reached(code: types.CodeType) -> tuple[set[str], set[tuple[str, int]]]:
     """The globals that a code names, and the modules that it imports, each with the number of dots before it."""
     names: set[str] = set()
     imports: set[tuple[str, int]] = set()

@@ -66,6 +66,7 @@ class Loss(OwnFunction):
             _check_slope("push", lambda x: sign * self.function(x), self.push)
             _check_slope("push_slope", self.push, self.push_slope)
         self.fingerprint  # noqa: B018  (also checks that values are finite)
+        self._remember()
 
     def _functions(self) -> tuple[Callable[[np.ndarray], Any], ...]:
         return self.function, self.push, self.push_slope
@@ -87,6 +88,12 @@ class Loss(OwnFunction):
     def smooth(self) -> bool:
         """Whether the push has a slope everywhere but at kinks: it does not jump."""
         return not jumps(self.push)
+
+    @cached_property
+    def needs_signs(self) -> bool:
+        """Tell whether labels must be signs: the loss is a bent function of the margin. A line in the margin, as the correlation
+        loss, takes any numbers."""
+        return self.of == "margin" and bool(np.ptp(self.push(_NODES)) > 0)
 
     def __repr__(self) -> str:
         return f"Loss({self.name!r})"

@@ -13,6 +13,7 @@ from solvable.levels.protocol import Level
 from solvable.levels.slips import telling
 from solvable.overlaps import Overlaps, Weights, check_start, fitted, hearing
 from solvable.problems import Problem, Schedule
+from solvable.problems.own_functions import check_unchanged
 from solvable.problems.tasks import turns
 from solvable.results.clock import Clock
 from solvable.results.threshold import FUNCTION, Threshold
@@ -187,6 +188,7 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
     """Slips that would otherwise surface far from their cause."""
     if not isinstance(problem, Problem):
         raise TypeError(f"run: the first argument must be a Problem, not {_kind(problem)}")
+    check_unchanged(problem)
     check_level(level, stop)
     if not level.domain.samples:
         samples = problem.training.samples

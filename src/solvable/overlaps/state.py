@@ -3,10 +3,12 @@
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from solvable.overlaps.card import card
+from solvable.overlaps.card import card, text
+from solvable.problems.nearest import telling_names
 
 
 class InvalidStart(ValueError):
@@ -17,6 +19,12 @@ ARRAYS = (
     "block_student_overlap", "block_cross_overlap", "block_teacher_overlap", "readout", "block_extra_overlap", "scalars",
 )  # fmt: skip
 ROLES = ("direction", "anchor", "velocity", "average", "snapshot")  # of extra rows, in the order in which they come
+WORDS = {  # of others, by which errors propose ours
+    **dict.fromkeys(("Q", "q"), "student_overlap"),
+    **dict.fromkeys(("R", "M", "m", "overlap"), "cross_overlap"),
+    **dict.fromkeys(("T", "P"), "teacher_overlap"),
+    **dict.fromkeys(("a", "v"), "readout"),
+}
 COPIES = ("anchor", "average", "snapshot")  # which begin as copies of the students; velocities begin at zero
 
 
@@ -62,6 +70,12 @@ class Overlaps:
     scalar_roles: tuple[str, ...] = ()
 
     _repr_html_ = card
+
+    if not TYPE_CHECKING:  # which is to tell of names that there are not
+        __getattr__ = telling_names(WORDS)
+
+    def __repr__(self) -> str:
+        return text(self)
 
     def __post_init__(self) -> None:
         if self.block_extra_overlap is None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from solvable.problems.labels import check_labels
 from solvable.problems.rate_rules import LineSearch
 from solvable.problems.reuse import check_batch
 from solvable.problems.rules import Rule
@@ -37,6 +38,7 @@ def check_parts(problem: Problem) -> None:
             f"training.dropout: given for {problem.student.width} students, must be at most {MASKED}, "
             f"because all masks are counted"
         )
+    check_labels(problem)
     check_batch(problem)
     if isinstance(problem.training.rule, Rule):
         problem.training.rule.check_width(problem.student.width)

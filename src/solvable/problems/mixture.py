@@ -100,8 +100,10 @@ class Mixture(Model):
     def opposite(
         cls, distance: float, variance: float = 1.0, *, labels: tuple[float, float] = (1.0, -1.0)
     ) -> "Mixture":
-        """Two classes of equal weight with means +m and -m, |m|^2/dim = distance^2, and variance `variance` times the
-        eigenvalues."""
+        """Two classes of equal weight with means +m and -m and variance `variance` times the eigenvalues.
+
+        `distance` is that of each mean from zero: |m|^2/dim = distance^2, so that a unit along m has fields of mean +distance and
+        -distance, and the two means are 2 distance apart."""
         return cls(
             probabilities=(0.5, 0.5), means=((1.0,), (-1.0,)), gram=((_square(distance),),),
             variances=(variance, variance), labels=labels,
@@ -109,8 +111,10 @@ class Mixture(Model):
 
     @classmethod
     def xor(cls, distance: float, variance: float = 1.0) -> "Mixture":
-        """Four classes of equal weight: means +m_1, -m_1 with label 1 and +m_2, -m_2 with label -1; m_1, m_2 are orthogonal,
-        |m_j|^2/dim = distance^2."""
+        """Four classes of equal weight: means +m_1, -m_1 with label 1 and +m_2, -m_2 with label -1; m_1, m_2 are orthogonal.
+
+        `distance` is that of each mean from zero: |m_j|^2/dim = distance^2, so that means of one label are 2 distance apart, means
+        of different labels sqrt(2) distance."""
         size = _square(distance)
         return cls(
             probabilities=(0.25,) * 4, means=((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)),

@@ -71,16 +71,21 @@ def explain(model: type[BaseModel], error: ValidationError) -> list[str]:
             if kind in ("float_type", "int_type") and _is_schedule(given):
                 message, kind = _CONSTANT, "schedule"
             message = _WORDS.get(kind, message.removeprefix("Input should be ").removeprefix("a valid "))
-            text = f"{short(given)} given, must be {message}"
+            if callable(given) and kind == "model_type" and item["ctx"]["class_name"] in ("Schedule", "Momentum"):
+                message += "; sv.Schedule.of(function, times) makes one of a function"
+            text = f"{_shown_value(given)} given, must be {message}"
             if isinstance(given, str):
                 words[where] = given
         if where in lines and text not in lines[where]:
-            lines[where] += f", or {message}"
+            lines[where] += f", or {message}" * (not lines[where].endswith(f", or {message}"))
         else:
             lines.setdefault(where, text)
     for where, given in words.items():
         told, said, allowed = lines[where].partition(" given, must be ")
-        lines[where] = told + said.replace(",", hint(given, re.findall(r"'([^']+)'", allowed)) + ",") + allowed
+        meant = hint(given, re.findall(r"'([^']+)'", allowed))
+        if where.endswith("activation") and given.lower() in OTHER_UNITS:
+            meant = " (a unit that has no name here is given as sv.Activation)"
+        lines[where] = told + said.replace(",", meant + ",") + allowed
     return [f"{where}: {text}" if where else text for where, text in lines.items()]
 
 
@@ -107,7 +112,13 @@ _EXAMPLES = {  # of tables whose main field is easily taken for the whole
     "ClipSamples": ", as { norm = 1.0 }",
     "Rule": ', sv.Rule("name", function)',
     "Loss": ', sv.problems.Loss("name", function, push, push_slope)',
+    "Activation": ', sv.Activation("name", function, derivative)',
+    "Target": ', sv.problems.Target("name", width, function)',
 }
+OTHER_UNITS = {  # which others have names for
+    "gelu", "silu", "swish", "selu", "celu", "elu", "mish", "sigmoid", "softplus", "softsign", "leaky_relu", "leakyrelu", "prelu",
+    "relu6", "hardtanh", "cos", "sin", "exp", "square_relu", "threshold",
+}  # fmt: skip
 _BRANCHES = {
     "float",
     "int",
@@ -163,6 +174,10 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [found for part in get_args(annotation) for found in _models(part)]
+
+
+def _shown_value(value: Any) -> str:
+    return "a function" if callable(value) and hasattr(value, "__code__") else short(value)
 
 
 def short(value: Any) -> str:
@@ -245,6 +260,13 @@ class Model(BaseModel):
 
     def __hash__(self) -> int:
         return hash((type(self), self._values()))
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield the fields that are not at their defaults."""
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if field.is_required() or value != field.get_default(call_default_factory=True):
+                yield name, value
 
     def _repr_html_(self) -> str:
         return card({name: _told(part) for name, part in _shown(self).items()}, title=type(self).__name__)

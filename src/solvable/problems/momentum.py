@@ -28,7 +28,7 @@ class Momentum(Model):
     Examples
     --------
     >>> sv.Training(learning_rate=0.1, momentum=0.9).momentum
-    Momentum(beta=0.9, kappa=None, nesterov=False)
+    Momentum(beta=0.9)
     >>> sv.Training(learning_rate=0.25, momentum=0.75).effective_rate
     1.0
 

@@ -1,8 +1,8 @@
 """Did you mean: the allowed word that is nearest to the one that was written."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NoReturn
 
 NEAR = 0.72  # of difflib's ratio, from 0 (nothing in common) to 1 (the same)
 NEAR_AND_SHORT = 0.6  # of words in which one letter is much
@@ -16,6 +16,10 @@ MEANT = {  # what others call it
     **dict.fromkeys(("adagrad", "line_search", "polyak", "clip", "clip_norm"), "rate_rule"),
     **dict.fromkeys(("l2", "decay"), "weight_decay"),
     **dict.fromkeys(("batch_size", "minibatch"), "batch"),
+    **dict.fromkeys(("k", "m", "p", "units", "hidden", "hidden_units", "n_hidden", "hidden_size", "neurons"), "width"),
+    **dict.fromkeys(("n", "d", "input_dim", "n_inputs", "n_features", "dimension"), "dim"),
+    **dict.fromkeys(("sum", "ones"), "unit"),
+    "average": "mean",
 }
 
 
@@ -47,6 +51,29 @@ def instead(given: Any, known: Iterable[str]) -> str:
 def not_one_of(given: Any, known: Iterable[str]) -> str:
     """What an error says of a word that is none of the known ones."""
     return f"{given!r} given{instead(given, known)}"
+
+
+def telling_names(words: Mapping[str, str], notes: Mapping[str, str] | None = None) -> Callable[[Any, str], NoReturn]:
+    """Return a `__getattr__` whose AttributeError proposes the attribute that was probably meant: the word for it in `words`, or a
+    slip. `notes` say more of some."""
+
+    def missing(value: Any, name: str) -> NoReturn:
+        kind = type(value)
+        if hasattr(kind, name):  # its own code has raised the error: raise that again
+            object.__getattribute__(value, name)
+        text, meant = f"{kind.__name__!r} object has no attribute {name!r}", None
+        if not name.startswith("_"):
+            meant = words.get(name) or nearest(name, _public(kind))
+        if meant is not None:
+            text += f" (did you mean {meant}?)" + (f"; {notes[meant]}" if notes and meant in notes else "")
+        raise AttributeError(text)
+
+    return missing
+
+
+def _public(kind: type[Any]) -> list[str]:
+    """Return the public attributes of a class, fields of a dataclass included."""
+    return [name for name in (*dir(kind), *getattr(kind, "__dataclass_fields__", ())) if not name.startswith("_")]
 
 
 def within(given: Any, parts: Mapping[str, Iterable[str]]) -> list[tuple[str, str]]:

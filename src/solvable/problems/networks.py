@@ -71,6 +71,12 @@ class Target(OwnFunction):
         if np.shape(self.function(_probes(self.width))) != (len(_probes(self.width)),):
             raise ValueError(f"target {self.name!r}: must map (samples, {self.width}) to (samples,)")
         self.fingerprint  # noqa: B018  (also checks that values are finite)
+        self._remember()
+
+    @cached_property
+    def probed(self) -> np.ndarray:
+        """The labels of some fields near zero."""
+        return np.asarray(self.function(_probes(self.width)), dtype=float)
 
     def _functions(self) -> tuple[Callable[[np.ndarray], Any], ...]:
         return (self.function,)

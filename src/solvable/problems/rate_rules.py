@@ -166,6 +166,7 @@ class RateFunction(OwnFunction):
         self._check_version()
         self._compiled  # noqa: B018  (refuses what cannot be compiled)
         self.fingerprint  # noqa: B018  (also checks that values are finite)
+        self._remember()
 
     @cached_property
     def _compiled(self) -> Any:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from solvable.problems.model import Model, Plain
+from solvable.problems.schedules import as_schedule
 
 if TYPE_CHECKING:
     from solvable.problems.problem import Problem
     from solvable.problems.training import Training
 
 REUSE = ("training.step", "training.selection")  # settings that levels of fresh samples do not know
+SMALL_STEP = 0.01  # as large as this beside a useful one
 TWICE = "only selection 'drawn' takes a sample twice in a step"
 Selection = Literal["all", "subsets", "drawn", "shuffled", "partition", "persistent", "repeated"]
 
@@ -97,6 +100,30 @@ def epochs_per_step(problem: Problem) -> float:
     if dim is None and isinstance(training.samples, Ratio) and isinstance(training.batch, Ratio):
         return training.batch.ratio / training.samples.ratio
     return batch_size(problem) / (sample_count(problem) or 1)
+
+
+def warn_of_small_steps(problems: list[Problem]) -> None:
+    """Warn where `learning_rate` on a data set makes steps far below order one in all of these problems, so that it was probably
+    meant as the step.
+
+    A step s = learning_rate / dim moves overlaps by about s through the mean gradient and by s^2 dim / batch through its noise.
+    So useful steps are of the order of min(1, batch / dim): steps of order one for large batches, rates of order one for single
+    samples.
+    """
+    first, dim = problems[0], problems[0].inputs.dim
+    if first.training.learning_rate is None or dim is None:
+        return
+    rate = max(max(as_schedule(problem.training.effective_rate).rates) for problem in problems)
+    batch, step = batch_size(first), rate / dim
+    useful = min(1.0, batch / dim)
+    if step < SMALL_STEP * useful:
+        order = "1" if useful == 1 else f"batch / dim = {useful:.2g}"
+        warnings.warn(
+            f"training.learning_rate: {rate:g} makes steps of {step:.3g}, because it is divided by dim = {dim}; on batches of "
+            f"{batch} samples steps of order {order} learn: say step = {rate:g} if it was meant so, or step = {step:.3g} for this "
+            f"one",
+            stacklevel=2,
+        )
 
 
 def check_reuse(training: Training) -> None:

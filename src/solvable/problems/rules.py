@@ -82,6 +82,7 @@ class Rule(OwnFunction):
             raise ValueError(f"amplitude: takes {count} arguments, must take five: F, fields, label, output, size")
         self.fingerprint  # noqa: B018  (which compiles it and checks that values are finite)
         self._check_effect()
+        self._remember()
 
     def _functions(self) -> tuple[Callable[..., Any], ...]:
         return (self.amplitude,)
@@ -157,7 +158,7 @@ class Rule(OwnFunction):
         return address_of(self.compiled, AMPLITUDE)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "compiled"}
+        return {name: value for name, value in super().__getstate__().items() if name != "compiled"}
 
     def __repr__(self) -> str:
         return f"Rule({self.name!r})"

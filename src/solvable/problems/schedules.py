@@ -1,13 +1,13 @@
 """Numbers that change in time: schedules, their segments, and what holds in each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from solvable.problems.model import Array, Model, Unbounded
+from solvable.problems.model import Array, InvalidProblem, Model, Unbounded
 
 
 class Schedule(Model):
@@ -53,6 +53,37 @@ class Schedule(Model):
         if min(self.rates) < 0:
             raise ValueError(f"rates: must not be negative, got {self.rates}")
         return self
+
+    @classmethod
+    def of(cls, function: Callable[[float], float], times: Any) -> "Schedule":
+        """The schedule of lines through the values of a function.
+
+        Parameters
+        ----------
+        function : callable
+            Of one time (steps/dim), for one number.
+        times : array
+            Times of the values, from 0 on; after the last one its value stays. Between two of them the line misses the function
+            by at most an eighth of its curvature times their distance squared. Each time is a stop for integrators.
+
+        Returns
+        -------
+        Schedule
+            With these times and shape "linear".
+
+        Examples
+        --------
+        >>> sv.Schedule.of(lambda time: 1 / (1 + time), (0, 1, 3)).rates
+        (1.0, 0.5, 0.25)
+        """
+        if not callable(function):
+            raise InvalidProblem([f"function: {function!r:.60} given, must be a function of one time (steps/dim)"])
+        try:
+            places = np.atleast_1d(np.asarray(times, dtype=float))
+        except (TypeError, ValueError):
+            raise InvalidProblem([f"times: {times!r:.60} given, must be numbers from 0 on"]) from None
+        rates = tuple(_number_of(function, time) for time in places.ravel().tolist())
+        return cls(times=tuple(places.tolist()), rates=rates, shape="linear")
 
     @cached_property
     def segments(self) -> np.ndarray:
@@ -132,6 +163,13 @@ def scaled(rate: float | Schedule, factor: float | Schedule) -> float | Schedule
     if not isinstance(rate, Schedule):
         return rate * factor
     return Schedule.model_construct(times=rate.times, rates=tuple(factor * one for one in rate.rates), shape=rate.shape)
+
+
+def _number_of(function: Callable[[float], float], time: float) -> float:
+    value = np.asarray(function(time))
+    if value.size != 1 or value.dtype.kind not in "fiu" or not np.isfinite(value).all():
+        raise InvalidProblem([f"function: is {value.tolist()!r:.60} at time {time:g}, must be a finite number"])
+    return float(value.item())
 
 
 def segments_of(number: float | Schedule) -> np.ndarray:

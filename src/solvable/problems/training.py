@@ -1,5 +1,6 @@
 """Training: learning rate or schedule, batch, weight decay, loss, noise, masks, readout, samples."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from typing import Annotated, Any
@@ -229,6 +230,13 @@ class Training(Model):
             raise ValueError(
                 f"rate_rule: line search given with the loss {self.loss!r}, must be 'squared': it is for the risk"
             )
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Yield the fields that are not at their defaults, or at the value that a validator gives to a batch that is left out."""
+        fresh = self.samples is None
+        return (
+            (name, value) for name, value in super().__repr_args__() if not (name == "batch" and value == 1 and fresh)
+        )
 
     @property
     def loss_function(self) -> Loss:

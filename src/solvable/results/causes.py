@@ -8,6 +8,7 @@ import numpy as np
 
 from solvable.dynamics.gaussian_moments import moments
 from solvable.gaussian.losses import pushes
+from solvable.problems.domain import NotApplicable
 from solvable.problems.reuse import batch_size
 from solvable.results.ending import Ending
 
@@ -60,7 +61,7 @@ UNIT_RATES = {"learning_rate": 1.0, "readout_rate": None}  # moments do not depe
 
 
 def speeds(trajectory: Trajectory, run: int) -> Speeds | None:
-    """In the last state of a run; None where that is not finite."""
+    """Return the speeds in the last state of a run; None where that is not finite, or has no such moments."""
     problem = trajectory.problem.at(float(trajectory.end_alpha[run]))
     training = problem.training
     Q, R, T = (
@@ -79,7 +80,7 @@ def speeds(trajectory: Trajectory, run: int) -> Speeds | None:
                 moments(C, one, readout)
                 for one in (problem, problem.replace(training=training.replace(label_noise=0.0, **UNIT_RATES)))
             )
-        except np.linalg.LinAlgError:  # the moments overflow
+        except (np.linalg.LinAlgError, NotApplicable):  # moments that overflow; classes, tasks and masks
             return None
         if not (np.isfinite(here.drift).all() and np.isfinite(here.noise).all()):
             return None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from solvable.problems import Problem
+from solvable.problems.own_functions import check_unchanged
 from solvable.results import loading, storage
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def save(self: Trajectory, path: str | Path) -> None:
     """
     if Path(path).suffix != ".nc":
         raise ValueError(f"save: {path} given, must end in .nc (NetCDF); run.data has all as an xarray.Dataset")
+    check_unchanged(self.problem)
     storage.write(self.data, path)
 
 

@@ -16,6 +16,7 @@ from solvable.results import (
     forgetting,
     logs,
     memory,
+    naming,
     observables,
     other_risk,
     rates,
@@ -25,6 +26,7 @@ from solvable.results import (
     snapshots,
     storage,
     summary,
+    tables,
 )
 from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
@@ -229,6 +231,11 @@ class Trajectory:
         return rates.rate(self)
 
     @property
+    def mse(self) -> np.ndarray:
+        """(run, time) the mean squared error without noise on labels: the risk over `training.loss_factor`."""
+        return self.risk / self.problem.training.loss_factor
+
+    @property
     def population_loss(self) -> np.ndarray:
         """(run, time) half the mean squared error over all Gaussian inputs, saraomannelli2020's E, without noise on labels."""
         return self.risk / (2 * self.problem.training.loss_factor)
@@ -336,24 +343,14 @@ class Trajectory:
     early_stopping = memory.early_stopping
     frame_drift = distances.frame_drift
     distance = distances.distance
+    to_xarray = tables.to_xarray
+    to_dataframe = tables.to_dataframe
     save = saving.save
     load = classmethod(saving.load)
     from_weights = staticmethod(logs.from_weights)
 
-    def to_xarray(self) -> "xarray.Dataset":
-        """The same as `data`.
-
-        Returns
-        -------
-        xarray.Dataset
-            All arrays with named axes (run, time, student, teacher, ...).
-
-        Examples
-        --------
-        >>> run.to_xarray().risk.dims
-        ('run', 'time')
-        """
-        return self.data
+    if not TYPE_CHECKING:  # which is to tell of names that there are not
+        __getattr__ = naming.of_trajectory
 
     def __len__(self) -> int:
         """How many runs there are."""

@@ -2,6 +2,7 @@
 
 from solvable.gaussian.units import OwnFunction
 from solvable.problems import InvalidProblem, Problem
+from solvable.problems.own_functions import check_function
 
 MOST = 1000  # functions that are remembered as checked
 
@@ -20,10 +21,7 @@ class Functions:
     def check_one(self, place: str, function: OwnFunction) -> None:
         if id(function) in self._checked:
             return
-        try:
-            function.check_unchanged()
-        except ValueError as error:
-            raise InvalidProblem([f"{place}: {error}"]) from None
+        check_function(place, function)
         if self.lasting and function.obstacle is not None:
             raise InvalidProblem(
                 [

@@ -4,12 +4,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from solvable.problems.nearest import telling_names
 from solvable.sweeps.planning import Sweep
 from solvable.sweeps.protocol import Records
 from solvable.sweeps.status import Status
 
 if TYPE_CHECKING:
     import xarray
+
+INSIDE = (  # what is in the dataset
+    "risk", "student_overlap", "cross_overlap", "readout", "time", "alpha", "results", "dataset", "to_xarray", "to_dataframe",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +50,9 @@ class Swept:
         from solvable.sweeps.gather import dataset
 
         return dataset(self.store, self.sweep.manifest)
+
+    if not TYPE_CHECKING:  # which is to tell of names that there are not
+        __getattr__ = telling_names(dict.fromkeys(INSIDE, "data"))
 
     def _repr_html_(self) -> str:
         html: str = self.data._repr_html_()
