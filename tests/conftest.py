@@ -1,5 +1,6 @@
 import os
 import sys
+from pathlib import Path
 
 os.environ.setdefault("SOLVABLE_PATIENCE", "0")  # machine code from the first call on: bits are compared
 
@@ -11,6 +12,7 @@ import solvable as sv
 
 settings.register_profile("gate", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("gate")
+FEW = 3  # interpreters that a test of `make test` may start
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +22,24 @@ def _statistical_tests_are_marked(request: pytest.FixtureRequest):
     yield
     if seeds.asked and request.node.get_closest_marker("statistical") is None:
         pytest.fail("asks for seeds.seed(...) but is not marked statistical")
+
+
+def _note(event: str, details: tuple) -> None:
+    if event == "subprocess.Popen" and "python" in Path(os.fsdecode(details[0])).name:
+        _interpreters.append(str(details[1]))
+
+
+_interpreters: list[str] = []  # that the running test has started
+sys.addaudithook(_note)
+
+
+@pytest.fixture(autouse=True)
+def _tests_that_start_many_interpreters_are_marked(request: pytest.FixtureRequest):
+    """Each takes seconds before it does anything: `make test` has those that start few."""
+    _interpreters.clear()
+    yield
+    if len(_interpreters) > FEW and not any(map(request.node.get_closest_marker, ("full", "slow", "browser"))):
+        pytest.fail(f"starts {len(_interpreters)} interpreters but is not marked full")
 
 
 @pytest.fixture(autouse=True)
