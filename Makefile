@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-TESTS := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+# two processes, each with a core of its own, and half of the tests in their order: what several tests of a file share is computed once
+TESTS := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .PHONY: setup demo docs notebooks explore test test-full test-browser test-mutations test-seeds test-slow lint warm-up wheel bench reproduce lock clean help
 

@@ -13,6 +13,15 @@ import solvable as sv
 settings.register_profile("gate", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("gate")
 FEW = 3  # interpreters that a test of `make test` may start
+started: list[str] = []  # interpreters of the running test
+
+
+def _note(event: str, details: tuple) -> None:
+    if event == "subprocess.Popen" and "python" in Path(os.fsdecode(details[0])).name:
+        started.append(str(details[1]))
+
+
+sys.addaudithook(_note)
 
 
 @pytest.fixture(autouse=True)
@@ -24,22 +33,13 @@ def _statistical_tests_are_marked(request: pytest.FixtureRequest):
         pytest.fail("asks for seeds.seed(...) but is not marked statistical")
 
 
-def _note(event: str, details: tuple) -> None:
-    if event == "subprocess.Popen" and "python" in Path(os.fsdecode(details[0])).name:
-        _interpreters.append(str(details[1]))
-
-
-_interpreters: list[str] = []  # that the running test has started
-sys.addaudithook(_note)
-
-
 @pytest.fixture(autouse=True)
 def _tests_that_start_many_interpreters_are_marked(request: pytest.FixtureRequest):
     """Each takes seconds before it does anything: `make test` has those that start few."""
-    _interpreters.clear()
+    started.clear()
     yield
-    if len(_interpreters) > FEW and not any(map(request.node.get_closest_marker, ("full", "slow", "browser"))):
-        pytest.fail(f"starts {len(_interpreters)} interpreters but is not marked full")
+    if len(started) > FEW and not any(map(request.node.get_closest_marker, ("full", "slow", "browser"))):
+        pytest.fail(f"starts {len(started)} interpreters but is not marked full")
 
 
 @pytest.fixture(autouse=True)
