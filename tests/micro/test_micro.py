@@ -182,6 +182,7 @@ def test_functions_of_your_own(monkeypatch):
             assert np.allclose(a.readout, b.readout, rtol=1e-10)
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 def test_big_batches_of_full_weights_are_batches():
     """Forty samples to a step: against the reduced process, in mean and spread."""

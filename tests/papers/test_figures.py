@@ -22,7 +22,7 @@ from solvable.papers.statements import Statement
 
 COVERED = 0.015  # share of a legend's box: less only touches its edge, a thin line across it takes more
 QUICK = (
-    "arnaboldi2023/1", "arnaboldi2024/batches", "arnaboldi2024b/repeats", "bocchi2026/1", "collinswoodfin2024/search",
+    "arnaboldi2023/4", "arnaboldi2024/batches", "arnaboldi2024b/repeats", "bocchi2026/1", "collinswoodfin2024/search",
     "dandi2024/twice", "goldt2019/widths", "lee2021/readouts", "mignacco2025/dropout", "paquette2021/momentum", "rattray1997/decay",
     "refinetti2021/xor", "saad1995/scenarios", "saraomannelli2020/1", "worschech2024/2",
 )  # fmt: skip  # of each paper one, in `make test`; the others in `make test-full`
