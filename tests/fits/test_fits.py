@@ -163,6 +163,7 @@ def deviations(one: sv.Problem, curves: sv.Trajectory, guess: sv.Problem) -> tup
     return off, (ends[..., 0] < np.log(truth)) & (np.log(truth) < ends[..., 1])
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 def test_six_curves_of_sgd_are_as_far_off_as_their_intervals_say() -> None:
     """The sum of the squared deviations of six curves, in their own units, is chi squared up to a chance of 1e-6 on each side."""
@@ -183,6 +184,7 @@ def test_intervals_of_a_hundred_curves_cover() -> None:
     assert (covered.sum(axis=0) >= binom.ppf(1e-6, 100, 0.95)).all()
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 def test_the_runs_of_a_curve_give_its_noise() -> None:
     one = problem(inputs__dim=300)

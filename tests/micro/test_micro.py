@@ -256,6 +256,7 @@ def test_ctrl_c_returns_what_was_done(form):
         assert np.array_equal(whole.risk[0], stopped.risk[0, reached][:2])
 
 
+@pytest.mark.full
 def test_ctrl_c_in_a_terminal(tmp_path):
     file, out = tmp_path / "long.toml", tmp_path / "out.nc"
     file.write_text(

@@ -162,6 +162,7 @@ def test_an_interrupted_search_makes_no_figure(monkeypatch) -> None:
         best(*where, free)
 
 
+@pytest.mark.full
 def test_a_figure_that_is_cut_off_says_so_and_leaves_nothing_half_written(tmp_path) -> None:
     """SIGTERM while the second of four files is being written."""
     code = """
