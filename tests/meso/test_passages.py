@@ -8,7 +8,7 @@ from scipy import stats
 from test_case_leaps import TEACHER, XOR, problem_of
 
 import solvable as sv
-from gate import first
+from gate import first, only
 from seeds import seed
 from solvable.meso import passage
 from solvable.numerics.interpreting import rewired
@@ -187,7 +187,7 @@ def assert_same_passages(micro, meso):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", WATCHED_CASES)
+@pytest.mark.parametrize("name", only(WATCHED_CASES, "noisy risk, falling", "classes"))
 def test_paths_stop_as_sgd_does(name) -> None:
     """The share of the runs that stop, when they do, and where: at the level."""
     micro, meso, level = compared(name, 1500)
