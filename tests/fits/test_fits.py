@@ -217,6 +217,7 @@ def trained(width: int, rate: float, noise: float, dim: int, steps: np.ndarray) 
     return np.array(log), teachers
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 def test_a_training_of_full_weights_is_recovered() -> None:
     """Rate, noise and the width of the teacher from the risk, within five standard deviations; rate and noise from overlaps too."""
