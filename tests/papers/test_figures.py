@@ -24,7 +24,7 @@ COVERED = 0.015  # share of a legend's box: less only touches its edge, a thin l
 QUICK = (
     "arnaboldi2023/4", "arnaboldi2024/batches", "arnaboldi2024b/repeats", "bocchi2026/1", "collinswoodfin2024/search",
     "dandi2024/twice", "goldt2019/widths", "lee2021/readouts", "mignacco2025/dropout", "paquette2021/momentum", "rattray1997/decay",
-    "refinetti2021/xor", "saad1995/scenarios", "saraomannelli2020/1", "worschech2024/2",
+    "refinetti2021/xor", "saad1995/rates", "saraomannelli2020/1", "worschech2024/2",
 )  # fmt: skip  # of each paper one, in `make test`; the others in `make test-full`
 CONSTANTS: dict[str, str] = {}  # claims that need not look at the data, with the reason
 
