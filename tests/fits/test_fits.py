@@ -257,6 +257,7 @@ def test_many_dimensions_have_replicas_of_meso_and_a_drawn_start_its_size() -> N
         assert abs(np.log(found.estimates[name] / truth)) < 5 * (high - low) / (2 * 1.96), name
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 def test_a_wrong_unit_does_not_fit() -> None:
     one = problem(inputs__dim=300)
@@ -423,6 +424,7 @@ def test_long_curves_are_compared_by_means_over_groups() -> None:
     assert np.allclose(both.rows[:, -2:], overlaps[:, last].mean(axis=1))
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 def test_many_noisy_values_tell_as_much_as_their_mean() -> None:
     """Independent errors of 20 % at 400 times: intervals are as short with replicas, in groups, as with the errors alone."""

@@ -187,7 +187,7 @@ def assert_same_passages(micro, meso):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", only(WATCHED_CASES, "noisy risk, falling"))
+@pytest.mark.parametrize("name", only(WATCHED_CASES, "readout"))
 def test_paths_stop_as_sgd_does(name) -> None:
     """The share of the runs that stop, when they do, and where: at the level."""
     micro, meso, level = compared(name, 1500)
