@@ -3,12 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# two processes, each with a core of its own, and half of the tests in their order: what several tests of a file share is computed once
+TESTS := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: setup demo docs notebooks explore test test-browser test-mutations test-seeds test-slow lint warm-up wheel bench reproduce lock clean help
+.PHONY: setup demo docs notebooks explore test test-full test-browser test-mutations test-seeds test-slow lint warm-up wheel bench reproduce lock clean help
 
 help:
 	@echo "make demo       draw a figure of bocchi2026 into figures/ and print its verdicts"
-	@echo "make test       lint, types and tests"
+	@echo "make test       lint, types and the quick tests (six minutes on two cores, set-up and compiling included)"
+	@echo "make test-full  the other tests of the gate (five minutes)"
 	@echo "make test-browser  the page, in Chromium (apt-get install chromium), and in Firefox where it is installed"
 	@echo "make test-slow  the long tests"
 	@echo "make test-seeds the statistical tests at ten seeds (an hour)"
@@ -44,7 +47,11 @@ lint: setup
 # one process compiles and fills the cache, beside lint, before several run at once, each with a core of its own
 test: setup
 	@$(MAKE) --no-print-directory -j 2 lint warm-up
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow and not browser"
+	$(TESTS) -m "not full and not slow and not browser"
+
+# the gate's other tests: quick figures by the dozen, statistics at high counts, what starts interpreters again and again
+test-full: setup
+	$(TESTS) -m "full and not slow and not browser"
 
 warm-up: setup
 	$(BIN)/solvable warm-up --all
@@ -54,12 +61,12 @@ test-browser: setup
 	$(BIN)/python -m pytest -m browser
 
 test-slow: setup
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow
+	$(TESTS) -m slow
 
 # what compares random numbers must pass whatever they are; the gate has the first of these seeds only
 test-seeds: setup
 	@for seed in 0 1 2 3 4 5 6 7 8 9; do echo "SOLVABLE_TEST_SEED=$$seed"; \
-	SOLVABLE_TEST_SEED=$$seed OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m statistical || exit 1; done
+	SOLVABLE_TEST_SEED=$$seed $(TESTS) -m statistical || exit 1; done
 
 # makes each mistake of tests/mutation/mutations.py in a copy of the sources and runs the tests that must fail then
 test-mutations: warm-up

@@ -1,5 +1,6 @@
 import os
 import sys
+from pathlib import Path
 
 os.environ.setdefault("SOLVABLE_PATIENCE", "0")  # machine code from the first call on: bits are compared
 
@@ -11,6 +12,16 @@ import solvable as sv
 
 settings.register_profile("gate", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("gate")
+FEW = 3  # interpreters that a test of `make test` may start
+started: list[str] = []  # interpreters of the running test
+
+
+def _note(event: str, details: tuple) -> None:
+    if event == "subprocess.Popen" and "python" in Path(os.fsdecode(details[0])).name:
+        started.append(str(details[1]))
+
+
+sys.addaudithook(_note)
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +31,15 @@ def _statistical_tests_are_marked(request: pytest.FixtureRequest):
     yield
     if seeds.asked and request.node.get_closest_marker("statistical") is None:
         pytest.fail("asks for seeds.seed(...) but is not marked statistical")
+
+
+@pytest.fixture(autouse=True)
+def _tests_that_start_many_interpreters_are_marked(request: pytest.FixtureRequest):
+    """Each takes seconds before it does anything: `make test` has those that start few."""
+    started.clear()
+    yield
+    if len(started) > FEW and not any(map(request.node.get_closest_marker, ("full", "slow", "browser"))):
+        pytest.fail(f"starts {len(started)} interpreters but is not marked full")
 
 
 @pytest.fixture(autouse=True)

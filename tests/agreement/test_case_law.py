@@ -13,6 +13,7 @@ import pytest
 import solvable as sv
 from comparing import same_law
 from described import Case, tuples, vectors
+from gate import only
 from reference.case_sgd import Setting, simulate
 from seeds import seed
 
@@ -141,10 +142,11 @@ NAMES = (
     "drift, rotation, mixture, batch", "rotation", "dropout", "flips", "tasks, heads, replay", "tasks, batch",
     "small block, drift, spikes, linear shares", "batch, different spectra", "anchor",
 )  # fmt: skip
+QUICK = ("mixture, readout", "drift, rotation, mixture, batch", "dropout", "tasks, heads, replay", "anchor")
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", only(NAMES, *QUICK))
 def test_the_reduced_process_has_the_law_of_full_weights(name):
     assert agree(name, reduced(name, RUNS), RUNS)
 
@@ -157,7 +159,7 @@ def test_the_law_over_thousands_of_runs(name):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", only(NAMES, *QUICK))
 def test_a_feature_that_is_left_out_is_missed(name):
     one = cases()[name]
     assert not agree(name, reduced(name, RUNS, one.problem.replace(**one.without)), RUNS)

@@ -17,6 +17,7 @@ import pytest
 import referee
 
 import solvable as sv
+from gate import first, only
 from seeds import seed
 
 K = 5.5
@@ -134,9 +135,14 @@ CASES = {
     ),
 }  # fmt: skip
 
-every_case = pytest.mark.parametrize("name", CASES)
+QUICK = ("quadratic, sphere, 4 blocks, trained readout", "linear, noise, steps, half loss", "erf, ramp")
+every_case = pytest.mark.parametrize("name", only(CASES, *QUICK))
 every_change = pytest.mark.parametrize(
-    ("name", "change"), [(name, change) for name, one in CASES.items() for change in one.matters]
+    ("name", "change"),
+    only(
+        [(name, change) for name, one in CASES.items() for change in one.matters],
+        *((name, change) for name in QUICK for change in CASES[name].matters),
+    ),
 )
 
 
@@ -162,13 +168,14 @@ def test_every_part_of_the_description_is_needed(name, change):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("name", "factor"), [("erf, ramp", 1.1), ("linear, noise, steps, half loss", 0.9)])
+@pytest.mark.parametrize(("name", "factor"), first([("erf, ramp", 1.1), ("linear, noise, steps, half loss", 0.9)]))
 def test_wrong_rate_is_caught(name, factor):
     """SGD whose rate is 10 % off fails the comparison."""
     assert excess(name, CASES[name].problem, rate_factor=factor) > 1
 
 
 @pytest.mark.statistical
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["quadratic, 4 blocks, noise, decay, half loss", "erf, 16 blocks, batch, decay"])
 def test_risk_is_the_mean_squared_error_on_fresh_inputs(name):
     """The risk that Macro reports, against its definition: the loss of the last weights on new inputs without noise. The

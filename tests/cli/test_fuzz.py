@@ -116,6 +116,7 @@ def test_bad_options(tmp_path, capsys) -> None:
         check(status, captured.out, captured.err)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in (1, 2, 3))])
 def test_as_real_commands(seed, tmp_path) -> None:
     """Five broken files a time, each in a process of its own."""

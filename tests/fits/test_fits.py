@@ -163,6 +163,7 @@ def deviations(one: sv.Problem, curves: sv.Trajectory, guess: sv.Problem) -> tup
     return off, (ends[..., 0] < np.log(truth)) & (np.log(truth) < ends[..., 1])
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 def test_six_curves_of_sgd_are_as_far_off_as_their_intervals_say() -> None:
     """The sum of the squared deviations of six curves, in their own units, is chi squared up to a chance of 1e-6 on each side."""
@@ -183,6 +184,7 @@ def test_intervals_of_a_hundred_curves_cover() -> None:
     assert (covered.sum(axis=0) >= binom.ppf(1e-6, 100, 0.95)).all()
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 def test_the_runs_of_a_curve_give_its_noise() -> None:
     one = problem(inputs__dim=300)
@@ -215,6 +217,7 @@ def trained(width: int, rate: float, noise: float, dim: int, steps: np.ndarray) 
     return np.array(log), teachers
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 def test_a_training_of_full_weights_is_recovered() -> None:
     """Rate, noise and the width of the teacher from the risk, within five standard deviations; rate and noise from overlaps too."""
@@ -254,6 +257,7 @@ def test_many_dimensions_have_replicas_of_meso_and_a_drawn_start_its_size() -> N
         assert abs(np.log(found.estimates[name] / truth)) < 5 * (high - low) / (2 * 1.96), name
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 def test_a_wrong_unit_does_not_fit() -> None:
     one = problem(inputs__dim=300)
@@ -420,6 +424,7 @@ def test_long_curves_are_compared_by_means_over_groups() -> None:
     assert np.allclose(both.rows[:, -2:], overlaps[:, last].mean(axis=1))
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 def test_many_noisy_values_tell_as_much_as_their_mean() -> None:
     """Independent errors of 20 % at 400 times: intervals are as short with replicas, in groups, as with the errors alone."""

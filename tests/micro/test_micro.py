@@ -182,6 +182,7 @@ def test_functions_of_your_own(monkeypatch):
             assert np.allclose(a.readout, b.readout, rtol=1e-10)
 
 
+@pytest.mark.full
 @pytest.mark.statistical
 def test_big_batches_of_full_weights_are_batches():
     """Forty samples to a step: against the reduced process, in mean and spread."""
@@ -255,6 +256,7 @@ def test_ctrl_c_returns_what_was_done(form):
         assert np.array_equal(whole.risk[0], stopped.risk[0, reached][:2])
 
 
+@pytest.mark.full
 def test_ctrl_c_in_a_terminal(tmp_path):
     file, out = tmp_path / "long.toml", tmp_path / "out.nc"
     file.write_text(

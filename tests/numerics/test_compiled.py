@@ -75,6 +75,7 @@ def test_a_first_curve_is_interpreted_and_leaves_nothing_behind(tmp_path) -> Non
     assert np.allclose(json.loads(told.stdout), risks(), rtol=1e-10, atol=0)  # a hundredth of the tolerance
 
 
+@pytest.mark.full
 def test_patience_ends_in_the_middle_of_a_curve_and_only_what_it_needs_is_compiled(tmp_path) -> None:
     """Also: one line says so, nobody else's cached kernels are touched, and none of ours are beside the sources."""
     others = tmp_path / "numba"
@@ -118,6 +119,7 @@ def test_sweeps_interpret_nothing(patient, tmp_path) -> None:
     assert interpreting.attempt(_Pure(_double.py_func), (2.0,)) is interpreting.MISSING
 
 
+@pytest.mark.full
 def test_a_limit_of_time_does_not_count_the_compiler(tmp_path) -> None:
     """Whatever is compiled for a run is compiled before its seconds begin."""
     code = CURVE.replace("sv.Macro()", "sv.Macro(seconds=1.0)") + "print(run.success)"

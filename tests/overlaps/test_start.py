@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from gate import first
 from seeds import seed
 from solvable.overlaps import nearest_frame
 
@@ -46,15 +47,18 @@ def from_weights(setting, number, scale=0.7):
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     "setting",
-    [
-        problem(dim=12),
-        problem(dim=12, overlap="sampled"),
-        problem(dim=16, spectrum=BLOCKS),
-        problem(dim=16, spectrum=BLOCKS, overlap="sampled"),
-        problem(dim=4, spectrum=BLOCKS, overlap="sampled"),  # a block of one dimension: fewer than units
-        problem(dim=10, norm="sphere", q=1),
-    ],
-    ids=["orthonormal", "sampled", "blocks", "blocks sampled", "tiny block", "sphere"],
+    first(
+        [
+            problem(dim=16, spectrum=BLOCKS, overlap="sampled"),
+            problem(dim=10, norm="sphere", q=1),
+            problem(dim=12),
+            problem(dim=12, overlap="sampled"),
+            problem(dim=16, spectrum=BLOCKS),
+            problem(dim=4, spectrum=BLOCKS, overlap="sampled"),  # a block of one dimension: fewer than units
+        ],
+        2,
+    ),
+    ids=["blocks sampled", "sphere", "orthonormal", "sampled", "blocks", "tiny block"],
 )
 def test_sampled_starts_have_the_law_of_measured_weights(setting: sv.Problem) -> None:
     """Means and second moments of every overlap, 4000 draws each way: all within 5.5 standard errors."""

@@ -38,6 +38,7 @@ def files(place: Path) -> set[str]:
     return {str(path.relative_to(place)) for path in place.rglob("*")}
 
 
+@pytest.mark.full
 def test_a_wheel_is_installed_used_and_removed(tmp_path) -> None:
     """Tests download nothing: what the wheel needs is lent by this environment, between installing and removing."""
     sources, wheel = built(tmp_path / "dist")

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import solvable as sv
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +48,7 @@ ERRORS = {
 }
 
 
+@pytest.mark.full
 def test_scripts_are_checked_strictly(tmp_path) -> None:
     (tmp_path / "right.py").write_text(RIGHT)
     (tmp_path / "wrong.py").write_text(WRONG)

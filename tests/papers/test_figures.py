@@ -12,6 +12,7 @@ import pytest
 from legends import covered
 from watching import Watch
 
+from gate import only
 from solvable.levels import run
 from solvable.macro import Macro
 from solvable.papers import registry
@@ -20,10 +21,19 @@ from solvable.papers.figure import PaperFigure, Rendered, render, whole
 from solvable.papers.statements import Statement
 
 COVERED = 0.015  # share of a legend's box: less only touches its edge, a thin line across it takes more
+QUICK = (
+    "arnaboldi2023/4", "arnaboldi2024/batches", "arnaboldi2024b/repeats", "bocchi2026/1", "collinswoodfin2024/search",
+    "dandi2024/twice", "goldt2019/widths", "lee2021/readouts", "mignacco2025/dropout", "paquette2021/momentum", "rattray1997/decay",
+    "refinetti2021/xor", "saad1995/rates", "saraomannelli2020/1", "worschech2024/2",
+)  # fmt: skip  # of each paper one, in `make test`; the others in `make test-full`
 CONSTANTS: dict[str, str] = {}  # claims that need not look at the data, with the reason
 
 
-@pytest.mark.parametrize("key", registry.available())
+def test_one_figure_of_each_paper_is_drawn_by_make_test() -> None:
+    assert [key.split("/")[0] for key in QUICK] == registry.papers()
+
+
+@pytest.mark.parametrize("key", only(registry.available(), *QUICK))
 def test_figures_draw_and_no_claim_fails(key, tmp_path, request, monkeypatch) -> None:
     figure = registry.get(key)
     watch = Watch(figure.parameters, True, monkeypatch)
@@ -152,6 +162,7 @@ def test_an_interrupted_search_makes_no_figure(monkeypatch) -> None:
         best(*where, free)
 
 
+@pytest.mark.full
 def test_a_figure_that_is_cut_off_says_so_and_leaves_nothing_half_written(tmp_path) -> None:
     """SIGTERM while the second of four files is being written."""
     code = """

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gate import first
+
 sys.path.insert(0, str(Path(__file__).parent))
 from light import PROBLEM, Light, rates
 
@@ -324,7 +326,7 @@ def test_slow_points_after_fast_ones_are_stored_as_they_come(tmp_path: Path) -> 
     assert max(np.diff(stored)) < 3.0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", first([signal.SIGINT, signal.SIGTERM]))
 def test_asked_to_end(number: int, tmp_path: Path) -> None:
     file, store = tmp_path / "rates.toml", tmp_path / "store"
     file.write_text(rates(20000))
@@ -346,6 +348,7 @@ def restore_signals() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.mark.full
 def test_dask_with_a_worker_killed(tmp_path: Path) -> None:
     """Two real worker processes; one is killed in the middle, a third joins. Not a bit differs."""
     pytest.importorskip("distributed")
