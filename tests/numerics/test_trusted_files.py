@@ -165,7 +165,7 @@ class _Attack:
 def test_planted_machine_code_is_not_run(cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of others it is not even opened; the kernel is compiled, and nothing is kept."""
     kernel = compiled(float64(float64))(lambda x: 2.0 * x)
-    path = kernel._cache._place(kernel.declared, kernel.targetctx)
+    path = kernels_on_disk._own(kernel.targetctx) / kernel._cache._name(kernel.declared)
     write(path, pickle.dumps(_Attack(tmp_path / "ran")))
     content = path.read_bytes()
     cache.chmod(0o777)

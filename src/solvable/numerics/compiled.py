@@ -26,13 +26,14 @@ from numba.core.registry import CPUDispatcher
 from solvable.numerics.interpreting import MISSING, attempt
 from solvable.numerics.kernel_types import KernelType
 from solvable.numerics.kernels_on_disk import KernelCache, cache_directory, is_writable
+from solvable.numerics.linking import compiler_like
 
 REORDER = {"contract", "reassoc", "nsz", "arcp"}
 
 
 class Kernel(CPUDispatcher):
     """A function that is compiled at its first use: with its declared signature and no other, if it has one. An `inner` one, which
-    has none, is for other kernels to call: it is compiled without a way in from Python, which is a tenth of all compiling.
+    has none, is for other kernels to call: it has no way in from Python, and is optimised with the entries that call it.
     Whoever calls it from Python all the same calls a copy that has one."""
 
     _can_compile: bool
@@ -51,6 +52,7 @@ class Kernel(CPUDispatcher):
         self.declared, self.pure, self.inner, self._options = declared, pure, inner, options
         given = {"strict": not options["fastmath"], "inline": "forceinline" in options, "allocates": options["_nrt"]}
         self.made_by = " ".join(f"{name}={value}" for name, value in {**given, "inner": inner}.items())
+        self._compiler: Any = compiler_like(self._compiler, inner=inner)
         self._cache = KernelCache(self, _tell)
 
     @cached_property

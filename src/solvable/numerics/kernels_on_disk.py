@@ -27,16 +27,17 @@ import numba
 import numpy as np
 from numba.core import config, types
 from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from solvable.numerics import trusted_files
 from solvable.numerics.kernel_pickles import load
+from solvable.numerics.linking import names_kernels, rebuilt
 from solvable.numerics.trusted_files import MARK, WEEK, Untrusted
 
 SHIPPED = Path(__file__).parents[1] / "machine_code"  # what an installed wheel may bring
 PREFIX, SUFFIX = "kernels-", ".bin"
 PLAIN = (np.generic, bool, int, float, str, bytes, type, type(None), types.Type)
+FORM = 2  # of the files: inner kernels as code to be linked, with the names of what they call
 UNUSED = 8 * WEEK  # after which a kind of machine code, or a kernel of another form, is removed
 
 
@@ -70,7 +71,7 @@ def kind_of(magic: tuple[Any, ...]) -> str:
     options = [
         getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "USING_SVML", "LOOP_VECTORIZE", "SLP_VECTORIZE")
     ]
-    told = [MARK, sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, *options, *magic]
+    told = [MARK, FORM, sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, *options, *magic]
     return PREFIX + hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
 
@@ -94,51 +95,60 @@ class KernelCache(_Cache):
         """Files are never stale, for their names say what is in them."""
 
     def find(self, signature: Any, context: Any) -> Path | None:
-        """The file with this machine code: the user's own, made for this very machine, else one that came with a wheel."""
-        own, shipped = self._place(signature, context), shipped_for(context.codegen().magic_tuple())
-        if trusted_files.is_there(own):
-            return own
-        return shipped / own.name if shipped is not None and (shipped / own.name).is_file() else None
+        """Return the file with this machine code: the user's own, made for this very machine, else one that came with a wheel."""
+        return _find(self._name(signature), context)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        if _takes_kernels(sig):
+        if names_kernels(sig):
             self._missed(self._kernel)
             return None
         target_context.refresh()
-        path = self.find(sig, target_context)
-        content = None if path is None else _read(path)
-        if content is not None:
-            with contextlib.suppress(Exception):  # what cannot be loaded, for whatever reason, is compiled again
-                return CompileResult._rebuild(target_context, *load(content))
+        name = self._name(sig)
+        with contextlib.suppress(Exception):  # what cannot be loaded, for whatever reason, is compiled again
+            return rebuilt(target_context, name, lambda file: _parts(file, target_context))
         self._missed(self._kernel)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        if _takes_kernels(sig):
+        if names_kernels(sig):
             return
         if data.library.has_dynamic_globals:
             raise RuntimeError(
                 f"{self._kernel.__name__}: uses what cannot be kept on disk, such as a large global array"
             )
-        path = self._place(sig, data.target_context)
+        name = self._name(sig)
+        path = _own(data.target_context) / name
         with contextlib.suppress(OSError):  # nowhere to write: compile again next time
             trusted_files.write(path, dumps(data._reduce()))
+            data.library.file = name
             _remove_unused_once(path.parents[1])
 
-    def _place(self, signature: Any, context: Any) -> Path:
+    def _name(self, signature: Any) -> str:
         told = hashlib.sha256(f"{identity(self._kernel)} {signature}".encode()).hexdigest()[:24]
         function = self._kernel.py_func
-        name = f"{function.__module__.removeprefix('solvable.')}.{function.__name__}-{told}{SUFFIX}"
-        return cache_directory() / kind_of(context.codegen().magic_tuple()) / name
+        return f"{function.__module__.removeprefix('solvable.')}.{function.__name__}-{told}{SUFFIX}"
 
 
-def _takes_kernels(signature: Any) -> bool:
-    """Whether kernels are among the arguments: such a kernel is part of whoever calls it, and is kept with that one only."""
-    for part in getattr(signature, "args", signature):
-        parts: Any = part if isinstance(part, types.BaseTuple) else ()
-        if isinstance(part, types.Dispatcher) or _takes_kernels(tuple(parts)):
-            return True
-    return False
+def _own(context: Any) -> Path:
+    """Return the user's directory of machine code for this machine."""
+    return cache_directory() / kind_of(context.codegen().magic_tuple())
+
+
+def _find(name: str, context: Any) -> Path | None:
+    own, shipped = _own(context) / name, shipped_for(context.codegen().magic_tuple())
+    if trusted_files.is_there(own):
+        return own
+    return shipped / name if shipped is not None and (shipped / name).is_file() else None
+
+
+def _parts(name: str, context: Any) -> tuple[Any, ...]:
+    """Return what a file of this name holds; raise FileNotFoundError where there is none that can be trusted."""
+    path = _find(name, context)
+    content = None if path is None else _read(path)
+    if content is None:
+        raise FileNotFoundError(name)
+    parts: tuple[Any, ...] = load(content)
+    return parts
 
 
 def _read(path: Path) -> bytes | None:

@@ -1,0 +1,236 @@
+"""How kernels are put together: an inner kernel waits to be linked, and is optimised once, with each entry that calls it.
+
+Numba optimises a function with all that it calls and turns the result into machine code, at every level of a tree of calls: an
+inner kernel at depth five would be optimised six times, and its own machine code is never run. Here the code of an inner kernel
+stays as it was lowered (`InnerLibrary`), and an entry links everything that it reaches, directly or not, before it is optimised
+(`EntryLibrary`). The machine code of entries is the same to the bit, in about half the time.
+
+On disk an inner kernel is its own code and the names of the files of those that it calls. What has no file of its own (Numba's
+functions, kernels that take kernels) goes into the file of whoever calls it.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba.core import compiler, types
+from numba.core.codegen import CodeLibrary, JITCodeLibrary
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
+from numba.core.environment import lookup_environment
+
+ENVIRONMENT = "_ZN08NumbaEnv"  # how names begin of the variables that hold what raises errors
+INNER = "inner"  # the kind of a serialised library, beside Numba's own
+
+
+class InnerLibrary(JITCodeLibrary):
+    """The code of one kernel that others call, neither optimised as a whole nor turned into machine code."""
+
+    file: str | None = None  # its name on disk, where it has one
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self.environments: tuple[Any, ...] = ()  # which live as long as the code that names them
+
+    @property
+    def codegen(self) -> Any:
+        """Return itself: `set_env` is all that Numba asks for, and only entries have variables to set."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:  # noqa: ARG002
+        """Keep an environment for the entries that will link this code."""
+        self.environments += (environment,)
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        for library in self._linking_libraries:
+            self._reload_init.update(library._reload_init)
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                function.linkage = "linkonce_odr"  # may be defined more than once in what links it
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        """Return the code with all that it reaches, for Numba's own libraries: a user's function may call an inner kernel."""
+        if self._shared_module is None:
+            self._shared_module = self._linked_with(reached(self._linking_libraries))
+        return self._shared_module
+
+    def _linked_with(self, libraries: Iterable[Any]) -> Any:
+        whole = self._final_module.clone()
+        for library in libraries:
+            whole.link_in(module_of(library), preserve=True)
+        return whole
+
+    def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002
+        """Return 0: nothing of it has an address."""
+        self._ensure_finalized()
+        return 0
+
+    def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, tuple[str, ...]]]:
+        """Return the name, the kind, and the code with the names of the files that hold the rest."""
+        libraries = reached(self._linking_libraries, through=lambda library: file_of(library) is None)
+        whole = self._linked_with(library for library in libraries if file_of(library) is None)
+        files = dict.fromkeys(file for library in libraries if (file := file_of(library)) is not None)
+        return self.name, INNER, (whole.as_bitcode(), tuple(files))
+
+
+class EntryLibrary(JITCodeLibrary):
+    """The code of a kernel that Python or other machine code calls by its address."""
+
+    file: str | None = None
+
+    def _finalize_final_module(self) -> None:
+        functions = self._final_module.functions
+        missing = [function.name for function in functions if function.is_declaration and "_ZN" in function.name[:4]]
+        if missing:  # which would end the process when it is called
+            raise RuntimeError(f"{self.name}: not linked with {', '.join(missing)}")
+        super()._finalize_final_module()
+
+    def finalize(self) -> None:
+        for library in reached(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(module_of(library), preserve=True)
+        self._linking_libraries = []
+        super().finalize()
+        codegen: Any = self._codegen
+        for variable in self._final_module.global_variables:
+            if variable.name.startswith(ENVIRONMENT) and (environment := lookup_environment(variable.name)) is not None:
+                codegen.set_env(variable.name, environment)
+
+
+def module_of(library: Any) -> Any:
+    """Return the code of one library, that of an inner one without what it calls."""
+    return library._final_module if isinstance(library, InnerLibrary) else library._get_module_for_linking()
+
+
+def file_of(library: Any) -> str | None:
+    """Return the name of the file from which a library can be read again, if it has one."""
+    return getattr(library, "file", None)
+
+
+def reached(libraries: Iterable[Any], through: Callable[[Any], bool] = lambda _: True) -> list[Any]:
+    """Return libraries and, through inner ones, all that they are linked with: each once, after all that call it.
+
+    The order matters: a function that nothing refers to yet is left out when its library is linked.
+    """
+    met: set[CodeLibrary] = set()
+    callees_first: list[Any] = []
+
+    def visit(library: Any) -> None:
+        if library not in met:
+            met.add(library)
+            if isinstance(library, InnerLibrary) and through(library):
+                visit_all(library._linking_libraries)
+            callees_first.append(library)
+
+    def visit_all(some: Iterable[Any]) -> None:
+        for library in some:
+            visit(library)
+
+    visit_all(libraries)
+    return callees_first[::-1]
+
+
+class Flags(compiler.Flags):
+    """Numba's options of one compilation, compared quickly: they are part of the key of every lookup of an operator's type."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return _HASH
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Flags):
+            return self is other or self._values == other._values
+        return super().__eq__(other)
+
+
+_HASH = hash(compiler.Flags())  # made of the names of options alone, and so the same for all
+
+
+class KernelCompiler(_FunctionCompiler):  # type: ignore[misc]
+    """Numba's compiler of one function, with the library that its kind of kernel needs."""
+
+    library_class: type[JITCodeLibrary] = EntryLibrary
+
+    def _compile_core(self, args: Any, return_type: Any) -> Any:
+        flags = Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        context = self.targetdescr.target_context
+        library = self.library_class(context.codegen(), self.py_func.__qualname__)
+        library.enable_object_caching()
+        return compiler.compile_extra(
+            self.targetdescr.typing_context,
+            context,
+            self.py_func,
+            args=args,
+            return_type=return_type,
+            flags=flags,
+            locals=self.locals,
+            library=library,
+            pipeline_class=self.pipeline_class,
+        )
+
+
+class InnerCompiler(KernelCompiler):
+    library_class = InnerLibrary
+
+
+def compiler_like(made: Any, *, inner: bool) -> KernelCompiler:
+    """Return the compiler of a kernel in the place of the one that Numba made for it."""
+    of_kind = InnerCompiler if inner else KernelCompiler
+    return of_kind(made.py_func, made.targetdescr, made.targetoptions, made.locals, made.pipeline_class)
+
+
+def rebuilt(context: Any, file: str, read: Callable[[str], tuple[Any, ...]]) -> CompileResult:
+    """Return what a file holds as Numba's result of a compilation; `read` gives the parts of a file of this name."""
+    parts = read(file)
+    (_, kind, _), description, environment, signature, *_ = parts
+    if kind != INNER:
+        result = CompileResult._rebuild(context, *parts)
+        result.library.file = file
+        return result
+    library = _linked_from(context, file, read)
+    fields = dict.fromkeys(CompileResult._fields) | {
+        "target_context": context,
+        "typing_context": context.typing_context,
+        "library": library,
+        "environment": environment,
+        "entry_point": context.get_executable(library, description, environment),
+        "fndesc": description,
+        "signature": signature,
+        "objectmode": False,
+        "lifted": (),
+        "reload_init": (),
+    }
+    return CompileResult(**fields)
+
+
+_LINKED: dict[str, InnerLibrary] = {}  # by file: read once for all that link them
+
+
+def _linked_from(context: Any, file: str, read: Callable[[str], tuple[Any, ...]]) -> InnerLibrary:
+    """Return the code of an inner kernel, or of an entry that is called by its name, as a library to be linked."""
+    if (library := _LINKED.get(file)) is not None:
+        return library
+    (name, kind, data), _, environment, *_, environments = read(file)
+    bitcode, needed = data if kind == INNER else (data[1], ())
+    library = _LINKED[file] = InnerLibrary(context.codegen(), name)
+    library.file = file
+    library._final_module = llvm.parse_bitcode(bitcode)
+    for part in needed:
+        library.add_linking_library(_linked_from(context, part, read))
+    library.environments = (environment, *environments)
+    library.finalize()
+    return library
+
+
+def names_kernels(signature: Any) -> bool:
+    """Tell whether kernels are among the arguments: such a kernel is kept on disk only as a part of whoever calls it."""
+    for part in getattr(signature, "args", signature):
+        parts: Any = part if isinstance(part, types.BaseTuple) else ()
+        if isinstance(part, types.Dispatcher) or names_kernels(tuple(parts)):
+            return True
+    return False
