@@ -10,8 +10,8 @@ from scipy.integrate import solve_ivp
 import solvable as sv
 from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import DATA, SYSTEM_FUNCTION, pack
-from solvable.gaussian.pairs import ERF
-from solvable.gaussian.squares import slopes_times_square
+from solvable.gaussian.closed_forms import slopes_times_square
+from solvable.gaussian.units import ERF
 from solvable.numerics.compiled import compiled
 
 P, Q, RATE, SIDES = 6, 3, 0.01, 5000

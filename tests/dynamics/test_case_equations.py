@@ -10,8 +10,7 @@ from solvable.dynamics.cases import case_table
 from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import RISK, SEEN, pack
 from solvable.dynamics.mean_moments import moments_with_means
-from solvable.gaussian.means import mean_scratch
-from solvable.gaussian.pairs import KINDS
+from solvable.gaussian.closed_forms import KINDS, mean_scratch
 from solvable.overlaps import measure
 
 DIM = 24
@@ -19,6 +18,7 @@ UNITS = {
     "linear": (lambda z: z, np.ones_like),
     "quadratic": (lambda z: z**2, lambda z: 2 * z),
     "erf": (lambda z: erf(z / np.sqrt(2)), lambda z: np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2)),
+    "hermite3": (lambda z: (z**3 - 3 * z) / np.sqrt(6), lambda z: (z**2 - 1) * np.sqrt(1.5)),
     "tanh": (np.tanh, lambda z: np.cosh(z) ** -2.0),
     "relu": (lambda z: np.maximum(z, 0), lambda z: (z > 0) * 1.0),
 }
@@ -183,7 +183,7 @@ def test_what_is_left_out_is_noticed(left_out) -> None:
     assert (np.abs(rows - speed) > 6 * error + 1e-12).any()
 
 
-@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
+@pytest.mark.parametrize("unit", KINDS)
 def test_a_plain_problem_is_one_case(unit) -> None:
     """Flips that never happen take the equations of cases: they give the speeds and the risk of those without."""
     random = np.random.default_rng(5)
@@ -201,7 +201,7 @@ def test_a_plain_problem_is_one_case(unit) -> None:
     assert same == pytest.approx(risk, rel=1e-12)
 
 
-@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf", "relu"])
+@pytest.mark.parametrize("unit", [*KINDS, "relu"])
 def test_the_first_order_is_the_gradient_of_the_risk(unit) -> None:
     """Where tests are like training (no flips, no noise on inputs), dW/dalpha = -rate dim dR/dW: against finite differences of the
     risk over all weights. So the risk falls by rate dim |dR/dW|^2."""
@@ -226,7 +226,7 @@ def test_the_first_order_is_the_gradient_of_the_risk(unit) -> None:
     assert changed == pytest.approx(-problem.training.learning_rate * DIM * (gradient**2).sum(), rel=1e-5)
 
 
-@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
+@pytest.mark.parametrize("unit", KINDS)
 def test_the_noise_raises_the_risk_as_the_balance_says(unit) -> None:
     """The second order of dR/dalpha is -1/2 sum_b tr(sum_c pi_c lambda_bc D^c N^b) over students: against the risk of overlaps that
     the noise N^b has moved."""
@@ -254,7 +254,7 @@ def test_the_noise_raises_the_risk_as_the_balance_says(unit) -> None:
     assert expected > 0
 
 
-@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
+@pytest.mark.parametrize("unit", KINDS)
 @pytest.mark.parametrize("time", [0.0, 5.0])
 def test_cases_that_are_alike_are_followed_together(unit, time) -> None:
     """Opposite classes, tasks of one class and flips share what their fields need: the same as one case after the other. At the

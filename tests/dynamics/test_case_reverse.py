@@ -7,6 +7,7 @@ import solvable as sv
 from solvable.dynamics import case_equations, case_reverse
 from solvable.dynamics.kernel_data import Packed, pack, workspace
 from solvable.dynamics.reverse import EIGENVALUES, SCHEDULED
+from solvable.gaussian.closed_forms import KINDS
 
 SIZE = 1e-5
 BLOCKS = sv.Spectrum(eigenvalues=(0.5, 1.5))
@@ -110,7 +111,7 @@ class System:
         return change
 
 
-@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
+@pytest.mark.parametrize("unit", KINDS)
 @pytest.mark.parametrize("kind", ["masks", "classes", "labels", "tasks", "moving", "biases"])
 def test_reverse_against_differences(unit, kind) -> None:
     random, system = np.random.default_rng(0), System(made(unit, kind))

@@ -65,7 +65,7 @@ def test_relu_curvature_is_the_derivative_of_the_slope() -> None:
 @pytest.mark.parametrize("size", [1e-8, 1e-3, 1.0, 30.0, 1e3, 1e4])
 def test_quadrature_pairs_at_any_variance(size) -> None:
     """erf and ReLU as if they had no closed form: smooth and kinked units, tiny to huge variance, degenerate pairs."""
-    from solvable.gaussian.pairs import KINDS, curvature, product, slopes
+    from solvable.gaussian.closed_forms import KINDS, curvature, product, slopes
 
     C = size * covariance(3, 4, 3)
     C[3] = C[0]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import solvable as sv
 from seeds import seed
+from solvable.gaussian.closed_forms import KINDS
 from solvable.gaussian.quadrature import expect
 from solvable.gaussian.units import UNITS
 
@@ -24,7 +25,7 @@ def covariance(random, n, rank):
     return factor @ factor.T / n
 
 
-@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
+@pytest.mark.parametrize("unit", KINDS)
 @given(
     seed=st.integers(0, 10**6), rank=st.integers(1, 3), noise=st.sampled_from([0.0, 0.3]), c=st.sampled_from([0.5, 1.0])
 )
@@ -50,7 +51,7 @@ def test_moments_equal_quadrature_of_their_definition(unit, seed, rank, noise, c
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
+@pytest.mark.parametrize("unit", KINDS)
 @pytest.mark.parametrize(("p", "q", "rank"), [(3, 2, 5), (4, 3, 4), (2, 2, 2), (1, 1, 1)])
 def test_moments_equal_sampling(unit, p, q, rank) -> None:
     """Within 6 standard errors of 200 000 samples, at widths beyond quadrature; a loss factor 10 % off is caught."""
@@ -67,7 +68,7 @@ def test_moments_equal_sampling(unit, p, q, rank) -> None:
 def test_drift_is_the_gradient_of_the_risk() -> None:
     """D C = <F z^T> is minus the gradient: moving the weights by F x changes the risk by that much (finite differences)."""
     random = np.random.default_rng(3)
-    for unit in ("linear", "quadratic", "erf"):
+    for unit in KINDS:
         problem = setting(unit, 2, 2, readout=[0.4, -0.7])
         V = random.standard_normal((4, 6))
         risk = lambda W, V=V, problem=problem: (

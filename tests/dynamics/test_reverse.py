@@ -41,6 +41,7 @@ def moved(state, size, p, q, blocks, random):
 CASES = [
     ("linear", 2, 1, 1, "free", False), ("linear", 3, 2, 2, "sphere", True), ("quadratic", 2, 1, 1, "free", False),
     ("quadratic", 3, 2, 2, "sphere", True), ("erf", 2, 1, 1, "free", True), ("erf", 3, 2, 2, "sphere", False),
+    ("hermite3", 1, 1, 1, "free", False), ("hermite3", 2, 1, 1, "free", True), ("hermite3", 3, 2, 2, "sphere", False),
     ("tanh", 2, 1, 1, "free", True), ("tanh", 3, 2, 2, "sphere", False),
 ]  # fmt: skip
 

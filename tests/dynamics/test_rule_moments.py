@@ -12,6 +12,7 @@ from reference.rules import RULES
 from seeds import seed
 from solvable.dynamics.exactness import is_closed, is_exact, rule_for
 from solvable.dynamics.functions import is_on_a_line
+from solvable.gaussian.closed_forms import KINDS
 from solvable.gaussian.losses import LOSSES
 
 EXACT = ("huber", "absolute", "repeats", "lookahead", "logistic", "hinge", "perceptron")  # of linear units
@@ -152,7 +153,7 @@ def test_the_perceptron_has_its_classical_angle():
         assert found.drift[0, 0] == pytest.approx(-1 / np.sqrt(2 * np.pi * 0.5), rel=1e-5)
 
 
-@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
+@pytest.mark.parametrize("unit", KINDS)
 def test_correlation_loss_is_closed(unit):
     """Against tensor Gauss-Hermite rules over all fields."""
     problem = problem_of(unit, loss="correlation", label_noise=0.4)

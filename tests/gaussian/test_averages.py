@@ -6,13 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvable.gaussian.drifts import drift
-from solvable.gaussian.pairs import KINDS, curvature, product, slopes
+from solvable.gaussian.closed_forms import KINDS, curvature, drift, product, slopes, slopes_times_square
 from solvable.gaussian.quadrature import expect
-from solvable.gaussian.squares import slopes_times_square
 from solvable.gaussian.units import UNITS
 
-NODES = {"linear": 6, "quadratic": 6, "erf": 80}
+NODES = {"linear": 6, "quadratic": 6, "erf": 80, "hermite3": 6}
 
 
 def random_covariance(random, n, rank=None):
@@ -21,7 +19,8 @@ def random_covariance(random, n, rank=None):
 
 
 def second_derivative(name, z):
-    return {"linear": 0 * z, "quadratic": 2 + 0 * z, "erf": -z * np.sqrt(2 / np.pi) * np.exp(-z * z / 2)}[name]
+    bends = {"linear": 0 * z, "quadratic": 2 + 0 * z, "erf": -z * np.sqrt(2 / np.pi) * np.exp(-z * z / 2)}
+    return (bends | {"hermite3": np.sqrt(6) * z})[name]
 
 
 @pytest.mark.parametrize("name", KINDS)

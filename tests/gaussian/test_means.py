@@ -9,14 +9,11 @@ from scipy.special import erf
 
 from numpy_averages import relu_pairs
 from seeds import seed
-from solvable.gaussian.drifts import drift
-from solvable.gaussian.means import averages_with_means, mean_scratch
-from solvable.gaussian.pairs import KINDS, product
+from solvable.gaussian.closed_forms import KINDS, averages_with_means, drift, mean_scratch, product, slopes_times_square
 from solvable.gaussian.quadrature import expect
 from solvable.gaussian.relu_means import relu_averages
 from solvable.gaussian.sign_series import LIMITS, MOST, TERMS, fill_series, sum_series
 from solvable.gaussian.signs import sign_covariance
-from solvable.gaussian.squares import slopes_times_square
 from solvable.gaussian.units import UNITS
 from solvable.numerics.compiled import compiled
 from solvable.numerics.exponentials import exponential
@@ -27,6 +24,7 @@ BENDS = {
     "linear": lambda z: 0 * z,
     "quadratic": lambda z: 2 + 0 * z,
     "erf": lambda z: -z * np.sqrt(2 / np.pi) * np.exp(-z * z / 2),
+    "hermite3": lambda z: np.sqrt(6) * z,
 }
 
 
@@ -176,7 +174,7 @@ def test_small_and_large_fields_of_erf_units(number, size, rank, far) -> None:
     assert noise == pytest.approx(erf_by_pairs(4, h, C, 0.8, s), rel=1e-11, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["erf", "quadratic"])
+@pytest.mark.parametrize("name", ["erf", "quadratic", "hermite3"])
 def test_plain_python_computes_what_machine_code_does(name) -> None:
     h, C, s = setting(np.random.default_rng(1), 4, 4)
     arguments = KINDS[name], 3, (h, 5 * C), (0.4, s), 0.1, (True, True)

@@ -8,9 +8,9 @@ from scipy.stats import multivariate_normal
 import solvable as sv
 from numpy_averages import hermite_pairs, relu_pairs
 from solvable.gaussian.all_pairs import Pairs, quadrature_pairs
+from solvable.gaussian.closed_forms import KINDS, curvature, product, slopes
 from solvable.gaussian.curves import bends, describe
 from solvable.gaussian.pair_planes import fill_pairs, pair_scratch
-from solvable.gaussian.pairs import KINDS, curvature, product, slopes
 from solvable.gaussian.units import UNITS, hermite
 
 GELU = sv.Activation(

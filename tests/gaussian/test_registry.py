@@ -83,7 +83,7 @@ def test_sgd_by_the_table_of_a_loss_is_sgd_by_its_push(loss, monkeypatch) -> Non
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(sv.InvalidProblem, match="must be 'linear', 'quadratic', 'erf', 'relu' or 'tanh'"):
+    with pytest.raises(sv.InvalidProblem, match="must be 'linear', 'quadratic', 'erf', 'relu', 'tanh' or 'hermite3'"):
         sv.Student(width=1, activation="softplus")
     with pytest.raises(sv.InvalidProblem, match="loss: 'cauchy' given, must be 'squared', 'log-cosh', 'correlation'"):
         sv.Training(learning_rate=1.0, loss="cauchy")

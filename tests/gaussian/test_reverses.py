@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from solvable.gaussian.mean_reverses import back_averages, mean_reverse_scratch
-from solvable.gaussian.means import averages_with_means, mean_scratch
-from solvable.gaussian.units import UNITS
+from solvable.gaussian.closed_forms import KINDS, averages_with_means, back_averages, mean_reverse_scratch, mean_scratch
 
 P, N, STEP = 3, 5, 1e-5
 
@@ -20,9 +18,9 @@ def averages(kind, given):
     return *out, square
 
 
-@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])
+@pytest.mark.parametrize("unit", KINDS)
 def test_means_covariance_weights_offset_and_noise(unit) -> None:
-    kind, random = UNITS[unit].kind, np.random.default_rng(2)
+    kind, random = KINDS[unit], np.random.default_rng(2)
     rows = random.standard_normal((N, N + 2))
     given = [random.standard_normal(N), rows @ rows.T / (N + 2), 0.3, random.standard_normal(N), 0.2]
     bars = [random.standard_normal(np.shape(one)) for one in averages(kind, given)]

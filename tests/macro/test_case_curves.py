@@ -8,7 +8,7 @@ from gate import only
 from seeds import seed
 from solvable.dynamics.classification import classification_error
 from solvable.dynamics.oracle import oracle_error
-from solvable.gaussian.pairs import KINDS, curvature, slopes
+from solvable.gaussian.closed_forms import KINDS, curvature, slopes
 from solvable.macro import Macro
 
 TINY = 1e-13  # a learning rate at which nothing is learned

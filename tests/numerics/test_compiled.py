@@ -95,7 +95,7 @@ def test_patience_ends_in_the_middle_of_a_curve_and_only_what_it_needs_is_compil
         "dynamics.equations",
         "dynamics.quadratic_equations",
         "dynamics.closed_moments",
-        "gaussian.pairs",
+        "gaussian.closed_forms",
         "numerics.arcsine",
     }
     assert [path.name for path in others.rglob("*.*")] == ["kernel.f-1.py311.nbi"]

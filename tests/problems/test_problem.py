@@ -76,7 +76,8 @@ def test_the_hash_is_the_same_everywhere(quadratic: sv.Problem) -> None:
         (lambda: sv.Student(width=True), "width: True given, must be a whole number"),
         (
             lambda: sv.Student(width=2, activation="tanhh"),
-            "activation: 'tanhh' given \\(did you mean tanh\\?\\), must be 'linear', 'quadratic', 'erf', 'relu' or 'tanh'",
+            "activation: 'tanhh' given \\(did you mean tanh\\?\\), must be 'linear', 'quadratic', 'erf', 'relu', 'tanh' or "
+            "'hermite3'",
         ),
         (lambda: sv.Student(width=2, norm="ball"), "norm: 'ball' given, must be 'free' or 'sphere'"),
         (lambda: sv.Student(width=2, readout=(1, 2, 3)), "readout: 3 values given for width 2, must be as many"),

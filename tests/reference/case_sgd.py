@@ -34,6 +34,7 @@ UNITS = {
     "relu": (lambda z: np.maximum(z, 0), lambda z: (z > 0) * 1.0),
     "tanh": (np.tanh, lambda z: np.cosh(z) ** -2.0),
     "hermite": (lambda z: 0.8 * z + 0.4 * (z**2 - 1), lambda z: 0.8 + 0.8 * z),
+    "hermite3": (lambda z: (z**3 - 3 * z) / np.sqrt(6), lambda z: (z**2 - 1) * np.sqrt(1.5)),
     "erf": (lambda z: erf(z / np.sqrt(2)), lambda z: np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2)),
 }
 

@@ -40,7 +40,7 @@ from solvable.dynamics.node_averages import (
     take_units,
     weighted_dot,
 )
-from solvable.dynamics.output_bias import add_push, bias_at, mean_error, mean_push
+from solvable.dynamics.output_bias import add_push, bias_at, mean_error_of_ramps, mean_push
 from solvable.gaussian.losses import SQUARED
 from solvable.gaussian.pair_planes import fill_pairs, pair_scratch
 from solvable.gaussian.relu_means import relu_averages
@@ -167,7 +167,7 @@ def case_moments_of_pairs(problem, case, rule, fields, matrices, numbers, out, s
         seen = 0.0  # of the output
     else:
         relu_averages(p, (h, C), (case.label - bias, s), out)
-        pull[n] = 2.0 * c * mean_error(RELU, (h, C), case.label - bias, s)
+        pull[n] = 2.0 * c * mean_error_of_ramps((h, C), case.label - bias, s)
     for k in range(p):
         phi[k] *= -2.0 * c * s[k]
         pull[k] *= 2.0 * c

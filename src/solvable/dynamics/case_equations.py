@@ -14,9 +14,9 @@ momentum the eta-terms are those of velocities, dv = kappa (eta ... - v), N^b ge
 follows students (`row_motion.py`) is in Gamma too.
 
 Cases that are alike (`cases.alike`) share h and C, and what blocks do with the mean of their D, S and phi. Where h has the other
-sign, so has z: for odd units that is the error with the offset -s_0, and the other sign of phi; for quadratic ones the sign of phi
+sign, so has z: for odd units that is the error with the offset -s_0, and the other sign of phi; for even ones the sign of phi
 alone. M_cj phi^c is the same, so that the first case stands for all of them. Those with equal errors, such as opposite classes of
-quadratic units with the same label, are one case.
+even units with the same label, are one case.
 
 Rows are in the order of `rows.py`. Scratch behind the planes of `work`: what the functions here call `stacks` (block, row, row),
 `gains` (block, student, row), `spreads` (block, student, student), `columns` (student, direction), `along` (direction, row), then
@@ -42,9 +42,8 @@ from solvable.dynamics.mean_moments import moments_of_several
 from solvable.dynamics.output_bias import add_push, bias_at, mean_error
 from solvable.dynamics.pace import follow_state
 from solvable.dynamics.row_motion import copy_to_followers, gain_of_followers, gain_of_teachers, move_readouts
+from solvable.gaussian.closed_forms import averages_with_means, mean_scratch
 from solvable.gaussian.losses import CORRELATION
-from solvable.gaussian.means import averages_with_means, mean_scratch
-from solvable.gaussian.units import QUADRATIC
 from solvable.numerics.compiled import compiled
 
 
@@ -298,7 +297,7 @@ def follow_cases(i, now, problem, cases, numbers, overlaps, sums, scratch):
         offset = one.label - bias_at(problem, one, y)
         if problem.loss == CORRELATION:  # which does not look at the output
             s[kept, :students], offset = 0.0, one.label
-        offsets[kept] = offset if problem.kind == QUADRATIC else one.turn * offset  # other units are odd
+        offsets[kept] = offset if problem.even else one.turn * offset
         twin = twin_of(kept, one, problem.biased, cases, chosen, offsets, s)
         chosen[twin], shares[twin] = chosen[e], shares[e] + (shares[twin] if twin < kept else 0.0)
         kept += twin == kept
@@ -312,7 +311,7 @@ def follow_cases(i, now, problem, cases, numbers, overlaps, sums, scratch):
         add_pull(problem, one, shares[e], y, numbers, students, who, pull[e], dy)
         if problem.train_bias:
             push = 2.0 * problem.loss_factor * mean_error(problem.kind, (h, C), offsets[e], s[e])
-            add_push(problem, one, shares[e], push if problem.kind == QUADRATIC else one.turn * push, dy)
+            add_push(problem, one, shares[e], push if problem.even else one.turn * push, dy)
 
 
 @compiled(SYSTEM, pure=True)

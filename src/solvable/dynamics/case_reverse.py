@@ -26,8 +26,13 @@ from solvable.dynamics.kernel_data import PLANES
 from solvable.dynamics.moment_reverse import back_plain, plain_averages
 from solvable.dynamics.output_bias import back_mean_error, bias_at, bias_place, mean_error
 from solvable.dynamics.reverse import BACK, EIGENVALUES, LABEL_NOISE, READOUT_RATE, rule_at
-from solvable.gaussian.mean_reverses import back_averages, mean_reverse_scratch
-from solvable.gaussian.means import averages_with_means, mean_scratch
+from solvable.gaussian.closed_forms import (
+    PLANES_OF_REVERSE,
+    averages_with_means,
+    back_averages,
+    mean_reverse_scratch,
+    mean_scratch,
+)
 from solvable.numerics.compiled import compiled
 
 MATRICES, VECTORS = 8, 12  # of one case, over its fields
@@ -205,7 +210,7 @@ def back_case_moments(kind, means, students, rule, fields, error, known, bars, t
         asked, weighed = (with_noise, with_pull), (room[0], room[1], room[2], room[3], 0.0)
         averages = h_bar, C_bar, s_bar
         return back_averages(kind, students, fields, error, noise, weighed, asked, raw[1], averages, left)
-    planes, prefactors = left[: 5 * n * n].reshape(5, n, n), (room[2], room[3])
+    planes, prefactors = left[: PLANES_OF_REVERSE * n * n].reshape(PLANES_OF_REVERSE, n, n), (room[2], room[3])
     reached = C_bar, s_bar
     bars = D_bar, S_bar, pull_bar
     return 0.0, back_plain(kind, students, rule, fields[1], error[1], raw[1], bars, prefactors, reached, planes)

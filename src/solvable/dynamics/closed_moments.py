@@ -1,4 +1,4 @@
-"""The Gaussian moments of one SGD step in closed form, for linear, quadratic and erf units under squared loss.
+"""The Gaussian moments of one SGD step in closed form, for closed units under squared loss.
 
 Stack the students, then the teachers. With error e = sum_i s_i g(z_i), s = (-readout, teacher readout), squared loss
 c (e + noise)^2 and learning amplitude F_k = 2 c a_k g'(z_k) (e + noise):
@@ -15,9 +15,7 @@ import numpy as np
 from numba import boolean, float64, int64, void
 
 from solvable.dynamics.kernel_data import DRIFT, NOISE, SCRATCH
-from solvable.gaussian.drifts import drift
-from solvable.gaussian.pairs import product, slopes
-from solvable.gaussian.squares import slopes_times_square
+from solvable.gaussian.closed_forms import drift, error_square, product, slopes, slopes_times_square
 from solvable.gaussian.units import QUADRATIC
 from solvable.numerics.compiled import compiled
 from solvable.numerics.vectors import rows_times
@@ -62,28 +60,8 @@ def clipped(risk, size):
 @compiled(float64(int64, float64[:, ::1], float64[::1], float64), pure=True)
 def risk_of(kind, C, s, c):
     """c <e^2>."""
-    n = C.shape[0]
-    total, tau, size = 0.0, 0.0, 0.0
-    if kind == QUADRATIC:  # centred first: the plain sum of products cancels near zero risk
-        for i in range(n):
-            tau += s[i] * C[i, i]
-            row, positive = 0.0, 0.0
-            for j in range(n):
-                square = C[i, j] * C[i, j]
-                row += s[j] * square
-                positive += abs(s[j]) * square
-            total += 2.0 * s[i] * row
-            size += 2.0 * abs(s[i]) * positive
-        return clipped(c * (tau * tau + total), c * (tau * tau + size))
-    for i in range(n):
-        for j in range(i):
-            term = 2.0 * s[i] * s[j] * product(kind, C[i, i], C[j, j], C[i, j])
-            total += term
-            size += abs(term)
-        term = s[i] * s[i] * product(kind, C[i, i], C[i, i], C[i, i])
-        total += term
-        size += abs(term)
-    return clipped(c * total, c * size)
+    square, size = error_square(kind, C, s)
+    return clipped(c * square, c * size)
 
 
 @compiled(
@@ -119,8 +97,8 @@ def step_moments(kind, p, with_noise, with_readout, c, label_noise, C, s, work, 
 @compiled()
 def quadratic_noise(p, c, label_noise, C, s, D, DC, S):
     """S of quadratic units from their drift, because D C is what the equations of motion need anyway. With M = diag(s),
-    tau = tr(MC) and v = -8 c s the drift is D = diag(v) (CM + tau/2), so that CMC = diag(v)^-1 D C - tau/2 C, and the average of
-    `squares.py` becomes
+    tau = tr(MC) and v = -8 c s the drift is D = diag(v) (CM + tau/2), so that CMC = diag(v)^-1 D C - tau/2 C, and the average
+    <g'_k g'_l e^2> becomes
 
         S_kl = 2 (D C D^T)_kl - tau v_k (D C)_lk + v_k v_l (<e^2> + Delta) C_kl / 4
     """

@@ -11,6 +11,7 @@ from solvable.dynamics.functions import (
     is_polynomial,
     uses_pairs,
 )
+from solvable.gaussian.closed_forms import check_closed
 from solvable.gaussian.losses import CORRELATION, SQUARED
 from solvable.gaussian.rules import Rule, sobol, tensor
 from solvable.gaussian.units import UNITS
@@ -23,13 +24,13 @@ OLD_LOSSES = ("squared", "log-cosh")
 
 
 def is_closed(problem: Problem) -> bool:
-    """Whether all moments have a closed form."""
-    return (
-        (is_additive(problem) or is_correlation(problem))
-        and (problem.student.activation == problem.teacher.activation or problem.teacher.width == 0)
-        and isinstance(problem.student.activation, str)
-        and UNITS[problem.student.activation].closed
-    )
+    """Whether all moments have a closed form; a unit that is declared closed without its formulas is refused."""
+    unit = UNITS[problem.student.activation] if isinstance(problem.student.activation, str) else None
+    if unit is None or not unit.closed:
+        return False
+    check_closed(unit)
+    alike = problem.student.activation == problem.teacher.activation or problem.teacher.width == 0
+    return alike and (is_additive(problem) or is_correlation(problem))
 
 
 def squared(problem: Problem) -> Problem:

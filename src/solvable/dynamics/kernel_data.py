@@ -27,7 +27,8 @@ from numba import float64, from_dtype, int64, void
 
 from solvable.dynamics.cases import Cases, alike, case_table, probability_begins
 from solvable.dynamics.rows import firsts, moving_rows, row_order
-from solvable.gaussian.pairs import KINDS
+from solvable.gaussian.closed_forms import KINDS, is_even
+from solvable.gaussian.units import UNITS
 from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
 from solvable.overlaps.watching import WATCHABLE
@@ -36,7 +37,7 @@ from solvable.problems.rate_rules import KINDS as KINDS_OF_RULES
 from solvable.problems.rules import rule_numbers
 from solvable.problems.schedules import begins_of, within
 
-UNKNOWN = -1  # a unit without closed form: compiled code must not ask for its kind
+UNKNOWN = -1  # a unit without closed form
 RISK, WATCHED = 0, 1  # what `observe` sees: the risk, and whatever a threshold is for
 SEEN = 2
 NUMBERS = {name: number for number, name in enumerate(WATCHABLE)}  # in PROBLEM.watched
@@ -55,7 +56,7 @@ PROBLEM = record(
     students=int, teachers=int, rows=int, moving=int, blocks=int, cases=int,
     tests=int, tasks=int, heads=int, directions=int, first_teacher=int, first_direction=int, first_anchor=int,
     several=bool, spiked=bool, masked=bool, anchor=float, drift=float, rotation=float, drift_overlaps=int,
-    kind=int, sphere=bool, train_readout=bool, noise=bool,
+    kind=int, even=bool, sphere=bool, train_readout=bool, noise=bool,
     watched=int, watched_row=int, watched_column=int,
     loss_factor=float,
     velocities=int, averages=int, snapshots=int, average_rate=float, average_begin=float, average_follows=bool,
@@ -279,7 +280,7 @@ def state_of(start: Overlaps, problem: Problem | None = None) -> np.ndarray:
 
 def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
     """Sizes, switches and what no schedule changes, the same in all segments."""
-    training, activation = problem.training, problem.student.activation
+    training = problem.training
     p, q, extras, average = problem.student.width, problem.teacher.width, problem.extras, training.average
     return {
         "students": p, "teachers": q, "rows": p + q + len(extras), "moving": moving_rows(problem), "blocks": problem.inputs.blocks,
@@ -288,12 +289,18 @@ def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
         "readout_velocities": "readout_velocity" in problem.scalars,
         "average_rate": (average and average.rate) or 0.0, "average_begin": (average and average.begin) or 0.0,
         "anchor": training.anchor, "drift": problem.teacher.drift, "rotation": problem.teacher.rotation,
-        "kind": KINDS.get(activation, UNKNOWN) if isinstance(activation, str) else UNKNOWN,
+        **_closed_unit(problem.student.activation),
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "noise": noise,
         "watched": NOTHING, "watched_row": -1, "watched_column": -1,
         "loss_factor": training.loss_factor, "loss": training.loss_function.kind, "signed": problem.teacher.target == "sign",
         **rule_words(problem), **bias_words(problem),
     }  # fmt: skip
+
+
+def _closed_unit(activation: Any) -> dict[str, Any]:
+    """The number of a closed unit in compiled code, and whether it is even."""
+    kind = KINDS.get(activation, UNKNOWN) if isinstance(activation, str) else UNKNOWN
+    return {"kind": kind, "even": kind != UNKNOWN and is_even(UNITS[activation])}
 
 
 def bias_words(problem: Problem) -> dict[str, Any]:
@@ -349,10 +356,8 @@ def summed(problem: Problem, states: np.ndarray) -> np.ndarray:
 def unpack(problem: Problem, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """States (..., size) as block student overlaps (..., blocks, p, p), cross overlaps and readouts (..., p) or (..., heads, p)."""
     p, q, first = problem.student.width, problem.teacher.width, firsts(problem)["first_teacher"]
-    rows, readout = (
-        _rows(problem, states),
-        states[..., states.shape[-1] - sizes(problem)[2] :][..., : problem.heads * p],
-    )
+    rows, first_readout = _rows(problem, states), states.shape[-1] - sizes(problem)[2]
+    readout = states[..., first_readout : first_readout + problem.heads * p]
     if problem.heads > 1:
         readout = readout.reshape(*states.shape[:-1], problem.heads, p)
     return rows[..., :p, :p], rows[..., :p, first : first + q], readout

@@ -1,4 +1,4 @@
-"""The moments of one step where fields have means and labels have offsets, in closed form: `closed.py` for one case of a sample.
+"""The moments of one step where fields have means and labels have offsets, in closed form: those of one case of a sample.
 
 With z ~ N(h, C), error e = s_0 + sum_i s_i g(z_i), squared loss c (e + noise)^2 and learning amplitude
 F_k = 2 c a_k g'(z_k) (e + noise):
@@ -9,12 +9,14 @@ The prefactors a are arguments of their own, apart from the students' weights s_
 every rule of learning.
 """
 
-from solvable.gaussian.drifts import drift
-from solvable.gaussian.erf_means import erf_averages
-from solvable.gaussian.means import averages_with_means
-from solvable.gaussian.pairs import product, slopes
-from solvable.gaussian.squares import slopes_times_square
-from solvable.gaussian.units import ERF
+from solvable.gaussian.closed_forms import (
+    averages_of_several,
+    averages_with_means,
+    drift,
+    product,
+    slopes,
+    slopes_times_square,
+)
 from solvable.numerics.compiled import compiled
 
 
@@ -82,9 +84,9 @@ def moments_of_several(kind, p, rule, a, fields, errors, out, scratch):
     (s0, s), (D, S, phi, pull), plain = errors, out, True
     for e in range(s0.size):
         plain = plain and is_plain(p, a[e], fields, (s0[e], s[e]))
-    together = kind == ERF and not plain
-    if together:
-        erf_averages(p, fields, errors, noise, (with_noise, with_readout), out, scratch)
+    together = not plain and averages_of_several(
+        kind, p, fields, errors, noise, (with_noise, with_readout), out, scratch
+    )
     for e in range(s0.size):
         one = D[e], S[e], phi[e], pull[e]
         if together:

@@ -3,10 +3,16 @@
 The prefactors a = -s of the students are weighed apart, because readouts may be zero.
 """
 
-from solvable.gaussian.drifts import drift
-from solvable.gaussian.pairs import product, slopes
-from solvable.gaussian.reverses import back_drift, back_product, back_slopes, back_slopes_times_square
-from solvable.gaussian.squares import slopes_times_square
+from solvable.gaussian.closed_forms import (
+    back_drift,
+    back_product,
+    back_slopes,
+    back_slopes_times_square,
+    drift,
+    product,
+    slopes,
+    slopes_times_square,
+)
 from solvable.numerics.compiled import compiled
 
 

@@ -6,7 +6,7 @@ that. For the squared loss that is 2 c <e>, closed for the units whose means are
 
 import math
 
-from solvable.gaussian.units import ERF, QUADRATIC, RELU
+from solvable.gaussian.closed_forms import mean, mean_slopes
 from solvable.numerics.compiled import compiled
 
 
@@ -35,43 +35,37 @@ def add_push(problem, case, weight, push, dy):
 
 @compiled()
 def mean_error(kind, fields, offset, s):
-    """<s_0 + sum_i s_i g(z_i)>."""
+    """<s_0 + sum_i s_i g(z_i)> of closed units."""
     (h, C), total = fields, offset
     for i in range(s.size):
-        mean = h[i]
-        if kind == QUADRATIC:
-            mean = h[i] * h[i] + C[i, i]
-        elif kind == ERF:
-            mean = math.erf(h[i] / math.sqrt(2.0 * (1.0 + C[i, i])))
-        elif kind == RELU and C[i, i] > 0.0:
+        total += s[i] * mean(kind, h[i], C[i, i])
+    return total
+
+
+@compiled()
+def mean_error_of_ramps(fields, offset, s):
+    """<s_0 + sum_i s_i g(z_i)> of ReLU units."""
+    (h, C), total = fields, offset
+    for i in range(s.size):
+        ramp = max(h[i], 0.0)
+        if C[i, i] > 0.0:
             u = h[i] / math.sqrt(C[i, i])
-            mean = 0.5 * h[i] * math.erfc(-u * math.sqrt(0.5)) + math.sqrt(C[i, i] / (2.0 * math.pi)) * math.exp(
+            ramp = 0.5 * h[i] * math.erfc(-u * math.sqrt(0.5)) + math.sqrt(C[i, i] / (2.0 * math.pi)) * math.exp(
                 -0.5 * u * u
             )
-        elif kind == RELU:
-            mean = max(h[i], 0.0)
-        total += s[i] * mean
+        total += s[i] * ramp
     return total
 
 
 @compiled()
 def back_mean_error(kind, fields, s, weight, to):
-    """Reverse of `mean_error` for linear, quadratic and erf units: to = (means, covariance, weights in the error)."""
+    """Reverse of `mean_error`: to = (means, covariance, weights in the error)."""
     (h, C), (h_bar, C_bar, s_bar) = fields, to
     for i in range(s.size):
-        if kind == QUADRATIC:
-            s_bar[i] += weight * (h[i] * h[i] + C[i, i])
-            h_bar[i] += 2.0 * weight * s[i] * h[i]
-            C_bar[i, i] += weight * s[i]
-        elif kind == ERF:
-            spread = 1.0 + C[i, i]
-            slope = weight * s[i] * math.sqrt(2.0 / (math.pi * spread)) * math.exp(-0.5 * h[i] * h[i] / spread)
-            s_bar[i] += weight * math.erf(h[i] / math.sqrt(2.0 * spread))
-            h_bar[i] += slope
-            C_bar[i, i] -= 0.5 * slope * h[i] / spread
-        else:
-            s_bar[i] += weight * h[i]
-            h_bar[i] += weight * s[i]
+        by_mean, by_variance = mean_slopes(kind, h[i], C[i, i])
+        s_bar[i] += weight * mean(kind, h[i], C[i, i])
+        h_bar[i] += weight * s[i] * by_mean
+        C_bar[i, i] += weight * s[i] * by_variance
 
 
 @compiled()

@@ -88,6 +88,8 @@ def pace_of(problem, t, y, square, best, work):
         return 2.0 * risk / square if square > TINY else 0.0
     if rule == CLIP:
         return min(1.0, number / math.sqrt(square)) if square > TINY else 1.0
+    if rule != OWN:
+        return math.nan
     found = call_at(problem.pace_function, t + problem.pace_begin, risk, square, accumulated_at(problem, y))
     return 0.0 if found < 0.0 else found
 

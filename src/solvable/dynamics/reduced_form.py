@@ -28,7 +28,7 @@ from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import OWN, POLYNOMIAL, TABULATED, UNITS
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.overlaps import Overlaps, gram_factor
-from solvable.problems import Hermite, Problem, Target
+from solvable.problems import Problem, Target
 from solvable.problems.networks import Network
 
 
@@ -179,9 +179,9 @@ def is_own(problem: Problem) -> bool:
 
 def _unit(network: Network) -> int:
     """The kind of a network's unit in compiled code."""
-    if isinstance(network.activation, Hermite):
-        return POLYNOMIAL
     kind = UNITS[network.activation].kind if isinstance(network.activation, str) else TABULATED
+    if kind == TABULATED and network.hermite_coefficients is not None:
+        return POLYNOMIAL
     return OWN if kind == TABULATED and tabulate(network.unit) is None else kind
 
 

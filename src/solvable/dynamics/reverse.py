@@ -5,7 +5,7 @@ schedules may change, in the order of `SCHEDULED`, then by the eigenvalue of eac
 
 The equations are dy = G + G^T + spread S with G = pull D Omega - decay y (`equations.py`); with weights L of dy, and L + L^T among
 the students, D gets pull L Omega, Omega gets pull L^T D, S gets spread L. Through D and S the covariance C of the fields is reached
-(`gaussian/reverses.py`), and through C all blocks.
+(`gaussian/closed_forms.py`), and through C all blocks.
 """
 
 from numba import float64, int64, void
@@ -23,18 +23,18 @@ from solvable.dynamics.equations import (
 )
 from solvable.dynamics.kernel_data import DATA, DRIFT, FIELDS, NOISE, OVERLAPS, PLANES, SCRATCH, SIGNS
 from solvable.dynamics.moment_reverse import back_plain, plain_averages
-from solvable.gaussian.reverses import back_square
+from solvable.gaussian.closed_forms import PLANES_OF_REVERSE, back_square
 from solvable.numerics.compiled import compiled
 from solvable.numerics.kernel_types import Function
 
 SCHEDULED = ("rate", "readout_rate", "decay", "batch", "label_noise")  # then the eigenvalues
 RATE, READOUT_RATE, DECAY, BATCH, LABEL_NOISE, EIGENVALUES = range(6)
 # planes of `work` behind those of the equations: weights of C, D, S and Omega; S without readouts; vectors, of which each is the
-# first row of a plane; five of scratch
+# first row of a plane; those of scratch
 OF_FIELDS, OF_DRIFT, OF_NOISE, OF_OVERLAPS, BARE = range(PLANES, PLANES + 5)
 OF_SIGNS, OF_READOUT, READOUT_DRIFT, PREFACTORS, OF_PREFACTORS, PULLS, OF_PULLS = range(PLANES + 5, PLANES + 12)
 SPARE = PLANES + 12
-MORE = 17  # planes
+MORE = SPARE - PLANES + PLANES_OF_REVERSE  # planes
 
 # (segment, t, y, weights, bar, *data); the weights are spoilt
 BACK = void(int64, float64, float64[::1], float64[::1], float64[::1], *DATA)
@@ -156,7 +156,7 @@ def back_moments(problem, t, work):
     )
     return back_plain(
         problem.kind, problem.students, rule_at(problem, t), work[FIELDS], work[SIGNS, 0], work[BARE], bars, prefactors,
-        (work[OF_FIELDS], work[OF_SIGNS, 0]), work[SPARE : SPARE + 5],
+        (work[OF_FIELDS], work[OF_SIGNS, 0]), work[SPARE : SPARE + PLANES_OF_REVERSE],
     )  # fmt: skip
 
 

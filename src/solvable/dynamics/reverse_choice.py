@@ -11,6 +11,7 @@ from solvable.dynamics.exactness import is_closed, rule_for
 from solvable.dynamics.functions import has_numbers, is_polynomial, with_functions
 from solvable.dynamics.gaussian_moments import NODES
 from solvable.dynamics.kernel_data import Packed, pack, workspace
+from solvable.gaussian.closed_forms import KINDS
 from solvable.overlaps import Overlaps
 from solvable.problems import NotApplicable, Problem
 from solvable.problems.domain import ONE_PASS
@@ -21,6 +22,7 @@ CASES = (
 )  # fmt: skip
 REVERSIBLE = replace(ONE_PASS, target="additive", loss="squared", knows=CASES)
 WHO = "the gradient"  # for messages
+_CLOSED = ", ".join(KINDS)
 
 
 class Reversible(NamedTuple):
@@ -48,13 +50,13 @@ def check_reversible(problem: Problem) -> None:
         return
     if problem.features:
         raise NotApplicable(
-            f"student.activation: is {problem.student.activation!r:.60}; with {problem.features[0]} {WHO} is for linear, "
-            "quadratic and erf units, as the teacher's"
+            f"student.activation: is {problem.student.activation!r:.60}; with {problem.features[0]} {WHO} is for {_CLOSED} units, "
+            "as the teacher's"
         )
     for name, network in [("student", problem.student), ("teacher", problem.teacher)]:
         if network.unit.kinks or not has_numbers(problem) or is_polynomial(problem):
             raise NotApplicable(
-                f"{name}.activation: is {network.activation!r:.60}; {WHO} is for linear, quadratic, erf and other smooth units"
+                f"{name}.activation: is {network.activation!r:.60}; {WHO} is for {_CLOSED} and other smooth units"
             )
 
 

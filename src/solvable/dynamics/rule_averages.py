@@ -11,6 +11,8 @@ by Stein's lemma: F may jump. |x|^2/dim is the mean variance of the case's input
 
 import math
 
+import numpy as np
+
 from solvable.dynamics.case_averages import case_node_scratch, observe_cases_on_nodes, sum_cases, take_case
 from solvable.dynamics.kernel_data import SIGNS, SYSTEM
 from solvable.dynamics.node_averages import CHUNK, LABEL, OUTPUT, PUSH, ROWS, WEIGHT, add_noise, take_pushes
@@ -19,7 +21,7 @@ from solvable.gaussian.curves import curve
 from solvable.numerics.compiled import compiled
 from solvable.numerics.own_kernels import call_amplitude
 from solvable.numerics.small_matrices import symmetric_roots
-from solvable.problems.rules import CLIPPED, NORMALISED, OWN_RULE
+from solvable.problems.rules import CLIPPED, GRADIENT, NORMALISED, OWN_RULE
 
 
 def rule_scratch(students: int, teachers: int, rows: int, blocks: int) -> int:
@@ -62,6 +64,8 @@ def apply_rule(problem, size, n, rows, F, own):
                 factor = problem.rule_number / length
             for k in range(p):
                 F[k, c] *= factor
+        elif problem.rule != GRADIENT:  # no rule
+            F[:, c] = np.nan
 
 
 @compiled()

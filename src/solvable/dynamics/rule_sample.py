@@ -3,12 +3,14 @@
 |x|^2/dim is known exactly: `case_sample.py` leaves it in the slot `norm`, from the draws on and outside the frames.
 """
 
+import numpy as np
+
 from solvable.dynamics.sample import look_up_students, push_students, residual
 from solvable.gaussian.units import TABULATED
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, fill, fma, load, root, store, where_above
 from solvable.numerics.own_kernels import call_amplitude
-from solvable.problems.rules import CLIPPED, NORMALISED, OWN_RULE
+from solvable.problems.rules import CLIPPED, GRADIENT, NORMALISED, OWN_RULE
 
 
 @compiled(strict=True)
@@ -86,3 +88,6 @@ def apply_rule(form, work, label):
             )  # fmt: skip
             for k in range(p):
                 work[(form.amplitudes + k) * WIDTH + lane] = F[k]
+    elif form.rule != GRADIENT:  # no rule
+        for k in range(p):
+            store(work, form.amplitudes + k, fill(np.nan))

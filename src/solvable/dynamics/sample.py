@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from solvable.gaussian.losses import CORRELATION, LOG_COSH, SQUARED
+from solvable.gaussian.losses import CORRELATION, LOG_COSH, SQUARED, TABULATED_LOSS
 from solvable.gaussian.tables import evaluate
 from solvable.gaussian.units import ERF, LINEAR, POLYNOMIAL, QUADRATIC, RELU, TABULATED, TANH
 from solvable.numerics.compiled import compiled
@@ -200,8 +200,10 @@ def push_students(form, numbers, work, label, error, readouts, readout):
             push = put(push, lane, math.tanh(get(error, lane)))
     elif form.loss == CORRELATION:
         push = label
-    elif form.loss != SQUARED:
+    elif form.loss == TABULATED_LOSS:
         push = push_of(form, numbers, error, label)
+    elif form.loss != SQUARED:  # no loss
+        push = fill(np.nan)
     push = push * (2.0 * form.loss_factor)
     for k in range(p):
         slope = load(work, amplitudes + k) * push

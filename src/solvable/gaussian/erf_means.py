@@ -1,4 +1,4 @@
-"""The averages of `means.py` for erf units, g(z) = erf(z/sqrt 2), of one or several errors that share their fields.
+"""`closed_forms.averages_with_means` for erf units, g(z) = erf(z/sqrt 2), of one or several errors that share their fields.
 
 A slope is a Gaussian: it tilts the law of all fields, and what is left has one or two units. With the slopes of k and l, which may
 be the same student, and K = (1 + C_{kl,kl})^-1,
@@ -210,8 +210,8 @@ def take(lanes, p, error, noise, asked, out, work):
 
 @compiled()
 def erf_averages(p, fields, errors, noise, asked, out, scratch):
-    """See `means.averages_with_means`, for errors (s_0 (error,), s (error, field)), whose number is the first index of all that is
-    filled: (D, S, phi, pull). <e^2> of the last error and the size of its terms."""
+    """As `closed_forms.averages_with_means`, for errors (s_0 (error,), s (error, field)), whose number is the first index of all
+    that is filled: (D, S, phi, pull). <e^2> of the last error and the size of its terms."""
     (s0, s), (drift, S, phi, pull), (with_noise, with_rest) = errors, out, asked
     n, found = s.shape[1], (0.0, 0.0)
     begin, end = TILT * LANES, (TILT + (SERIES + MOST) * n) * LANES
@@ -241,3 +241,19 @@ def erf_averages(p, fields, errors, noise, asked, out, scratch):
             )
             found = found[0] + last[0], found[1] + last[1]
     return found
+
+
+@compiled()
+def averages_of_several(p, fields, errors, noise, asked, out, scratch):
+    """Fill the averages of several errors: what depends on the fields alone is computed once."""
+    erf_averages(p, fields, errors, noise, asked, out, scratch)
+    return True
+
+
+@compiled()
+def averages_with_means(p, fields, error, noise, asked, out, scratch):
+    """Fill the averages of one error; <e^2> and the size of its terms."""
+    (s0, s), (D, S, phi, pull), n, k = error, out, error[1].size, out[0].shape[0]
+    scratch[0] = s0
+    alone = D.reshape(1, k, n), S.reshape(1, k, k), phi.reshape(1, phi.size), pull.reshape(1, pull.size)
+    return erf_averages(p, fields, (scratch[:1], s.reshape(1, n)), noise, asked, alone, scratch[1:])

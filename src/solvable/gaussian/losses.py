@@ -15,6 +15,11 @@ from solvable.gaussian.units import OwnFunction, jumps
 
 # kinds of losses in compiled code: the first two and correlation have formulas there, others are tables of the push
 SQUARED, LOG_COSH, TABULATED_LOSS, CORRELATION = range(4)
+_FORMULAS: dict[int, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {  # of pushes
+    SQUARED: ("residual", lambda e: 2.0 * e),
+    LOG_COSH: ("residual", lambda e: 2.0 * np.tanh(e)),
+    CORRELATION: ("margin", lambda m: np.full_like(m, 2.0)),
+}
 _NODES = np.linspace(-6.0, 6.0, 193)
 _FAR = np.concatenate([sign * np.geomspace(6.0, 6e4, 41) for sign in (-1.0, 1.0)])
 
@@ -38,7 +43,7 @@ class Loss(OwnFunction):
     version : str or int, optional
         Raise it with every change; without it losses are equal if name, code and values are.
     kind : int
-        Its number in compiled code; left out, that of a table.
+        Which formula compiled code has for the push; left out, a table. Another loss than the formula's is refused.
 
     Examples
     --------
@@ -65,8 +70,19 @@ class Loss(OwnFunction):
         with np.errstate(all="ignore"):
             _check_slope("push", lambda x: sign * self.function(x), self.push)
             _check_slope("push_slope", self.push, self.push_slope)
+            self._check_kind()
         self.fingerprint  # noqa: B018  (also checks that values are finite)
         self._remember()
+
+    def _check_kind(self) -> None:
+        """Refuse a number of compiled code whose formula is not this push."""
+        if self.kind == TABULATED_LOSS:
+            return
+        of, formula = _FORMULAS.get(self.kind, ("", None))
+        if formula is None or of != self.of or not np.allclose(self.push(_NODES), formula(_NODES), rtol=1e-12, atol=0):
+            raise ValueError(
+                f"kind: {self.kind} given, but compiled code has no formula of {self.name!r} there; leave it out"
+            )
 
     def _functions(self) -> tuple[Callable[[np.ndarray], Any], ...]:
         return self.function, self.push, self.push_slope

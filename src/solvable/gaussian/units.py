@@ -18,7 +18,7 @@ from solvable.gaussian.bindings import Bindings
 from solvable.gaussian.identity import Unreadable, code_of
 
 _NODES = np.linspace(-6.0, 6.0, 193)
-# kinds of units in compiled code: the first five have formulas there, others are coefficients or a table
+# kinds of units in compiled code: how a value is computed. The first five have formulas, others are coefficients or a table
 LINEAR, QUADRATIC, ERF, RELU, TANH, POLYNOMIAL, TABULATED = range(7)
 OWN = -1  # only Python can call it
 _FAR = np.concatenate([sign * np.geomspace(6.0, 6e4, 41) for sign in (-1.0, 1.0)])
@@ -259,8 +259,9 @@ class Activation(OwnFunction):
 
 @dataclass(frozen=True, eq=False)
 class NamedUnit(Activation):
-    """A unit that files know by its name. `kind` is its number in compiled code: without a formula of its own there, it is a table.
-    `closed`: all moments of squared loss have closed forms (`pairs.py`, `squares.py`). `hermite`: coefficients c_m of He_m."""
+    """A unit that files know by its name. `kind` is its number in compiled code: without a formula of its own there, its values are
+    those of a polynomial or a table. `closed`: its averages are closed forms, in `closed/<name>.py` (`closed_forms.py` says which).
+    `hermite`: coefficients c_m of He_m."""
 
     kind: int = TABULATED
     closed: bool = False
@@ -286,6 +287,13 @@ UNITS: dict[str, NamedUnit] = {
         NamedUnit("erf", _erf, lambda z: np.sqrt(2.0 / np.pi) * np.exp(-0.5 * z * z), kind=ERF, closed=True),
         NamedUnit("relu", lambda z: np.maximum(z, 0.0), lambda z: (z > 0).astype(float), kind=RELU),
         NamedUnit("tanh", np.tanh, lambda z: 1.0 - np.tanh(z) ** 2, kind=TANH),
+        NamedUnit(
+            "hermite3",
+            lambda z: (z**3 - 3 * z) / 6**0.5,
+            lambda z: (z**2 - 1) * 1.5**0.5,
+            closed=True,
+            hermite=(0, 0, 0, 6**-0.5),
+        ),
     )
 }
 BUILT_IN = frozenset(UNITS)  # others may be added

@@ -155,7 +155,7 @@ class Student(Network):
     width : int
         Number of hidden units.
     activation : str, Hermite or Activation
-        The unit g: "linear", "quadratic", "erf", "relu", "tanh", a polynomial, or a function of your own.
+        The unit g: "linear", "quadratic", "erf", "relu", "tanh", "hermite3", a polynomial, or a function of your own.
     readout : str, float or tuple of float
         "mean" (1/width), "sqrt" (1/sqrt(width)), "unit" (1), or numbers; for each head (head, width) where tasks have heads of
         their own.

@@ -173,4 +173,8 @@ def rule_numbers(given: str | ClipSamples | Rule | None) -> tuple[int, float, in
         return GRADIENT, 0.0, 0
     if isinstance(given, Rule):
         return OWN_RULE, 0.0, given.address
-    return (CLIPPED, given.norm, 0) if isinstance(given, ClipSamples) else (NORMALISED, 1.0, 0)
+    if isinstance(given, ClipSamples):
+        return CLIPPED, given.norm, 0
+    if given == "normalised":
+        return NORMALISED, 1.0, 0
+    raise NotImplementedError(f"rule: {given!r} has no formula in compiled code")

@@ -1,8 +1,4 @@
-"""The averages of `means.py` in reverse: how they answer to means, covariance and weights of the fields.
-
-`bars` = (D_bar, S_bar, phi_bar, pull_bar, weight) weigh what `averages_with_means` fills and, the last, the <e^2> that it returns;
-derivatives are added to `to` = (h_bar, C_bar, s_bar). What the offset s_0 and the noise Delta are weighed by is returned. Entries
-of C_bar are those of independent entries of C; only their sum over (i, j) and (j, i) has a meaning.
+"""The averages of `erf_means.py` in reverse: how they answer to means, covariance and weights of the fields.
 
 Everything rests on one fact about Gaussian averages, d<f>/dh_i = <f_i> and d<f>/dC_ij = <f_ij>/2: for the squared error it gives
 2 s_i <g'_i e> and s_i ( s_j <g'_i g'_j> + delta_ij <g''_i e> ).
@@ -10,157 +6,8 @@ Everything rests on one fact about Gaussian averages, d<f>/dh_i = <f_i> and d<f>
 
 import math
 
-from solvable.gaussian.means import quadratic_vectors
 from solvable.gaussian.signs import TWO_OVER_PI, sign_covariance, sign_mean
-from solvable.gaussian.units import ERF, QUADRATIC
 from solvable.numerics.compiled import compiled
-
-
-def mean_reverse_scratch(fields: int) -> int:
-    """Numbers of scratch for `back_averages`, before those of `averages_with_means`."""
-    return 5 * fields**2 + 8 * fields
-
-
-@compiled()
-def _linear(p, fields, error, bars, with_noise, to):
-    (h, C), (s0, s), (D_bar, S_bar, phi_bar, pull_bar, square_weight), (h_bar, C_bar, s_bar) = fields, error, bars, to
-    n, mean, mean_bar, noise_bar = s.size, s0, 0.0, 0.0
-    for i in range(n):
-        mean += s[i] * h[i]
-    for k in range(p):
-        mean_bar += phi_bar[k] + pull_bar[k] * h[k]
-        h_bar[k] += pull_bar[k] * mean
-        for j in range(n):
-            s_bar[j] += D_bar[k, j] + pull_bar[k] * C[k, j]
-            C_bar[k, j] += pull_bar[k] * s[j]
-        for m in range(p if with_noise else 0):
-            noise_bar += S_bar[k, m]
-    square_bar = noise_bar + square_weight
-    mean_bar += 2.0 * mean * square_bar
-    for i in range(n):
-        s_bar[i] += mean_bar * h[i]
-        h_bar[i] += mean_bar * s[i]
-        for j in range(n):
-            C_bar[i, j] += square_bar * s[i] * s[j]
-            s_bar[i] += 2.0 * square_bar * C[i, j] * s[j]
-    return mean_bar, noise_bar
-
-
-@compiled()
-def _quadratic_noise(p, fields, s, known, S_bar, to, planes, vectors):
-    """Of sum (S_bar * S): E = 4 times its symmetric part, H = E C, X = H M C (p, n), V = C E C. Adds to h_bar, C_bar and s_bar what
-    does not go by way of the mean error, of <e^2>, of x = Cu, K = CMC and y = Ku: their weights are returned or left in `vectors`;
-    that of K is 4 mean E. `known` = (x, y, mean error, <e^2> + Delta)."""
-    (h, C), (x, y, mean, square), (h_bar, C_bar, s_bar) = fields, known, to
-    (E, H, V, X), (x_bar, y_bar, Eh, Ex, Ey) = planes, vectors
-    n, mean_bar, square_bar = s.size, 0.0, 0.0
-    for k in range(p):
-        Eh[k] = Ex[k] = Ey[k] = 0.0
-        for j in range(n):
-            H[k, j] = 0.0
-        for m in range(p):
-            E[k, m] = 2.0 * (S_bar[k, m] + S_bar[m, k])
-            Eh[k] += E[k, m] * h[m]
-            Ex[k] += E[k, m] * x[m]
-            Ey[k] += E[k, m] * y[m]
-            square_bar += E[k, m] * (C[k, m] + h[k] * h[m])
-            C_bar[k, m] += square * E[k, m]
-            for j in range(n):
-                H[k, j] += E[k, m] * C[m, j]
-    for k in range(p):
-        mean_bar += 4.0 * h[k] * Ex[k]
-        h_bar[k] += 2.0 * square * Eh[k] + 4.0 * mean * Ex[k] + 8.0 * Ey[k]
-        x_bar[k] += 4.0 * mean * Eh[k] + 4.0 * Ex[k]
-        y_bar[k] += 8.0 * Eh[k]
-        for j in range(n):
-            X[k, j] = 0.0
-        for i in range(n):
-            left = H[k, i] * s[i]
-            mean_bar += 4.0 * left * C[k, i]
-            for j in range(n):
-                X[k, j] += left * C[i, j]
-    for i in range(n):
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(p):
-                total += C[i, k] * H[k, j]
-            V[i, j] = V[j, i] = total
-    for i in range(n):
-        turn = 0.0
-        for j in range(n):
-            turn += V[i, j] * s[j] * C[i, j]
-            C_bar[i, j] += 8.0 * s[i] * V[i, j] * s[j]
-        s_bar[i] += 16.0 * turn + 4.0 * mean * V[i, i]  # the second by way of K
-    for k in range(p):
-        for j in range(n):
-            C_bar[k, j] += (16.0 * X[k, j] + 8.0 * mean * H[k, j]) * s[j]  # the second by way of K, with its transpose
-    return mean_bar, square_bar
-
-
-@compiled()
-def _quadratic(p, fields, error, noise, bars, asked, to, scratch):
-    (h, C), (_, s), (D_bar, S_bar, phi_bar, pull_bar, square_weight), (h_bar, C_bar, s_bar) = fields, error, bars, to
-    n, (with_noise, with_pull) = s.size, asked
-    planes, rows = scratch[: 5 * n * n].reshape(5, n, n), scratch[5 * n * n : 5 * n * n + 8 * n].reshape(8, n)
-    K, (x, y, x_bar, y_bar, u_bar) = planes[0], (rows[0], rows[1], rows[2], rows[3], rows[4])
-    mean, square, _ = quadratic_vectors(fields, error, K, x, y)
-    for i in range(n):
-        x_bar[i] = y_bar[i] = u_bar[i] = 0.0
-    mean_bar, square_bar, noise_bar = 0.0, square_weight, 0.0
-    if with_noise:
-        mean_bar, noise_bar = _quadratic_noise(
-            p, fields, s, (x, y, mean, square + noise), S_bar, to, (planes[1], planes[2], planes[3], planes[4]),
-            (x_bar, y_bar, rows[5], rows[6], rows[7]),
-        )  # fmt: skip
-        square_bar += noise_bar
-    for k in range(p):
-        mean_bar += 2.0 * (phi_bar[k] * h[k] + D_bar[k, k])
-        h_bar[k] += 2.0 * phi_bar[k] * mean
-        x_bar[k] += 2.0 * phi_bar[k]
-        for j in range(n):
-            weight = 4.0 * D_bar[k, j]
-            C_bar[k, j] += weight * s[j]
-            h_bar[k] += weight * s[j] * h[j]
-            h_bar[j] += weight * s[j] * h[k]
-            s_bar[j] += weight * (C[k, j] + h[k] * h[j])
-        if with_pull:
-            pull = pull_bar[k]
-            mean_bar += pull * (C[k, k] + h[k] * h[k])
-            C_bar[k, k] += pull * mean
-            h_bar[k] += 2.0 * pull * (mean * h[k] + x[k])
-            x_bar[k] += 2.0 * pull * h[k]
-            for j in range(n):  # 2 K_kk = 2 sum_j s_j C_kj^2
-                C_bar[k, j] += 4.0 * pull * s[j] * C[k, j]
-                s_bar[j] += 2.0 * pull * C[k, j] * C[k, j]
-    mean_bar += 2.0 * mean * square_bar
-    for i in range(n):
-        for j in range(n):
-            u = 2.0 * s[j] * h[j]
-            u_bar[i] += C[i, j] * x_bar[j] + K[i, j] * y_bar[j]
-            # x = Cu, <e^2> = ... + uCu + 2 tr(MCMC), and y = CMCu
-            C_bar[i, j] += x_bar[i] * u + square_bar * (4.0 * s[i] * h[i] * s[j] * h[j] + 4.0 * s[i] * C[i, j] * s[j])
-        u_bar[i] += 2.0 * square_bar * x[i]
-        s_bar[i] += 4.0 * square_bar * K[i, i]
-    _back_y(C, s, h, x, y_bar, C_bar, s_bar)
-    for i in range(n):
-        h_bar[i] += 2.0 * s[i] * (u_bar[i] + mean_bar * h[i])
-        s_bar[i] += 2.0 * h[i] * u_bar[i] + mean_bar * (h[i] * h[i] + C[i, i])
-        C_bar[i, i] += mean_bar * s[i]
-    return mean_bar, noise_bar
-
-
-@compiled()
-def _back_y(C, s, h, x, y_bar, C_bar, s_bar):
-    """Of y_bar . C M C u by way of C and M; by way of u it has been counted."""
-    n = s.size
-    for i in range(n):
-        seen = 0.0
-        for j in range(n):
-            seen += C[i, j] * y_bar[j]
-        s_bar[i] += seen * x[i]
-        for j in range(n):
-            C_bar[i, j] += s[i] * seen * 2.0 * s[j] * h[j]
-            C_bar[i, j] += y_bar[i] * s[j] * x[j]
 
 
 @compiled(inline=True)
@@ -328,7 +175,7 @@ def _back_pull(k, bar, fields, error, to):
 
 
 @compiled()
-def _erf(p, fields, error, bars, asked, S, to, scratch):
+def back_averages(p, fields, error, noise, bars, asked, averages, to, scratch):
     h, (D_bar, S_bar, phi_bar, pull_bar, square_weight), (h_bar, C_bar, s_bar) = fields[0], bars, to
     n, (with_noise, with_pull) = h.size, asked
     v, m, row = scratch[: n * n].reshape(n, n), scratch[n * n : n * n + n], scratch[n * n + n : n * n + 2 * n]
@@ -340,7 +187,7 @@ def _erf(p, fields, error, bars, asked, S, to, scratch):
         for o in range(k + 1 if with_noise else 0):
             bar = S_bar[k, k] if k == o else S_bar[k, o] + S_bar[o, k]
             if bar != 0.0:
-                of_offset, of_noise = _back_tilted(k, o, bar, S[k, o], fields, error, with_pull, to, (m, v), row)
+                of_offset, of_noise = _back_tilted(k, o, bar, averages[k, o], fields, error, with_pull, to, (m, v), row)
                 offset_bar += of_offset
                 noise_bar += of_noise
     if square_weight != 0.0:
@@ -350,14 +197,3 @@ def _erf(p, fields, error, bars, asked, S, to, scratch):
             for j in range(n):
                 C_bar[i, j] += square_weight * error[1][i] * row[j]
     return offset_bar, noise_bar
-
-
-@compiled()
-def back_averages(kind, p, fields, error, noise, bars, asked, averages, to, scratch):
-    """Add to `to`; what s_0 and Delta are weighed by. `asked` says whether S_bar and pull_bar count (and, for erf, whether s_bar is
-    wanted from S: it is wherever readouts are trained); `averages` are S as `averages_with_means` fills it."""
-    if kind == QUADRATIC:
-        return _quadratic(p, fields, error, noise, bars, asked, to, scratch)
-    if kind == ERF:
-        return _erf(p, fields, error, bars, asked, averages, to, scratch)
-    return _linear(p, fields, error, bars, asked[0], to)
