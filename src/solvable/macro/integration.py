@@ -1,6 +1,6 @@
 """One lane: pack the problem, integrate, and repeat with other nodes where averages need nodes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,11 @@ from solvable.levels import Lane, Plan
 from solvable.macro.choice import SHARPER, chosen
 from solvable.macro.integrators import integrator
 from solvable.macro.outputs import Solved, last_rows, overlaps, overlaps_of_rows
-from solvable.macro.rest import alike, leaves
-from solvable.numerics.control import FALLS, RISES, control, outputs_for
+from solvable.macro.rest import alike, leaves, rest_of
+from solvable.numerics.control import FALLS, RISES, Y, control, outputs_for
 from solvable.numerics.driving import PAUSED
 from solvable.numerics.ending import Ending
-from solvable.numerics.interpreting import interpreted
+from solvable.numerics.interpreting import by_machine_code, interpreted
 from solvable.numerics.threads import one_blas_thread
 from solvable.overlaps import integrated
 from solvable.results import Threshold
@@ -33,6 +33,8 @@ REPETITIONS = 2  # with other nodes, where averages need nodes
 SPREAD = 1.5  # errors that are reported, over how far a run and its repetitions are apart: 19 of 20 true ones are below
 SLICE = 256  # steps at once of what is small:
 FEW, MANY = 16, 10**5  # so few students and teachers, and not more outputs
+LOOK = 512  # steps after which a run is looked at for the first time
+MOVED = 100.0  # times rtol: how far a state at rest moves at most between two looks
 BOUND = 1e8  # overlaps beyond this multiple of the first, or of one, have diverged
 
 
@@ -114,7 +116,12 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
     ):
         course, memory = (plan.times, packed.breaks, outputs), np.empty((rows, packed.state.size))
         follow = partial(entry if compiled else interpreted(entry), *functions, told, report, course, memory, data)
-        _to_the_end(follow, plan, report)
+        look = _Look(one, report, told, memory) if method == "explicit" else None
+        rest = _to_the_end(follow, plan, report, look)
+        if rest is not None:
+            outputs[-1, SEEN:] = rest
+            one.observe(report.segment, report.time, rest, outputs[-1, :SEEN], *data)
+            outputs[report.saved : -1] = outputs[-1]
         if report.ending == Ending.CONVERGED and block is None and _leaves(one, outputs, report, told):
             told.rests, outputs[:-1], outputs[-1, SEEN:], spent = 0, np.nan, packed.state, report.evaluations
             _to_the_end(follow, plan, report)
@@ -128,30 +135,68 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
     return Solved(*overlaps_of_rows(lane, packed, block, states, plan), *risks, last_rows(lane, packed, block, last))
 
 
-def _to_the_end(follow: Any, plan: Plan, report: Any) -> None:
-    report.pause = min(report.pause, SLICE)
+def _to_the_end(follow: Any, plan: Plan, report: Any, look: "_Look | None" = None) -> np.ndarray | None:
+    """Follow a run, in slices if `report.pause` says so, between which Ctrl-C is heard. After so many steps, and then whenever they
+    have doubled, `look` whether the state is at rest, which explicit steps at the limit of their stability do not see; return the
+    state of rest if it is."""
+    sliced, next_look = report.pause > 0, LOOK if look is not None else 0
+    report.pause = min(SLICE, next_look) if sliced and next_look else SLICE if sliced else next_look
     follow()
-    while report.ending == PAUSED:  # here Ctrl-C is heard
-        plan.report(report.time, plan.times[-1])
-        report.pause += SLICE
-        follow()
+    while report.ending == PAUSED:
+        if sliced:
+            plan.report(report.time, plan.times[-1])
+        steps = report.accepted + report.rejected
+        if look is not None and steps >= next_look:
+            next_look, rest = 2 * next_look, look()
+            if rest is not None:
+                report.ending = Ending.CONVERGED
+                return rest
+        report.pause = steps + SLICE if sliced else next_look
+        with by_machine_code():  # what is interpreted could not start again
+            follow()
+    return None
+
+
+class _Look:
+    """A look whether an explicit run is at rest: it has hardly moved since the last look, and the linear equations agree."""
+
+    def __init__(self, one: System, report: Any, told: Any, memory: np.ndarray) -> None:
+        self.one, self.report, self.told, self.memory = one, report, told, memory
+        self.before = np.full(memory.shape[1], np.inf)
+
+    def __call__(self) -> np.ndarray | None:
+        """The state in which the run rests; None if it does not."""
+        y, before, rtol = self.memory[Y].copy(), self.before, self.told.rtol
+        self.before = y
+        if self.report.segment < len(self.one.packed.breaks) or not self.told.rests:
+            return None
+        if not np.abs(y - before).max() <= MOVED * rtol * np.abs(y).max():
+            return None
+        return rest_of(_slope(self.one, self.report), y, self.report.end - self.report.time, rtol)
+
+
+def _slope(one: System, report: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """dy/dalpha as a function of the state, at the time that a run has come to."""
+    data = one.data()
+
+    def slope(state: np.ndarray) -> np.ndarray:
+        dy = np.empty(state.size)
+        one.rhs(report.segment, report.time, state, dy, *data)
+        return dy
+
+    return slope
 
 
 def _leaves(one: System, outputs: np.ndarray, report: Any, told: Any) -> bool:
     """Whether a state that came to rest would leave it within the time that is left, unless the risk has vanished for good."""
-    data, y, found = one.data(), outputs[-1, SEEN:], np.empty(outputs.shape[1] - SEEN)
-
-    def slope(state: np.ndarray) -> np.ndarray:
-        one.rhs(report.segment, report.time, state, found, *data)
-        return found.copy()
-
-    one.observe(report.segment, report.time, y, seen := np.empty(SEEN), *data)
+    y = outputs[-1, SEEN:]
+    one.observe(report.segment, report.time, y, seen := np.empty(SEEN), *one.data())
     problem = one.packed.problems[0]
     rows = y[: problem.blocks * problem.moving * problem.rows].reshape(problem.blocks, problem.moving, -1).sum(axis=0)
     symmetric = alike(rows[: problem.students, problem.students :]) or bool(problem.several)
     if seen[RISK] <= told.floor or not symmetric:
         return False
-    return leaves(slope, y.copy(), report.end - report.time, told.rtol)
+    return leaves(_slope(one, report), y.copy(), report.end - report.time, told.rtol)
 
 
 def _with_cases(solved: Solved, lane: Lane, plan: Plan, states: np.ndarray, nodes: int) -> Solved:
