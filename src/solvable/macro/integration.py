@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from solvable.dynamics.equal_units import orbits_of
 from solvable.dynamics.exactness import SCATTER, is_closed, is_exact, tolerance_floor
 from solvable.dynamics.functions import uses_pairs
-from solvable.dynamics.kernel_choice import System, slopes_of, system, task_risks
-from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack, unpack_rest, unpack_scalars
+from solvable.dynamics.kernel_choice import slopes_of, system, task_risks
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack, unpack_rest, unpack_scalars
+from solvable.dynamics.orbit_averages import Equalised, advance_orbits, equalised, rhs_of_orbits
 from solvable.dynamics.quadratic_flow import flow_overlaps
 from solvable.dynamics.weight_equations import pack_rows
 from solvable.levels import Lane, Plan
@@ -96,10 +98,17 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
     one = system(lane.problem, packed, level.nodes, node_seed, moments=False)
     if plan.stop is not None and function is None:
         one = one.watching(plan.stop.watched)
-    packed, data, compiled = one.packed, one.data(), one.compiled and function is None
+    orbits = None if method == "weights" else orbits_of(lane.problem, lane.start)
+    work, slope = one.workspace(), one.rhs
+    if orbits is not None:
+        one = one._replace(packed=equalised(one.packed, orbits))
+        slope = Equalised(one.rhs, rhs_of_orbits, one.packed.numbers)
+    packed, data, compiled = one.packed, one.data(work), one.compiled and function is None
     entry, functions, rows = integrator(method, rtol, lane.problem.inputs.blocks)
     if method == "explicit":
-        functions = one.observe, one.rhs
+        functions = one.observe, slope
+    elif orbits is not None:
+        functions = functions[0], Equalised(functions[1], advance_orbits, packed.numbers), *functions[2:]
     if function is not None:
         functions = _asking(function, lane, functions[0]), *functions[1:]
     first = np.full(SEEN, np.nan)
@@ -116,13 +125,17 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
     ):
         course, memory = (plan.times, packed.breaks, outputs), np.empty((rows, packed.state.size))
         follow = partial(entry if compiled else interpreted(entry), *functions, told, report, course, memory, data)
-        look = _Look(one, report, told, memory) if method == "explicit" else None
-        rest = _to_the_end(follow, plan, report, look)
+        look = None if block is not None else _Look(partial(_slope, slope, report, data), report, told, memory, packed)
+        rest = _to_the_end(follow, plan, report, look if method == "explicit" else None)
         if rest is not None:
             outputs[-1, SEEN:] = rest
             one.observe(report.segment, report.time, rest, outputs[-1, :SEEN], *data)
             outputs[report.saved : -1] = outputs[-1]
-        if report.ending == Ending.CONVERGED and block is None and _leaves(one, outputs, report, told):
+        if (
+            report.ending == Ending.CONVERGED
+            and look is not None
+            and look.leaves(outputs[-1, :SEEN], outputs[-1, SEEN:])
+        ):
             told.rests, outputs[:-1], outputs[-1, SEEN:], spent = 0, np.nan, packed.state, report.evaluations
             _to_the_end(follow, plan, report)
             report.evaluations += spent
@@ -158,45 +171,39 @@ def _to_the_end(follow: Any, plan: Plan, report: Any, look: "_Look | None" = Non
 
 
 class _Look:
-    """A look whether an explicit run is at rest: it has hardly moved since the last look, and the linear equations agree."""
+    """A look whether the state of a run is at rest, by the equations linear around it; `slope` is dy/dalpha at the present time."""
 
-    def __init__(self, one: System, report: Any, told: Any, memory: np.ndarray) -> None:
-        self.one, self.report, self.told, self.memory = one, report, told, memory
+    def __init__(
+        self, slope: Callable[[np.ndarray], np.ndarray], report: Any, told: Any, memory: np.ndarray, packed: Packed
+    ) -> None:
+        self.slope, self.report, self.told, self.memory, self.packed = slope, report, told, memory, packed
         self.before = np.full(memory.shape[1], np.inf)
 
     def __call__(self) -> np.ndarray | None:
-        """The state in which the run rests; None if it does not."""
+        """The state in which the run rests; None if it does not, or has moved since the last look."""
         y, before, rtol = self.memory[Y].copy(), self.before, self.told.rtol
         self.before = y
-        if self.report.segment < len(self.one.packed.breaks) or not self.told.rests:
+        if self.report.segment < len(self.packed.breaks) or not self.told.rests:
             return None
         if not np.abs(y - before).max() <= MOVED * rtol * np.abs(y).max():
             return None
-        return rest_of(_slope(self.one, self.report), y, self.report.end - self.report.time, rtol)
+        return rest_of(self.slope, y, self.report.end - self.report.time, rtol)
+
+    def leaves(self, seen: np.ndarray, y: np.ndarray) -> bool:
+        """Whether a state that came to rest would leave it within the time that is left, unless the risk has vanished for good."""
+        problem = self.packed.problems[0]
+        rows = y[: problem.blocks * problem.moving * problem.rows].reshape(problem.blocks, problem.moving, -1)
+        symmetric = alike(rows.sum(axis=0)[: problem.students, problem.students :]) or bool(problem.several)
+        if seen[RISK] <= self.told.floor or not symmetric:
+            return False
+        return leaves(self.slope, y.copy(), self.report.end - self.report.time, self.told.rtol)
 
 
-def _slope(one: System, report: Any) -> Callable[[np.ndarray], np.ndarray]:
-    """dy/dalpha as a function of the state, at the time that a run has come to."""
-    data = one.data()
-
-    def slope(state: np.ndarray) -> np.ndarray:
-        dy = np.empty(state.size)
-        one.rhs(report.segment, report.time, state, dy, *data)
-        return dy
-
-    return slope
-
-
-def _leaves(one: System, outputs: np.ndarray, report: Any, told: Any) -> bool:
-    """Whether a state that came to rest would leave it within the time that is left, unless the risk has vanished for good."""
-    y = outputs[-1, SEEN:]
-    one.observe(report.segment, report.time, y, seen := np.empty(SEEN), *one.data())
-    problem = one.packed.problems[0]
-    rows = y[: problem.blocks * problem.moving * problem.rows].reshape(problem.blocks, problem.moving, -1).sum(axis=0)
-    symmetric = alike(rows[: problem.students, problem.students :]) or bool(problem.several)
-    if seen[RISK] <= told.floor or not symmetric:
-        return False
-    return leaves(_slope(one, report), y.copy(), report.end - report.time, told.rtol)
+def _slope(rhs: Any, report: Any, data: tuple[np.ndarray, ...], y: np.ndarray) -> np.ndarray:
+    """dy/dalpha of a state at the time that a run has come to."""
+    dy = np.empty(y.size)
+    rhs(report.segment, report.time, y, dy, *data)
+    return dy
 
 
 def _with_cases(solved: Solved, lane: Lane, plan: Plan, states: np.ndarray, nodes: int) -> Solved:
