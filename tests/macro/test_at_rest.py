@@ -9,7 +9,7 @@ from scipy.linalg import expm
 
 import solvable as sv
 from solvable.macro import integration
-from solvable.macro.rest import MOST, alike, integrated_flow, jacobian, leaves
+from solvable.macro.rest import MOST, alike, integrated_flow, jacobian, leaves, rest_of
 from solvable.results import Ending
 
 # the plateau of two erf students and two teachers at rate 1/2: norm, overlap of the students, overlap with each teacher
@@ -115,3 +115,73 @@ def test_the_integrated_flow_is_an_integral() -> None:
     J = np.random.default_rng(0).standard_normal((4, 4))
     expected, _ = quad_vec(lambda s: expm(J * s), 0.0, 2.0, epsabs=1e-12)
     assert integrated_flow(J, 2.0) == pytest.approx(expected, rel=1e-9)
+
+
+def stiff(**training: object) -> sv.Problem:
+    unit = sv.problems.Hermite(coefficients=(0, 1, 1, 0.3, 1))
+    return sv.Problem(
+        teacher=sv.Teacher(width=1, activation=unit),
+        student=sv.Student(width=1, activation=unit, norm="sphere"),
+        inputs=sv.Inputs(dim=1000),
+        training=sv.Training(learning_rate=1.0, loss="correlation", **training),
+    )
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.01])
+def test_a_stiff_fixed_point_is_an_end(decay: float) -> None:
+    """Slopes of several hundred at the end of learning: explicit steps hover at their stability limit, by their tolerance."""
+    problem = stiff(weight_decay=decay)
+    run = sv.run(problem, sv.start(problem, seed=1), sv.Macro(small_rate=True, max_steps=5000), until=1e5)
+    assert run.endings[0] == Ending.CONVERGED
+    assert run.end_time[0] < 100
+    assert run.cross_overlap[0, 1:, 0, 0] == pytest.approx(1.0, abs=1e-8)
+    assert np.isfinite(run.risk).all()
+    assert run.risk[0, -1] < 1e-8 * run.risk[0, 0]
+
+
+def test_a_look_changes_no_bit_of_a_run_that_moves(monkeypatch) -> None:
+    problem = stiff()
+    start, level = sv.start(problem, seed=1), sv.Macro(small_rate=True, rtol=1e-12)
+    plain = sv.run(problem, start, level, until=0.03)
+    monkeypatch.setattr(integration, "LOOK", 3)
+    looked_at = sv.run(problem, start, level, until=0.03)
+    assert plain.endings[0] == Ending.FINISHED
+    assert np.array_equal(looked_at.risk, plain.risk)
+    assert np.array_equal(looked_at.cross_overlap, plain.cross_overlap)
+
+
+def test_dropped_noise_is_no_cause() -> None:
+    problem = stiff()
+    run = sv.run(problem, sv.start(problem, seed=1), sv.Macro(small_rate=True, max_steps=300), until=1e5)
+    assert run.message.startswith(Ending.STEP_LIMIT.text)
+
+
+def linear(J: list[list[float]], centre: list[float]) -> object:
+    return lambda y: np.array(J) @ (y - np.array(centre))
+
+
+def test_rest_is_where_the_linear_equations_lead() -> None:
+    J, centre = [[-1e4, 3.0], [0.0, -2.0]], [1.0, 0.5]
+    near, far = np.array([1.0 + 3e-9, 0.5]), np.array([1.0 + 3e-8, 0.5])
+    assert rest_of(linear(J, centre), near, 1e5, 1e-8) == pytest.approx(centre, rel=1e-12)
+    assert rest_of(linear(J, centre), far, 1e5, 1e-8) is None  # farther away than the tolerance
+    slow = [[-1e4, 0.0], [0.0, -1e-4]]
+    assert rest_of(linear(slow, centre), np.array([1.0, 0.6]), 1e5, 1e-8) is None  # it moves slowly, and far
+    assert rest_of(linear(slow, centre), np.array([1.0, 0.6]), 1e-5, 1e-8) is not None  # not within this time
+
+
+def test_what_grows_is_not_at_rest() -> None:
+    growing = [[-1e4, 0.0], [0.0, 1e-3]]
+    assert rest_of(linear(growing, [1.0, 0.0]), np.array([1.0, 1e-300]), 1e5, 1e-8) is None
+    assert rest_of(linear(growing, [1.0, 0.0]), np.array([1.0, 1e-300]), 1.0, 1e-8) is not None
+    small = np.array([1.0, 1e-10])  # 3 R^2, as of a third Hermite polynomial: small now, and leaves at 1/(3 R)
+    cubic = lambda y: np.array([-1e4 * (y[0] - 1.0), 3.0 * y[1] ** 2])
+    assert rest_of(cubic, small, 1e9, 1e-8) is None
+    assert rest_of(lambda y: np.full(y.size, np.nan), small, 1.0, 1e-8) is None
+    assert rest_of(lambda y: -y, np.ones(MOST + 1), 1.0, 1e-8) is None
+
+
+def test_a_component_that_fades_is_at_rest() -> None:
+    fading = linear([[-1e4, 0.0], [0.0, -1e3]], [1.0, 0.0])
+    assert rest_of(fading, np.array([1.0, 1e-9]), 1e3, 1e-8) == pytest.approx([1.0, 0.0], abs=1e-12)
+    assert rest_of(fading, np.array([1.0, 1e-7]), 1e3, 1e-8) is None

@@ -426,7 +426,10 @@ def test_exponents_with_uncertainty(quadratic: sv.Problem) -> None:
             run.exponent(begin, end)
 
 
-def broken_off(max_steps: int = 2000, level=sv.Macro, **changes) -> sv.Trajectory:
+STEPS = 900  # fewer than those after which Macro sees that a stiff run is at rest
+
+
+def broken_off(max_steps: int = STEPS, level=sv.Macro, **changes) -> sv.Trajectory:
     problem = sv.Problem(
         teacher=sv.Teacher(width=2),
         student=sv.Student(width=2),
@@ -457,7 +460,7 @@ DECAY = {"training__weight_decay": 1e4}
 )  # fmt: skip
 def test_what_broke_a_run_off_is_named(changes, mended, ending, text) -> None:
     """Without what is named the run comes to its end within the same steps."""
-    run = broken_off(30 if mended is None else 2000, **changes)
+    run = broken_off(30 if mended is None else STEPS, **changes)
     assert run.ending[0].name == ending
     assert re.search(text, run.message), run.message
     if mended is not None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from solvable.dynamics.equal_units import orbits_of
 from solvable.dynamics.exactness import is_closed, rule_for
 from solvable.dynamics.functions import has_numbers
 from solvable.dynamics.gaussian_moments import field_covariance, moments
@@ -45,7 +46,8 @@ def chosen(level: "Macro", lane: Lane, plan: Plan) -> str:
         "explicit": (3.0 if level.rtol <= FINER else 1.8) * stretches,  # order 8 or 5
         "implicit": step * (60 + 2.5 * plan.times.size + 10 * (level.rtol / SHARPER) ** -0.2),
     }
-    if not misfits_of_rows(level, problem) and (plan.stop is None or plan.stop.function is None):
+    equal = orbits_of(problem, lane.start) is not None
+    if not misfits_of_rows(level, problem) and not equal and (plan.stop is None or plan.stop.function is None):
         numbers = columns(lane.start, lane.weights) * (3 * p + q) / (blocks * (p + q) ** 2)
         work["weights"] = 30 / np.sqrt(level.rtol) * numbers
     return min(work, key=work.__getitem__)
@@ -78,6 +80,11 @@ def check_method(level: "Macro", lanes: list[Lane]) -> None:
     if level.method == "weights":
         for misfit in misfits_of_rows(level, problem):
             raise ValueError(f"method: 'weights' given, but {misfit}")
+        if any(orbits_of(lane.problem, lane.start) is not None for lane in lanes):
+            raise ValueError(
+                "method: 'weights' given, but units start exactly alike, which weights keep only up to rounding; must be "
+                "'explicit', 'implicit' or 'auto'"
+            )
     for one in [lane.problem for lane in lanes] if level.method == "implicit" else []:
         if one.student.norm == "sphere":
             raise ValueError("method: 'implicit' given, but student.norm is 'sphere'; must be 'explicit' or 'auto'")

@@ -1,27 +1,29 @@
 """One lane: pack the problem, integrate, and repeat with other nodes where averages need nodes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from solvable.dynamics.equal_units import orbits_of
 from solvable.dynamics.exactness import SCATTER, is_closed, is_exact, tolerance_floor
 from solvable.dynamics.functions import uses_pairs
-from solvable.dynamics.kernel_choice import System, slopes_of, system, task_risks
-from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, pack, unpack, unpack_rest, unpack_scalars
+from solvable.dynamics.kernel_choice import slopes_of, system, task_risks
+from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack, unpack_rest, unpack_scalars
+from solvable.dynamics.orbit_averages import Equalised, advance_orbits, equalised, rhs_of_orbits
 from solvable.dynamics.quadratic_flow import flow_overlaps
 from solvable.dynamics.weight_equations import pack_rows
 from solvable.levels import Lane, Plan
 from solvable.macro.choice import SHARPER, chosen
 from solvable.macro.integrators import integrator
 from solvable.macro.outputs import Solved, last_rows, overlaps, overlaps_of_rows
-from solvable.macro.rest import alike, leaves
-from solvable.numerics.control import FALLS, RISES, control, outputs_for
+from solvable.macro.rest import alike, leaves, rest_of
+from solvable.numerics.control import FALLS, RISES, Y, control, outputs_for
 from solvable.numerics.driving import PAUSED
 from solvable.numerics.ending import Ending
-from solvable.numerics.interpreting import interpreted
+from solvable.numerics.interpreting import by_machine_code, interpreted
 from solvable.numerics.threads import one_blas_thread
 from solvable.overlaps import integrated
 from solvable.results import Threshold
@@ -33,6 +35,8 @@ REPETITIONS = 2  # with other nodes, where averages need nodes
 SPREAD = 1.5  # errors that are reported, over how far a run and its repetitions are apart: 19 of 20 true ones are below
 SLICE = 256  # steps at once of what is small:
 FEW, MANY = 16, 10**5  # so few students and teachers, and not more outputs
+LOOK = 512  # steps after which a run is looked at for the first time
+MOVED = 100.0  # times rtol: how far a state at rest moves at most between two looks
 BOUND = 1e8  # overlaps beyond this multiple of the first, or of one, have diverged
 
 
@@ -94,10 +98,17 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
     one = system(lane.problem, packed, level.nodes, node_seed, moments=False)
     if plan.stop is not None and function is None:
         one = one.watching(plan.stop.watched)
-    packed, data, compiled = one.packed, one.data(), one.compiled and function is None
+    orbits = None if method == "weights" else orbits_of(lane.problem, lane.start)
+    work, slope = one.workspace(), one.rhs
+    if orbits is not None:
+        one = one._replace(packed=equalised(one.packed, orbits))
+        slope = Equalised(one.rhs, rhs_of_orbits, one.packed.numbers)
+    packed, data, compiled = one.packed, one.data(work), one.compiled and function is None
     entry, functions, rows = integrator(method, rtol, lane.problem.inputs.blocks)
     if method == "explicit":
-        functions = one.observe, one.rhs
+        functions = one.observe, slope
+    elif orbits is not None:
+        functions = functions[0], Equalised(functions[1], advance_orbits, packed.numbers), *functions[2:]
     if function is not None:
         functions = _asking(function, lane, functions[0]), *functions[1:]
     first = np.full(SEEN, np.nan)
@@ -114,8 +125,17 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
     ):
         course, memory = (plan.times, packed.breaks, outputs), np.empty((rows, packed.state.size))
         follow = partial(entry if compiled else interpreted(entry), *functions, told, report, course, memory, data)
-        _to_the_end(follow, plan, report)
-        if report.ending == Ending.CONVERGED and block is None and _leaves(one, outputs, report, told):
+        look = None if block is not None else _Look(partial(_slope, slope, report, data), report, told, memory, packed)
+        rest = _to_the_end(follow, plan, report, look if method == "explicit" else None)
+        if rest is not None:
+            outputs[-1, SEEN:] = rest
+            one.observe(report.segment, report.time, rest, outputs[-1, :SEEN], *data)
+            outputs[report.saved : -1] = outputs[-1]
+        if (
+            report.ending == Ending.CONVERGED
+            and look is not None
+            and look.leaves(outputs[-1, :SEEN], outputs[-1, SEEN:])
+        ):
             told.rests, outputs[:-1], outputs[-1, SEEN:], spent = 0, np.nan, packed.state, report.evaluations
             _to_the_end(follow, plan, report)
             report.evaluations += spent
@@ -128,30 +148,62 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
     return Solved(*overlaps_of_rows(lane, packed, block, states, plan), *risks, last_rows(lane, packed, block, last))
 
 
-def _to_the_end(follow: Any, plan: Plan, report: Any) -> None:
-    report.pause = min(report.pause, SLICE)
+def _to_the_end(follow: Any, plan: Plan, report: Any, look: "_Look | None" = None) -> np.ndarray | None:
+    """Follow a run, in slices if `report.pause` says so, between which Ctrl-C is heard. After so many steps, and then whenever they
+    have doubled, `look` whether the state is at rest, which explicit steps at the limit of their stability do not see; return the
+    state of rest if it is."""
+    sliced, next_look = report.pause > 0, LOOK if look is not None else 0
+    report.pause = min(SLICE, next_look) if sliced and next_look else SLICE if sliced else next_look
     follow()
-    while report.ending == PAUSED:  # here Ctrl-C is heard
-        plan.report(report.time, plan.times[-1])
-        report.pause += SLICE
-        follow()
+    while report.ending == PAUSED:
+        if sliced:
+            plan.report(report.time, plan.times[-1])
+        steps = report.accepted + report.rejected
+        if look is not None and steps >= next_look:
+            next_look, rest = 2 * next_look, look()
+            if rest is not None:
+                report.ending = Ending.CONVERGED
+                return rest
+        report.pause = steps + SLICE if sliced else next_look
+        with by_machine_code():  # what is interpreted could not start again
+            follow()
+    return None
 
 
-def _leaves(one: System, outputs: np.ndarray, report: Any, told: Any) -> bool:
-    """Whether a state that came to rest would leave it within the time that is left, unless the risk has vanished for good."""
-    data, y, found = one.data(), outputs[-1, SEEN:], np.empty(outputs.shape[1] - SEEN)
+class _Look:
+    """A look whether the state of a run is at rest, by the equations linear around it; `slope` is dy/dalpha at the present time."""
 
-    def slope(state: np.ndarray) -> np.ndarray:
-        one.rhs(report.segment, report.time, state, found, *data)
-        return found.copy()
+    def __init__(
+        self, slope: Callable[[np.ndarray], np.ndarray], report: Any, told: Any, memory: np.ndarray, packed: Packed
+    ) -> None:
+        self.slope, self.report, self.told, self.memory, self.packed = slope, report, told, memory, packed
+        self.before = np.full(memory.shape[1], np.inf)
 
-    one.observe(report.segment, report.time, y, seen := np.empty(SEEN), *data)
-    problem = one.packed.problems[0]
-    rows = y[: problem.blocks * problem.moving * problem.rows].reshape(problem.blocks, problem.moving, -1).sum(axis=0)
-    symmetric = alike(rows[: problem.students, problem.students :]) or bool(problem.several)
-    if seen[RISK] <= told.floor or not symmetric:
-        return False
-    return leaves(slope, y.copy(), report.end - report.time, told.rtol)
+    def __call__(self) -> np.ndarray | None:
+        """The state in which the run rests; None if it does not, or has moved since the last look."""
+        y, before, rtol = self.memory[Y].copy(), self.before, self.told.rtol
+        self.before = y
+        if self.report.segment < len(self.packed.breaks) or not self.told.rests:
+            return None
+        if not np.abs(y - before).max() <= MOVED * rtol * np.abs(y).max():
+            return None
+        return rest_of(self.slope, y, self.report.end - self.report.time, rtol)
+
+    def leaves(self, seen: np.ndarray, y: np.ndarray) -> bool:
+        """Whether a state that came to rest would leave it within the time that is left, unless the risk has vanished for good."""
+        problem = self.packed.problems[0]
+        rows = y[: problem.blocks * problem.moving * problem.rows].reshape(problem.blocks, problem.moving, -1)
+        symmetric = alike(rows.sum(axis=0)[: problem.students, problem.students :]) or bool(problem.several)
+        if seen[RISK] <= self.told.floor or not symmetric:
+            return False
+        return leaves(self.slope, y.copy(), self.report.end - self.report.time, self.told.rtol)
+
+
+def _slope(rhs: Any, report: Any, data: tuple[np.ndarray, ...], y: np.ndarray) -> np.ndarray:
+    """dy/dalpha of a state at the time that a run has come to."""
+    dy = np.empty(y.size)
+    rhs(report.segment, report.time, y, dy, *data)
+    return dy
 
 
 def _with_cases(solved: Solved, lane: Lane, plan: Plan, states: np.ndarray, nodes: int) -> Solved:

@@ -31,10 +31,12 @@ class Macro:
     ----------
     rtol, atol : float
         Bounds on the error of each step. Over a run the error is about rtol, times what a plateau makes of it: there
-        errors grow as the differences between students do: students that are exactly alike stay so until rounding, or
-        averages over nodes, part them. A state that stopped moving ends the run ("converged") unless
+        errors grow as the differences between students do. Students, or teachers, that start alike to the bit stay so
+        for ever, as the equations say; those that start alike up to rounding are parted by it, at a time that depends on
+        its size, and `risk_error` does not tell. A state that stopped moving ends the run ("converged") unless
         the equations, linear around it, would leave it in the time that is left; differences of the size of rounding
-        count as none, and states of more than 240 numbers are not looked at so closely.
+        count as none, and states of more than 240 numbers are not looked at so closely. A run of more than 1024 steps
+        also ends so within rtol of a stable fixed point, about which explicit steps of stiff equations jump for ever.
     small_rate : bool
         Whether to drop the terms of order rate^2, which leaves gradient flow.
     max_steps : int

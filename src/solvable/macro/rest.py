@@ -18,6 +18,7 @@ GROWTH = 500.0  # exponents beyond it overflow
 NEAR = 1e-2  # of the largest overlap with a teacher
 ROUNDING = 64 * np.finfo(float).eps  # of the terms that a slope is the sum of
 CHANGE = 1e-5  # of a component, for central differences
+DIFFERENCES = 1e-8  # of the largest eigenvalue: error that rounding, over CHANGE, leaves in the others
 
 
 def alike(cross: np.ndarray) -> bool:
@@ -54,6 +55,29 @@ def leaves(slope: Callable[[np.ndarray], np.ndarray], y: np.ndarray, span: float
     moves = integrated_flow(J, min(span, GROWTH / fastest))
     certain = np.abs(moves @ speed) > np.abs(moves) @ (ROUNDING * (np.abs(J) @ np.abs(y)))
     return bool((certain & (np.abs(moves @ speed) > rtol * np.abs(y))).any())
+
+
+def rest_of(slope: Callable[[np.ndarray], np.ndarray], y: np.ndarray, span: float, rtol: float) -> np.ndarray | None:
+    """Return the fixed point near which a state y stays for a time `span`; None where something moves by more than rtol.
+
+    Explicit steps at the limit of their stability jump about a stable fixed point by as much as their tolerance, so that slopes
+    there never look small. The linear equations around y tell where it goes: each component by at most rtol of itself, or of the
+    largest where it fades towards zero. A state from which anything grows is not at rest; one that is too large is not looked at.
+    """
+    if y.size > MOST:
+        return None
+    speed, J = slope(y), jacobian(slope, y)
+    if not (np.isfinite(J).all() and np.isfinite(speed).all()):
+        return None
+    values = np.linalg.eigvals(J)
+    resolved = DIFFERENCES * np.abs(values).max()  # smaller eigenvalues are errors of the differences
+    if not values.real.max() <= max(1.0 / span, resolved):
+        return None
+    flow = integrated_flow(J, span)
+    move, rounding = flow @ speed, np.abs(flow) @ (ROUNDING * (np.abs(J) @ np.abs(y)))
+    fades = (move * y <= 0.0) & (np.abs(move) <= rtol * np.abs(y).max())
+    steady = fades | (np.abs(move) <= np.maximum(rtol * np.abs(y), rounding))
+    return y + np.where(np.abs(move) <= rounding, 0.0, move) if steady.all() else None
 
 
 def integrated_flow(J: np.ndarray, span: float) -> Any:

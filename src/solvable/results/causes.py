@@ -136,7 +136,8 @@ def _crawl(trajectory: Trajectory, run: int) -> str:
             f"used up max_steps: weight decay moves the overlaps at {found.decay:.3g} per unit of alpha, the gradient at "
             f"{found.drift:.3g}: lower weight_decay, raise max_steps, or ask for less time"
         )
-    if trajectory.problem.student.norm == "sphere" and found.noise > found.drift:
+    noisy = not trajectory.settings.get("small_rate", False)
+    if noisy and trajectory.problem.student.norm == "sphere" and found.noise > found.drift:
         cause, remedy = "the learning rate is above its stable limit", "lower the learning rate (or raise the batch)"
         if found.label_share > 0.5:
             cause, remedy = "label noise is beyond what this learning rate bears", "lower either (or raise the batch)"
