@@ -23,7 +23,7 @@ from solvable.dynamics.case_form import (
     work_sizes,
 )
 from solvable.dynamics.kernel_data import FRAME, PROBLEM, PROCESS, Packed, bias_words, pack, rule_words
-from solvable.gaussian.losses import TABULATED_LOSS, Loss
+from solvable.gaussian.losses import CORRELATION, LOG_COSH, SQUARED, TABULATED_LOSS, Loss
 from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import OWN, POLYNOMIAL, TABULATED, UNITS
 from solvable.numerics.lanes import WIDTH, slots
@@ -168,6 +168,11 @@ def _place_work(form: np.ndarray, frames: np.ndarray, single: bool, sizes: dict[
         form[name] = at
         at += size
     return int(at)
+
+
+def has_tables(form: Any) -> bool:
+    """Return whether units or the loss are looked up in tables."""
+    return TABULATED in (form.unit, form.teacher_unit) or form.loss not in (SQUARED, CORRELATION, LOG_COSH)
 
 
 def is_own(problem: Problem) -> bool:

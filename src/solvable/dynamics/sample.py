@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from solvable.dynamics.flags import TABLES
 from solvable.gaussian.losses import CORRELATION, LOG_COSH, SQUARED, TABULATED_LOSS
 from solvable.gaussian.tables import evaluate
 from solvable.gaussian.units import ERF, LINEAR, POLYNOMIAL, QUADRATIC, RELU, TABULATED, TANH
@@ -108,7 +109,9 @@ def unit(kind, numbers, at, degree, x):
 
 @compiled(strict=True)
 def push_of(form, numbers, error, label):
-    """What a loss without formula pushes, over twice the loss factor: from its table, of the residual or of the margin."""
+    """Return what a loss without formula pushes, over twice the loss factor: from its table, of the residual or of the margin."""
+    if not TABLES or form.loss != TABULATED_LOSS:  # no loss
+        return fill(np.nan)
     x = label * (label - error) if form.margin else error
     bits = as_words(1.0 + where_above(x, fill(0.0), x, 0.0 - x))
     push = x
@@ -151,9 +154,11 @@ def look_up_students(form, numbers, work):
 @compiled(strict=True, inline=True)
 def amplitudes(form, numbers, state, work):
     """F of every student, and what pushes the readouts."""
-    teachers = form.teacher_unit == TABULATED and not form.product
-    if form.unit == TABULATED or teachers:
-        look_up(form, numbers, work)
+    teachers = False
+    if TABLES:
+        teachers = form.teacher_unit == TABULATED and not form.product
+        if form.unit == TABULATED or teachers:
+            look_up(form, numbers, work)
     label = fill(1.0 if form.product else 0.0)
     for m in range(form.teachers):
         field = load(work, form.teacher_fields + m)
@@ -200,10 +205,8 @@ def push_students(form, numbers, work, label, error, readouts, readout):
             push = put(push, lane, math.tanh(get(error, lane)))
     elif form.loss == CORRELATION:
         push = label
-    elif form.loss == TABULATED_LOSS:
+    elif form.loss != SQUARED:
         push = push_of(form, numbers, error, label)
-    elif form.loss != SQUARED:  # no loss
-        push = fill(np.nan)
     push = push * (2.0 * form.loss_factor)
     for k in range(p):
         slope = load(work, amplitudes + k) * push

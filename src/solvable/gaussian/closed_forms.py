@@ -17,7 +17,7 @@ Reverses add to `C_bar`, `s_bar` and the like the derivatives of sum (bar * aver
 import inspect
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -27,6 +27,7 @@ from numba import float64, int64, void
 
 from solvable.gaussian.units import TABULATED, UNITS, NamedUnit
 from solvable.numerics.compiled import Kernel, compiled
+from solvable.numerics.specialising import specialise
 
 REQUIRED = (
     "product", "slopes", "curvature", "slopes_times_square", "back_slopes", "back_curvature", "back_slopes_times_square",
@@ -94,6 +95,18 @@ def mean_reverse_scratch(fields: int) -> int:
     return _scratch(fields)[1]
 
 
+def flag_of(kind: int) -> str:
+    """Return the name of the flag that says whether kernels know the formulas of a unit (`numerics/specialising.py`)."""
+    return f"WITH_UNIT_{kind}"
+
+
+@cache
+def for_unit(kernel: Kernel, name: str) -> Kernel:
+    """Return a kernel that knows the formulas of one closed unit alone, which is less to compile."""
+    off = {flag_of(kind): False for other, kind in KINDS.items() if other != name and not missing(UNITS[other])}
+    return specialise(kernel, name.replace("-", "_"), **off)
+
+
 def by_kind(signature: Any = None) -> Callable[[Callable[..., Any]], Any]:
     """Turn a function of a kind and other arguments into a kernel that calls the unit's formula of that name. The function's body
     is for kinds that have none."""
@@ -106,7 +119,8 @@ def by_kind(signature: Any = None) -> Callable[[Callable[..., Any]], Any]:
             formula = getattr(formulas_of(UNITS[unit]), name, None)
             if formula is not None:
                 names[f"_{name}_{kind}"] = formula
-                lines += [f"    if kind == {kind}:", f"        return _{name}_{kind}({arguments})"]
+                names[flag_of(kind)] = True
+                lines += [f"    if {flag_of(kind)} and kind == {kind}:", f"        return _{name}_{kind}({arguments})"]
         names[f"_{name}"] = compiled()(otherwise)
         exec("\n".join([*lines, f"    return _{name}(kind, {arguments})"]), names)
         made = names[name]

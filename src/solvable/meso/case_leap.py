@@ -9,7 +9,6 @@ Rows of the moving frame are in the order of `dynamics/case_form.py`, those of t
 """
 
 import math
-from typing import Any
 
 from solvable.dynamics.case_sample import case_amplitudes, case_fields, draw_case, of_head, set_chances
 from solvable.dynamics.equations import batch_at, eigenvalue_at, friction_at, label_noise_at, rate_at, readout_rate_at
@@ -17,12 +16,12 @@ from solvable.dynamics.kernel_data import GAIN
 from solvable.dynamics.pace import PACE, recall
 from solvable.dynamics.row_motion import copy_to_followers
 from solvable.dynamics.sample import draw
-from solvable.meso import following, leap, passage
+from solvable.meso import following
 from solvable.meso.leap import SINGULAR, mean
 from solvable.numerics.compiled import compiled
-from solvable.numerics.interpreting import rewired
 from solvable.numerics.lanes import WIDTH, fill, fma, load, put, store
 from solvable.numerics.random import normals
+from solvable.numerics.specialising import specialise
 
 
 @compiled(strict=True)
@@ -293,20 +292,4 @@ def push_rows(b, scale, h, samples, problem, sampler, V, moved):
             moved[k, i] = V[b, k, i] + length * step
 
 
-def _variant(kernel: Any, name: str, **others: Any) -> Any:
-    """The Python of a kernel, with other kernels in the place of those that it calls by these names."""
-    function = rewired(kernel, **others)
-    function.__module__, function.__name__, function.__qualname__ = __name__, name, name
-    return function
-
-
-leap_cases = compiled(strict=True)(_variant(leap.leap, "leap_cases", kick=kick_cases, mend=mend_cases))
-_others = {"kick": kick_cases, "restore": restore_cases}
-for _name in ("probe", "stop_at"):
-    _others[_name] = compiled(strict=True, allocates=True)(
-        _variant(getattr(passage, _name), f"{_name}_cases", **_others)
-    )
-passage_cases = compiled(strict=True, allocates=True)(_variant(passage.passage, "passage_cases", **_others))
-follow_cases = compiled(following.follow.declared, strict=True, allocates=True)(
-    _variant(following.follow, "follow_cases", leap=leap_cases, passage=passage_cases)
-)
+follow_cases = specialise(following.follow, "cases", kick=kick_cases, mend=mend_cases, restore=restore_cases)

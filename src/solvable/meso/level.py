@@ -164,13 +164,15 @@ class _Setting:
             Observer(lane, records.plan),
             system(problem, _packed(lane, records.plan.stop), NODES),
         )
-        self.packed, self.kernels = self.system.packed, _kernels(problem, self.system)
+        self.packed = self.system.packed
         batched = problem.replace(training__batch=2)  # as in a batch, nothing is drawn outside the frames
         if problem.teacher.rotation:
             batched = batched.replace(teacher__drift=1.0)  # teachers that only turn move here too, as in the equations
         begins = self.packed.problems["begin"]
         self.form = reduced_form.with_chances(reduced_form.reduced_form(batched), batched, begins)
         self.form.process["largest"] = 0  # lengths of inputs are their means
+        watched, tables = records.plan.stop is not None, reduced_form.has_tables(self.form.form)
+        self.kernels = _kernels(problem, self.system, watched=watched, tables=tables)
         coordinates = reduced_form.coordinates(batched, lane.start)
         self.first = slots(self.form.slots)
         self.first[:] = np.repeat(coordinates, WIDTH)
@@ -323,12 +325,13 @@ class Kernels(NamedTuple):
     observe: Callable[..., None]
 
 
-def _kernels(problem: Problem, equations: System) -> Kernels:
+def _kernels(problem: Problem, equations: System, *, watched: bool, tables: bool) -> Kernels:
     """Compiled, or Python around averages or samples of functions that compiled code cannot call."""
     own, cases = reduced_form.is_own(problem), has_cases(problem)
-    kernels = Kernels(case_leap.follow_cases if cases else following.follow, equations.rhs, equations.observe)
+    general = case_leap.follow_cases if cases else following.follow
+    kernels = Kernels(general, equations.rhs, equations.observe)
     if equations.compiled and not own:
-        return kernels
+        return kernels._replace(follow=following.form_of(general, watched=watched, tables=tables))
     gather, kick = (case_leap.gather_cases, case_leap.kick_cases) if cases else (leap.gather, leap.kick)
     if own:
         amplitudes = own_amplitudes(problem)

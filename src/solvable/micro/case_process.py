@@ -74,13 +74,13 @@ def take_paced(process, more, step):
 
 
 @compiled(int64(*FOLLOWED), strict=True)
-def follow_cases(observe, process, sight, runs, ends, span):
+def follow_cases(look, observe, process, sight, runs, ends, span):
     """As `process.follow`."""
-    return advance(tell, take, (), observe, process, sight, runs, ends, span)
+    return advance(tell, take, (), look, observe, process, sight, runs, ends, span)
 
 
 @compiled(int64(SYSTEM_FUNCTION, SIGHT, *FOLLOWED), strict=True)
-def follow_paced(rhs, equations, observe, process, sight, runs, ends, span):
+def follow_paced(rhs, equations, look, observe, process, sight, runs, ends, span):
     """The same with the equations for rules that look at them, and their data; in place of anchors and bounds these have a state
     and its slope as scratch."""
-    return advance(tell, take_paced, (rhs, equations), observe, process, sight, runs, ends, span)
+    return advance(tell, take_paced, (rhs, equations), look, observe, process, sight, runs, ends, span)

@@ -5,18 +5,22 @@ work), and `sight` = what `observe` needs, with numbers for each lane, then the 
 """
 
 import math
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float64, from_dtype, int64, types, uint64, void
 
 from solvable.dynamics.equations import eigenvalue_at, segment_at, watch
+from solvable.dynamics.flags import CASES, THRESHOLD
 from solvable.dynamics.kernel_data import BLOCK, DATA, FRAME, PROBLEM, PROCESS, SEEN, SYSTEM_FUNCTION, WATCHED, record
 from solvable.micro.batch import fold
 from solvable.micro.reach import SCHEDULED, is_out_of_reach, reach_of_overlaps, reach_of_risk, uncertainty, weight_of
 from solvable.numerics.compiled import compiled
 from solvable.numerics.ending import Ending
+from solvable.numerics.kernel_types import Function
 from solvable.numerics.lanes import WIDTH, fill, fma, load, store, where_above
+from solvable.numerics.specialising import specialise
 
 GOING = -1  # what has become of a run, else how it ended
 STOPPED, DIVERGED = int(Ending.STOPPED), int(Ending.DIVERGED)
@@ -45,7 +49,7 @@ SIGHT = types.Tuple((*DATA[:3], float64[:, ::1], DATA[4], float64[::1], float64[
 @compiled(strict=True)
 def overlaps(form, frames, numbers, state, lane, y):
     """Student rows of every block's overlaps and the readout of one lane, as `dynamics.kernel_data` has them."""
-    if form.cases > 0:
+    if CASES and form.cases > 0:
         overlaps_of_rows(form, frames, numbers, state, lane, y)
         return
     p, q = form.students, form.teachers
@@ -154,8 +158,11 @@ def own_triangle(form, frame, state, work, anchors, place):
 
 @compiled(strict=True)
 def measure(process, sight, segment, time, watched):
-    """How large students are and how far all have come since the last look, of all lanes, into the slots behind the anchors;
+    """Put how large students are and how far all have come since the last look, of all lanes, into the slots behind the anchors;
     how far only if something is watched."""
+    if not CASES and not THRESHOLD:
+        measure_sizes(process, sight)
+        return
     form, frames, state, work, (problems, blocks, _, _, _, anchors, bounds) = (
         process[0][0], process[1], process[6], process[7], sight,
     )  # fmt: skip
@@ -195,6 +202,20 @@ def measure(process, sight, segment, time, watched):
     store(anchors, at + STUDENTS, students)
     store(anchors, at + TEACHERS, teachers)
     store(anchors, at + READOUTS, readouts)
+
+
+@compiled(strict=True)
+def measure_sizes(process, sight):
+    """Put the squared norms of all students together, of all lanes, into their slots behind the anchors."""
+    form, frames, state, anchors, size = process[0][0], process[1], process[6], sight[5], fill(0.0)
+    for b in range(form.blocks):
+        frame = frames[b]
+        for i in range(frame.C, frame.C + form.students * frame.rank):
+            size = fma(load(state, i), load(state, i), size)
+        if frame.freedom > 0:
+            for i in range(frame.L, frame.L + form.students * (form.students + 1) // 2):
+                size = fma(load(state, i), load(state, i), size)
+    store(anchors, state.size // WIDTH + SIZE, size)
 
 
 @compiled(strict=True)
@@ -259,11 +280,11 @@ def remember(form, run, state, sight, segment, lane, time, value, y):
         anchors[(i + count) * WIDTH + lane] = anchors[i * WIDTH + lane]
 
 
-@compiled(
-    int64(SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], int64, int64),
-    strict=True,
-    allocates=True,
-)
+LOOKED = int64(SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], int64, int64)
+LOOK = Function(LOOKED)  # handed over by its address, so that it is compiled once, apart from the loops
+
+
+@compiled(LOOKED, strict=True, allocates=True)
 def look(observe, process, sight, runs, ends, step, direction):
     """See which runs have diverged or passed their threshold (direction 0: there is none) and keep their states. How many go on;
     -1 if somebody else must look. Who cannot have passed is not looked at."""
@@ -278,7 +299,7 @@ def look(observe, process, sight, runs, ends, step, direction):
             continue
         if not anchors[(at + SIZE) * WIDTH + lane] <= run.bound:
             run.fate = DIVERGED
-        elif direction != 0 and may_have_passed(run, sight, segment, lane, time, at):
+        elif THRESHOLD and direction != 0 and may_have_passed(run, sight, segment, lane, time, at):
             overlaps(form, frames, known, state, lane, ends[lane])
             if direction == ASK:
                 run.due = asked = True
@@ -326,3 +347,23 @@ def all_overlaps(process, y):
     """(lane, size) overlaps of the first lanes."""
     for lane in range(len(y)):
         overlaps(process[0][0], process[1], process[2], process[6], lane, y[lane])
+
+
+class Looks(NamedTuple):
+    """The kernels that look at runs, in the form that a kind of run needs."""
+
+    look: Any
+    see: Any
+    all_overlaps: Any
+
+
+@cache
+def looks_of(*, cases: bool, watched: bool) -> Looks:
+    """Return the looks at runs with cases or without, where a threshold is watched or not."""
+    off = {} if cases else {"CASES": False}
+    suffix = "" if cases else "plain"
+    look_off = off if watched else off | {"THRESHOLD": False}
+    return Looks(
+        specialise(look, suffix if watched else f"{suffix}unwatched", **look_off) if look_off else look,
+        *(specialise(kernel, suffix, **off) if off else kernel for kernel in (see, all_overlaps)),
+    )

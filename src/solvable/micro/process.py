@@ -1,15 +1,20 @@
 """Many steps of the reduced process, with a look at the runs from time to time (`looking.py`)."""
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 from numba import float64, from_dtype, int64, types
 
+from solvable.dynamics.flags import BATCHES
 from solvable.dynamics.kernel_data import SYSTEM_FUNCTION
 from solvable.dynamics.sample import amplitudes, draw, fields
 from solvable.micro.batch import clear_sums, collect, learn_batch
-from solvable.micro.looking import PROCESS_DATA, RUN, SIGHT, look
+from solvable.micro.looking import LOOK, PROCESS_DATA, RUN, SIGHT
 from solvable.micro.step import learn
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, load, store
+from solvable.numerics.specialising import specialise
 
 
 @compiled(strict=True)
@@ -82,12 +87,7 @@ def take(process, more, step):  # noqa: ARG001
     """One step; `more` and the number of the step are for others."""
     forms, frames, numbers, _, _, stream, state, work = process
     form = forms[0]
-    if form.single:
-        draw(form, frames, stream, work)
-        fields(form, frames, state, work)
-        amplitudes(form, numbers, state, work)
-        learn(form, frames, state, work)
-    else:
+    if BATCHES and not form.single:
         clear_sums(form, work)
         for _ in range(form.batch):
             draw(form, frames, stream, work)
@@ -95,10 +95,15 @@ def take(process, more, step):  # noqa: ARG001
             amplitudes(form, numbers, state, work)
             collect(form, frames, work)
         learn_batch(form, frames, stream, state, work)
+        return
+    draw(form, frames, stream, work)
+    fields(form, frames, state, work)
+    amplitudes(form, numbers, state, work)
+    learn(form, frames, state, work)
 
 
 @compiled(strict=True, inline=True)
-def advance(tell, take, more, observe, process, sight, runs, ends, span):
+def advance(tell, take, more, look, observe, process, sight, runs, ends, span):
     """The loop of all kinds of problems, which `tell` and `take` make: the steps begin..end, with a look at every multiple of
     `stride`; `span` is these three and the direction of the threshold. The step it came to, an earlier one if no run goes on."""
     begin, end, stride, direction = span
@@ -113,10 +118,18 @@ def advance(tell, take, more, observe, process, sight, runs, ends, span):
 
 
 SPAN = types.UniTuple(int64, 4)
-FOLLOWED = SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], SPAN
+FOLLOWED = LOOK, SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], float64[:, ::1], SPAN
 
 
 @compiled(int64(*FOLLOWED), strict=True)
-def follow(observe, process, sight, runs, ends, span):
+def follow(look, observe, process, sight, runs, ends, span):
     """Of problems without cases."""
-    return advance(tell, take, (), observe, process, sight, runs, ends, span)
+    return advance(tell, take, (), look, observe, process, sight, runs, ends, span)
+
+
+@cache
+def follow_for(*, batches: bool, tables: bool) -> Any:
+    """Return `follow` in the form for problems without cases, with batches of several samples or not, and with units and losses
+    that are tables or not."""
+    off = {name: False for name, on in (("BATCHES", batches), ("TABLES", tables)) if not on}
+    return specialise(follow, "without_" + "_".join(name.lower() for name in off), **off) if off else follow

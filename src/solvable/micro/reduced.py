@@ -49,7 +49,9 @@ class Group:
             streams(seeds), reduced_form.lanes(states), slots(made.work),
         )  # fmt: skip
         kind: Any = case_process if made.form.cases else process
-        self.follow: Callable[..., int] = case_process.follow_cases if made.form.cases else process.follow
+        self.follow: Callable[..., int] = case_process.follow_cases
+        if not made.form.cases:
+            self.follow = process.follow_for(batches=not made.form.single, tables=reduced_form.has_tables(made.form))
         if made.form.pace:
             self.follow = case_process.follow_paced
         if reduced_form.is_own(problem):
@@ -102,6 +104,7 @@ class Group:
         )
         self.slow = first.watches_risk and not first.compiled
         self.direction = 0 if not first.watches else looking.ASK if self.slow else -1 if first.falls else 1
+        self.looks = looking.looks_of(cases=bool(self.process[0][0].cases), watched=self.direction != 0)
         least, often = SLOW_LOOK if self.slow else LOOK
         self.stride = max(least, self.records.dim // often)
         self.observe = first.systems[0].observe if first.compiled else observe
@@ -115,14 +118,14 @@ class Group:
         return found[0].rhs, (*found[0].packed.data(work)[:3], numbers, work, y, np.empty_like(y))
 
     def _advance(self, begin: int, end: int) -> int:
-        followed = *self.equations, self.observe, self.process, self.sight, self.fates, self.ends
+        followed = *self.equations, self.looks.look, self.observe, self.process, self.sight, self.fates, self.ends
         came = int(self.follow(*followed, (begin, end, self.stride, self.direction)))
         self._look_slowly(came)
         return came
 
     def _look(self, step: int) -> bool:
         """At the first step and at the last: who diverged, and who is past the threshold."""
-        looking.look(self.observe, self.process, self.sight, self.fates, self.ends, step, self.direction)
+        self.looks.look(self.observe, self.process, self.sight, self.fates, self.ends, step, self.direction)
         self._look_slowly(step)
         return bool((self.fates["fate"] == looking.GOING).any())
 
@@ -143,7 +146,7 @@ class Group:
 
     def _overlaps(self) -> np.ndarray:
         ys = np.empty_like(self.ends)
-        looking.all_overlaps(self.process, ys)
+        self.looks.all_overlaps(self.process, ys)
         return ys
 
     def _write(self, output: int, step: int) -> None:
@@ -151,9 +154,9 @@ class Group:
         ys, seen = np.empty_like(self.ends), np.empty((len(self.runs), SEEN))
         compiled = self.observers[0].compiled
         if compiled:
-            looking.see(self.observe, self.process, self.sight, step, ys, seen)
+            self.looks.see(self.observe, self.process, self.sight, step, ys, seen)
         else:
-            looking.all_overlaps(self.process, ys)
+            self.looks.all_overlaps(self.process, ys)
         fates, steps = self.fates["fate"], self.fates["step"]
         there = (fates == looking.GOING) | ((fates == Ending.STOPPED) & (steps == step))
         there &= self._sizes(ys) <= self.fates["bound"]

@@ -70,6 +70,10 @@ class Kernel(CPUDispatcher):
         """The same kernel with a way in."""
         return Kernel(self.py_func, self.declared, self._options)
 
+    def of(self, function: Callable[..., Any]) -> "Kernel":
+        """Return another function as a kernel with the signature and the options of this one."""
+        return Kernel(function, self.declared, self._options, pure=self.pure, inner=self.inner)
+
     def __call__(self, *args: Any) -> Any:
         if self.inner:
             return self.from_python(*args)

@@ -118,9 +118,9 @@ def _twin(function: FunctionType) -> Callable[..., Any]:
 
 def _names(names: dict[str, Any]) -> dict[str, Any]:
     """The names of a module with plain functions in the place of its kernels, and in the modules of ours that it names."""
-    twin = _TWINS.get(names["__name__"])
+    twin = _TWINS.get(id(names))  # of a module, or of one specialised kernel, which live as long as the process
     if twin is None:
-        twin = _TWINS[names["__name__"]] = dict(names)
+        twin = _TWINS[id(names)] = dict(names)
         for name, value in names.items():
             if hasattr(value, "py_func"):
                 twin[name] = _twin(value.py_func)
@@ -141,5 +141,5 @@ class _Twin:
         return _names(self._real)[name]
 
 
-_TWINS: dict[str, dict[str, Any]] = {}
+_TWINS: dict[int, dict[str, Any]] = {}
 _LOCK = threading.Lock()  # nobody meets a half-filled twin

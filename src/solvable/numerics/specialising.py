@@ -1,0 +1,74 @@
+"""Kernels are written once, in the general form; `specialise` makes the form that a kind of problem needs.
+
+A kernel reads its flags as names of its module, for example
+
+    CASES = True  # samples may come in cases
+
+    @compiled()
+    def fields(...):
+        if CASES:
+            ...
+
+and `specialise(follow, "plain", CASES=False)` returns `follow` with this flag bound to a constant, in it and in all kernels
+that it reaches. The compiler leaves out what is off before it looks at it: nothing is compiled, nothing is asked at run time.
+Kernels are bound like flags: `kick=kick_cases` puts another kernel in the place of one that is called by this name.
+"""
+
+from types import CodeType, FunctionType
+from typing import Any
+
+from solvable.numerics.compiled import Kernel
+
+
+def specialise(kernel: Kernel, suffix: str, **bound: Any) -> Kernel:
+    """Return a kernel with names bound to constants or to other kernels, in it and in whatever it reaches by name.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The general form. It must be complete: call this after the module that it is in has been read.
+    suffix : str
+        What its name, and those of all kernels that differ from the general form, end with. Machine code is told apart by
+        name and arguments, so that two forms of a kernel must not share a suffix.
+    **bound
+        Flags and kernels by name. A name that nothing reads raises an error.
+    """
+    forms: dict[int, Kernel] = {}
+    met: set[str] = set()
+
+    def form_of(general: Kernel) -> Kernel:
+        if id(general) not in forms:
+            forms[id(general)] = general  # for kernels that call themselves
+            forms[id(general)] = _with(general, changed(general), suffix)
+        return forms[id(general)]
+
+    def changed(general: Kernel) -> dict[str, Any]:
+        names, others = general.py_func.__globals__, {}
+        for name in _read_by(general.py_func.__code__):
+            if name in bound:
+                met.add(name)
+                others[name] = bound[name]
+            elif isinstance(value := names.get(name), Kernel) and (form := form_of(value)) is not value:
+                others[name] = form
+        return others
+
+    special = form_of(kernel)
+    if unread := bound.keys() - met:
+        raise ValueError(f"{kernel.py_func.__name__}: reads no {', '.join(sorted(unread))}")
+    return special
+
+
+def _with(kernel: Kernel, others: dict[str, Any], suffix: str) -> Kernel:
+    """Return a kernel that reads `others` in the place of its module's names; itself, where there are none."""
+    if not others:
+        return kernel
+    general, name = kernel.py_func, f"{kernel.py_func.__name__}_{suffix}"
+    function = FunctionType(general.__code__, {**general.__globals__, **others}, name, general.__defaults__)
+    function.__module__, function.__qualname__ = general.__module__, name
+    return kernel.of(function)
+
+
+def _read_by(code: CodeType) -> tuple[str, ...]:
+    """Return the names that code looks up, in it and in functions within it."""
+    inner = [name for part in code.co_consts if isinstance(part, CodeType) for name in _read_by(part)]
+    return (*code.co_names, *inner)
