@@ -2468,6 +2468,20 @@ CONTROL = (
         ("dynamics/test_reverse.py::test_state_and_all_numbers[erf-2-1-1-free-True]",),
     ),
     Mutation(
+        "spec-keeps-what-followed-from-old-numbers",
+        "problems/spec.py",
+        "return type(part).model_construct(**kept | fields)",
+        "return part.model_copy(update=fields)",
+        ("dynamics/test_spec.py::test_a_changed_specification_is_that_of_the_changed_problem[plain]",),
+    ),
+    Mutation(
+        "spec-of-the-risk-with-its-loss",
+        "dynamics/exactness.py",
+        'training__loss="squared"',
+        "training__loss=training.loss",
+        ("dynamics/test_spec.py::test_the_risk_is_that_of_squared_loss_without_rules",),
+    ),
+    Mutation(
         "hermite-square-without-its-largest-term",
         "gaussian/closed/hermite3.py",
         "24.0 * C[m, i] * CV",
