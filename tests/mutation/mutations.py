@@ -1128,8 +1128,8 @@ DESCRIPTIONS = (
     Mutation(
         "derivative-without-schedules",
         "dynamics/motion.py",
-        "now = problem.at(alpha)",
-        "now = problem.at(0.0)",
+        "now = KernelSpec.of(problem).at(alpha)",
+        "now = KernelSpec.of(problem).at(0.0)",
         ("dynamics/test_motion.py::test_it_is_the_slope_of_a_run[schedule]",),
     ),
     Mutation(
