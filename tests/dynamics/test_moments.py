@@ -51,7 +51,7 @@ def test_moments_equal_quadrature_of_their_definition(unit, seed, rank, noise, c
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("unit", KINDS)
+@pytest.mark.parametrize("unit", ["linear", "quadratic", "erf"])  # powers of higher units have too heavy tails
 @pytest.mark.parametrize(("p", "q", "rank"), [(3, 2, 5), (4, 3, 4), (2, 2, 2), (1, 1, 1)])
 def test_moments_equal_sampling(unit, p, q, rank) -> None:
     """Within 6 standard errors of 200 000 samples, at widths beyond quadrature; a loss factor 10 % off is caught."""

@@ -1128,8 +1128,8 @@ DESCRIPTIONS = (
     Mutation(
         "derivative-without-schedules",
         "dynamics/motion.py",
-        "now = problem.at(alpha)",
-        "now = problem.at(0.0)",
+        "now = KernelSpec.of(problem).at(alpha)",
+        "now = KernelSpec.of(problem).at(0.0)",
         ("dynamics/test_motion.py::test_it_is_the_slope_of_a_run[schedule]",),
     ),
     Mutation(
@@ -2466,6 +2466,20 @@ CONTROL = (
         "C_bar[k, i] -= 2.0 * (at_k[i] * kk + at_m[i] * km)",
         "C_bar[k, i] -= at_k[i] * kk + at_m[i] * km",
         ("dynamics/test_reverse.py::test_state_and_all_numbers[erf-2-1-1-free-True]",),
+    ),
+    Mutation(
+        "spec-keeps-what-followed-from-old-numbers",
+        "problems/spec.py",
+        "return type(part).model_construct(**kept | fields)",
+        "return part.model_copy(update=fields)",
+        ("dynamics/test_spec.py::test_a_changed_specification_is_that_of_the_changed_problem[plain]",),
+    ),
+    Mutation(
+        "spec-of-the-risk-with-its-loss",
+        "dynamics/exactness.py",
+        'training__loss="squared"',
+        "training__loss=training.loss",
+        ("dynamics/test_spec.py::test_the_risk_is_that_of_squared_loss_without_rules",),
     ),
     Mutation(
         "hermite-square-without-its-largest-term",

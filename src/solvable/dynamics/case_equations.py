@@ -23,6 +23,10 @@ Rows are in the order of `rows.py`. Scratch behind the planes of `work`: what th
 what moments need.
 """
 
+from typing import Any
+
+import numpy as np
+
 from solvable.dynamics.cases import ALIKE
 from solvable.dynamics.closed_moments import clipped
 from solvable.dynamics.equations import (
@@ -53,6 +57,15 @@ def case_scratch(students: int, teachers: int, rows: int, blocks: int) -> int:
     shared = blocks * (rows**2 + students * rows + students**2 + 1) + (students + rows) * rows
     each = 2 * fields + 3 + students * (fields + students + 2)
     return shared + fields**2 + 2 * fields + (ALIKE + 1) * each + mean_scratch(fields)
+
+
+def gains_and_spreads(problem: Any, work: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums over cases that a right-hand side has left in the scratch: of D Lambda (block, student, row) and of S (block,
+    student, student), without rates."""
+    p, n, blocks = int(problem.students), int(problem.rows), int(problem.blocks)
+    scratch = work[PLANES:].ravel()[blocks * n * n :]
+    gains, spreads = scratch[: blocks * p * n], scratch[blocks * p * n :][: blocks * p * p]
+    return gains.reshape(blocks, p, n), spreads.reshape(blocks, p, p)
 
 
 @compiled(inline=True)

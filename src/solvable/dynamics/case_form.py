@@ -8,7 +8,7 @@ import numpy as np
 from solvable.dynamics.cases import case_table
 from solvable.dynamics.rows import moving_rows, row_order
 from solvable.overlaps import gram_factor
-from solvable.problems import Problem
+from solvable.problems import KernelSpec
 from solvable.problems.rate_rules import KINDS
 from solvable.problems.schedules import value_at
 
@@ -30,7 +30,7 @@ class Rows(NamedTuple):
     first: dict[str, int]
 
 
-def rows_of(problem: Problem) -> Rows:
+def rows_of(problem: KernelSpec) -> Rows:
     p, q = problem.student.width, problem.teacher.width
     roles = np.array(["student"] * p + ["teacher"] * q + list(problem.extras), dtype=object)
     moving = [role for role in ORDER if role != "teacher" or problem.teacher.drift]
@@ -41,11 +41,11 @@ def rows_of(problem: Problem) -> Rows:
     return Rows(np.concatenate(rows), fixed, first)
 
 
-def has_cases(problem: Problem) -> bool:
+def has_cases(problem: KernelSpec) -> bool:
     return bool(problem.features)
 
 
-def case_words(problem: Problem, rows: Rows, draws: int) -> dict[str, Any]:
+def case_words(problem: KernelSpec, rows: Rows, draws: int) -> dict[str, Any]:
     """Fields of PROCESS; `draws` are the normal numbers that teachers and students share."""
     q, extras, training = problem.teacher.width, problem.extras, problem.training
     before = 0 if problem.teacher.drift else q  # teachers on the fixed frame
@@ -70,14 +70,14 @@ def case_words(problem: Problem, rows: Rows, draws: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _first_step(problem: Problem) -> float:
+def _first_step(problem: KernelSpec) -> float:
     """The time of the first step of a plain average, the first at or behind its begin."""
     average, dim = problem.training.average, problem.inputs.dim
     begin = (average and average.begin) or 0.0
     return begin if dim is None else math.ceil(begin * dim - 1e-6) / dim
 
 
-def _rule(problem: Problem) -> dict[str, Any]:
+def _rule(problem: KernelSpec) -> dict[str, Any]:
     rule = problem.training.rate_rule
     return {} if rule is None else {"pace": KINDS[rule.kind], "pace_number": rule.number}
 
@@ -88,7 +88,7 @@ def _places(rows: Rows) -> dict[str, int]:
     return found | {"learner": found["student_row"] if found["velocity_row"] < 0 else found["velocity_row"]}
 
 
-def row_places(problem: Problem) -> np.ndarray:
+def row_places(problem: KernelSpec) -> np.ndarray:
     """Of each row of a state (`rows.py`), its place among the rows that move, then those that are fixed."""
     rows = rows_of(problem)
     places = np.argsort(np.concatenate([rows.moving, rows.fixed]))
@@ -100,20 +100,20 @@ def more_normals(words: dict[str, Any]) -> int:
     return int(words["seen"] + (words["directions"] if words["spiked"] else 0))
 
 
-def case_numbers(problem: Problem) -> dict[str, np.ndarray]:
+def case_numbers(problem: KernelSpec) -> dict[str, np.ndarray]:
     """Sections of the numbers, by the name of the field that has their place."""
     return {
         "table": _table(problem), "walk_factor": triangle(walk_covariance(problem)), "places": row_places(problem),
     }  # fmt: skip
 
 
-def walk_covariance(problem: Problem) -> np.ndarray:
+def walk_covariance(problem: KernelSpec) -> np.ndarray:
     """(q, q) of the steps of teachers that walk: their overlaps as the problem has them, so that the walk keeps these."""
     overlap = problem.teacher.overlap
     return np.eye(problem.teacher.width) if isinstance(overlap, str) else np.array(overlap)
 
 
-def chances(problem: Problem, begins: np.ndarray) -> np.ndarray:
+def chances(problem: KernelSpec, begins: np.ndarray) -> np.ndarray:
     """(segment, case, 2) probability of each case and its slope, in segments that begin at these times."""
     known = case_table(problem, begins)
     return np.stack([known.probability, known.slope], axis=2)
@@ -127,7 +127,7 @@ def triangle(gram: np.ndarray) -> np.ndarray:
     return upper.T * np.where(np.diag(upper) < 0, -1.0, 1.0)
 
 
-def _table(problem: Problem) -> np.ndarray:
+def _table(problem: KernelSpec) -> np.ndarray:
     """(case, stride), see `case_sample.py`."""
     known = case_table(problem)
     readouts = known.teacher_readout
@@ -141,7 +141,7 @@ def _table(problem: Problem) -> np.ndarray:
     return np.concatenate(columns, axis=1)
 
 
-def work_sizes(problem: Problem, words: dict[str, Any], widest: int) -> dict[str, int]:
+def work_sizes(problem: KernelSpec, words: dict[str, Any], widest: int) -> dict[str, int]:
     """Slots of the workspace; `widest` is the number of coordinates in the widest frame."""
     p, q = problem.student.width, problem.teacher.width
     return {

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvable.problems import Problem
+from solvable.problems import KernelSpec
 from solvable.problems.schedules import Schedule, begins_of, segments_of, within
 
 Share = tuple[np.ndarray, np.ndarray]  # value and slope in each segment
@@ -46,7 +46,7 @@ class Cases(NamedTuple):
         return len(self.label)
 
 
-def case_table(problem: Problem, begins: np.ndarray | None = None, *, tests: bool = False) -> Cases:
+def case_table(problem: KernelSpec, begins: np.ndarray | None = None, *, tests: bool = False) -> Cases:
     """All cases of a sample, or those of `tests`, task by task. `begins` are the segments (None: where probabilities change their
     course); no probability may jump or bend within one."""
     mixture, blocks = problem.mixture, problem.inputs.blocks
@@ -104,19 +104,19 @@ def alike(table: Cases) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return first, following, turn
 
 
-def probability_begins(problem: Problem) -> np.ndarray:
+def probability_begins(problem: KernelSpec) -> np.ndarray:
     """Times at which the probabilities of classes, tasks and masks jump or change their slope, from zero on."""
     shares = () if problem.mixture is None else problem.mixture.probabilities
     keep = () if problem.training.dropout is None else (problem.training.dropout.keep,)
     return begins_of([segments_of(one) for one in (*shares, *(task.probability for task in problem.tasks), *keep)])
 
 
-def _classes(problem: Problem, begins: np.ndarray) -> list[Share]:
+def _classes(problem: KernelSpec, begins: np.ndarray) -> list[Share]:
     shares = (1.0,) if problem.mixture is None else problem.mixture.probabilities
     return [_share(one, begins) for one in shares]
 
 
-def _tasks(problem: Problem, begins: np.ndarray) -> list[Share]:
+def _tasks(problem: KernelSpec, begins: np.ndarray) -> list[Share]:
     return [_share(one, begins) for one in [task.probability for task in problem.tasks] or [1.0]]
 
 
@@ -130,13 +130,13 @@ def _times(first: Share, second: Share) -> Share:
     return first[0] * second[0], first[0] * second[1] + first[1] * second[0]
 
 
-def _signs(problem: Problem) -> list[tuple[float, float]]:
+def _signs(problem: KernelSpec) -> list[tuple[float, float]]:
     """Probability and sign of a label."""
     flips = problem.training.label_flips
     return [(1.0, 1.0)] if not flips else [(1.0 - flips, 1.0), (flips, -1.0)]
 
 
-def _masks(problem: Problem, begins: np.ndarray) -> list[tuple[float | np.ndarray, np.ndarray]]:
+def _masks(problem: KernelSpec, begins: np.ndarray) -> list[tuple[float | np.ndarray, np.ndarray]]:
     """Probability of each mask, in each segment where it changes in time, and what it multiplies the readouts with; a mask that
     drops every student is one of them."""
     dropout, p = problem.training.dropout, problem.student.width
@@ -160,6 +160,6 @@ def slope_of_chance(keep: np.ndarray, students: int, kept: np.ndarray) -> np.nda
     return gained - lost
 
 
-def _tested(problem: Problem) -> np.ndarray:
+def _tested(problem: KernelSpec) -> np.ndarray:
     dropout = problem.training.dropout
     return np.full(problem.student.width, 1.0 if dropout is None else dropout.tested)

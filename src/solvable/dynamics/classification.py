@@ -17,7 +17,7 @@ from solvable.gaussian.chances import (
 )
 from solvable.gaussian.units import Activation
 from solvable.overlaps import Overlaps
-from solvable.problems import EVERYTHING, FEATURES, Problem
+from solvable.problems import EVERYTHING, FEATURES, KernelSpec, Problem
 
 ANYTHING = replace(EVERYTHING, knows=(*EVERYTHING.knows, *FEATURES))
 EVEN, ODD = ("quadratic",), ("linear", "erf", "tanh")  # units
@@ -53,7 +53,7 @@ def classification_error(problem: Problem, state: Overlaps, alpha: float = 0.0) 
     0.1587
     """
     ANYTHING.require(problem, "`classification_error`")
-    now = problem.at(alpha)
+    now = KernelSpec.of(problem).at(alpha)
     tests = case_table(now, tests=True)
     eigenvalues, heads, biases = now.inputs.eigenvalues, np.atleast_2d(state.readout), bias_of(now, state)
     errors: list[float] = []
@@ -65,7 +65,7 @@ def classification_error(problem: Problem, state: Overlaps, alpha: float = 0.0) 
     return float(tests.probability[0] @ np.array(errors))
 
 
-def bias_of(problem: Problem, state: Overlaps) -> np.ndarray:
+def bias_of(problem: KernelSpec, state: Overlaps) -> np.ndarray:
     """(head,) what is added to the outputs in a state."""
     return state.scalars[: problem.heads] if "bias" in problem.scalars else np.zeros(problem.heads)
 
@@ -80,7 +80,7 @@ def field_moments(tests: Cases, case: int, state: Overlaps, eigenvalues: np.ndar
 
 
 def _error(
-    problem: Problem, tests: Cases, case: int, readout: Readout, h: np.ndarray, C: np.ndarray, known: Known
+    problem: KernelSpec, tests: Cases, case: int, readout: Readout, h: np.ndarray, C: np.ndarray, known: Known
 ) -> float:
     (a, bias), p, unit, teacher = readout, problem.student.width, problem.student.unit, problem.teacher
     label, taught = float(tests.label[case]), tests.teacher_readout[case]

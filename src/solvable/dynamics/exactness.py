@@ -16,14 +16,14 @@ from solvable.gaussian.losses import CORRELATION, SQUARED
 from solvable.gaussian.rules import Rule, sobol, tensor
 from solvable.gaussian.units import UNITS
 from solvable.numerics.memory import FLOAT, check_memory, counted
-from solvable.problems import ClipSamples, Problem
+from solvable.problems import ClipSamples, KernelSpec
 
 EXACT_NODES = 2**16
 SCATTER = 1e-5  # relative, of averages over scattered nodes
 OLD_LOSSES = ("squared", "log-cosh")
 
 
-def is_closed(problem: Problem) -> bool:
+def is_closed(problem: KernelSpec) -> bool:
     """Whether all moments have a closed form; a unit that is declared closed without its formulas is refused."""
     unit = UNITS[problem.student.activation] if isinstance(problem.student.activation, str) else None
     if unit is None or not unit.closed:
@@ -33,23 +33,23 @@ def is_closed(problem: Problem) -> bool:
     return alike and (is_additive(problem) or is_correlation(problem))
 
 
-def squared(problem: Problem) -> Problem:
+def squared(problem: KernelSpec) -> KernelSpec:
     """The same with the numbers of the first time, learned by gradients of the squared loss: its risk is that of the problem."""
-    training = problem.at(0.0).training
+    training = problem.training.at(0.0)
     learns = training.train_readout or training.train_bias
     own = 1.0 if learns and training.rate_rule is not None else None
-    rule = training.replace(
-        learning_rate=1.0, readout_rate=own, loss="squared", rule=None, lookahead=0.0, repeats=1
+    return KernelSpec.of(problem).replace(training=training).replace(
+        training__learning_rate=1.0, training__step=None, training__readout_rate=own, training__loss="squared",
+        training__rule=None, training__lookahead=0.0, training__repeats=1,
     )  # fmt: skip
-    return problem.replace(training=rule)
 
 
-def has_closed_risk(problem: Problem) -> bool:
+def has_closed_risk(problem: KernelSpec) -> bool:
     """Whether the risk of a problem with cases is closed; ReLU units have theirs where averages over nodes would be."""
     return is_closed(squared(problem))
 
 
-def _degree(problem: Problem) -> int | None:
+def _degree(problem: KernelSpec) -> int | None:
     """Degree of the integrand of the noise where everything is a polynomial, look-ahead and repeats too."""
     student, teacher = problem.student.hermite_coefficients, problem.teacher.hermite_coefficients
     if problem.teacher.width == 0:
@@ -70,7 +70,7 @@ def _degree(problem: Problem) -> int | None:
     return 2 * amplitude
 
 
-def rule_for(problem: Problem, nodes: int, seed: int) -> Rule:
+def rule_for(problem: KernelSpec, nodes: int, seed: int) -> Rule:
     """Nodes for all fields, and for the label noise where it does not enter by its variance alone; for the fields of two students
     where that is enough (polynomial units)."""
     n = problem.student.width + problem.teacher.width
@@ -89,25 +89,25 @@ def rule_for(problem: Problem, nodes: int, seed: int) -> Rule:
     return sobol(n + noisy, nodes, seed)
 
 
-def _is_signed(problem: Problem) -> bool:
+def _is_signed(problem: KernelSpec) -> bool:
     """Whether the risk is that of linear students about signs of a sum of fields, which is closed."""
     return has_linear_sign(problem) and problem.student.activation == "linear"
 
 
-def has_jumps(problem: Problem) -> bool:
+def has_jumps(problem: KernelSpec) -> bool:
     """Whether amplitudes jump with the fields, so that averages over fixed nodes jump in time, by one over the nodes."""
     training, unit = problem.training, problem.student.unit
     rule = training.rule is not None and not isinstance(training.rule, ClipSamples)
     return rule or not training.loss_function.smooth or problem.teacher.target == "sign" or bool(unit.kinks)
 
 
-def tolerance_floor(problem: Problem, nodes: int) -> float:
+def tolerance_floor(problem: KernelSpec, nodes: int) -> float:
     """The smallest rtol at which steps do not chase the error of averages over scattered nodes."""
     new = problem.training.is_shaped or problem.teacher.target == "sign" or problem.training.loss not in OLD_LOSSES
     return max(SCATTER, 1.0 / nodes) if new and has_jumps(problem) else SCATTER
 
 
-def is_exact(problem: Problem, nodes: int, *, noise: bool) -> bool:
+def is_exact(problem: KernelSpec, nodes: int, *, noise: bool) -> bool:
     """Whether no average has a quadrature error: all closed, all polynomial, or the noise (which needs nodes) not asked for."""
     on_panels = is_on_a_line(problem) and (has_closed_risk(problem) or _is_signed(problem))
     if is_closed(problem) or on_panels or rule_for(problem, nodes, 0).exact:

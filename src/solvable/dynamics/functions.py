@@ -14,12 +14,12 @@ from solvable.gaussian.polynomial_squares import square_scratch
 from solvable.gaussian.rules import Rule
 from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import RELU
-from solvable.problems import Problem, Target
+from solvable.problems import KernelSpec, Target
 
 ODD = ("linear", "erf", "tanh")  # units that are odd and monotone
 
 
-def with_functions(packed: Packed, problem: Problem, rule: Rule | None) -> Packed | None:
+def with_functions(packed: Packed, problem: KernelSpec, rule: Rule | None) -> Packed | None:
     """A packed problem with its functions, and the nodes of a rule; None where Python alone can call a function: targets of one's
     own, and what no table holds."""
     if not has_numbers(problem):
@@ -60,7 +60,7 @@ def with_functions(packed: Packed, problem: Problem, rule: Rule | None) -> Packe
     return packed._replace(problems=problems, numbers=numbers)
 
 
-def has_numbers(problem: Problem) -> bool:
+def has_numbers(problem: KernelSpec) -> bool:
     """Whether compiled code can hold all its functions."""
     loss = problem.training.loss_function
     networks = problem.student, problem.teacher
@@ -69,7 +69,7 @@ def has_numbers(problem: Problem) -> bool:
     return units and held and not isinstance(problem.teacher.target, Target)
 
 
-def _nodes(problem: Problem, rule: Rule | None) -> np.ndarray:
+def _nodes(problem: KernelSpec, rule: Rule | None) -> np.ndarray:
     """(coordinates and weights, nodes); one direction of a tensor rule over two for the noise of polynomials."""
     if rule is None:
         return np.zeros((1, 0))
@@ -80,25 +80,25 @@ def _nodes(problem: Problem, rule: Rule | None) -> np.ndarray:
     return np.stack([points, weights])
 
 
-def is_additive(problem: Problem) -> bool:
+def is_additive(problem: KernelSpec) -> bool:
     """Gradients of the squared loss and a teacher network: averages over two fields are all that the drift needs."""
     training = problem.training
     return problem.teacher.target == "additive" and training.loss == "squared" and not training.is_shaped
 
 
-def is_correlation(problem: Problem) -> bool:
+def is_correlation(problem: KernelSpec) -> bool:
     """Gradients of the correlation loss and a teacher network: the moments are those of squared loss with other weights."""
     training = problem.training
     is_loss = training.loss_function.kind == CORRELATION
     return problem.teacher.target == "additive" and is_loss and not training.is_shaped
 
 
-def _is_centred(problem: Problem) -> bool:
+def _is_centred(problem: KernelSpec) -> bool:
     """Whether neither fields nor outputs nor labels have a mean of their own."""
     return problem.mixture is None and not problem.teacher.bias and "bias" not in problem.scalars
 
 
-def has_linear_sign(problem: Problem) -> bool:
+def has_linear_sign(problem: KernelSpec) -> bool:
     """Whether labels are signs of a sum of teachers' fields: of linear teachers, or of a single odd and monotone one."""
     teacher, mixture = problem.teacher, problem.mixture
     bare = not teacher.bias and (mixture is None or mixture.labels is None)
@@ -106,7 +106,7 @@ def has_linear_sign(problem: Problem) -> bool:
     return teacher.target == "sign" and (teacher.activation == "linear" or alone)
 
 
-def is_on_a_line(problem: Problem) -> bool:
+def is_on_a_line(problem: KernelSpec) -> bool:
     """Whether averages over one variable on panels give all moments (`line_averages.py`): linear students and a linear teacher or
     labels of classes; or a single student and labels of classes."""
     training, student, teacher = problem.training, problem.student, problem.teacher
@@ -126,7 +126,7 @@ def is_on_a_line(problem: Problem) -> bool:
     return student.width == 1 and teacher.width == 0 and not noisy
 
 
-def uses_pairs(problem: Problem) -> bool:
+def uses_pairs(problem: KernelSpec) -> bool:
     """Whether averages over two fields are computed as such. Where samples come in cases, whose fields have means, only those of
     ReLU units are (and those of closed moments, and of the correlation loss without means)."""
     if is_correlation(problem) and _is_centred(problem):
@@ -137,7 +137,7 @@ def uses_pairs(problem: Problem) -> bool:
     return is_additive(problem) and (ramps or not problem.features)
 
 
-def is_polynomial(problem: Problem) -> bool:
+def is_polynomial(problem: KernelSpec) -> bool:
     """Whether nodes over two directions give all moments."""
     networks = problem.student, problem.teacher
     return (

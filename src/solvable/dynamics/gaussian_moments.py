@@ -4,16 +4,16 @@ In closed form where there is one (`closed_moments.py`), else as averages (`aver
 """
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from solvable.dynamics import case_equations
 from solvable.dynamics.closed_moments import Moments
 from solvable.dynamics.kernel_choice import system
-from solvable.dynamics.kernel_data import DRIFT, NOISE, PLANES, RISK, SEEN, pack
+from solvable.dynamics.kernel_data import DRIFT, NOISE, RISK, SEEN, Packed, copied, records_of
 from solvable.overlaps import Overlaps, as_array
-from solvable.problems import EVERYTHING, FEATURES, Inputs, Problem
+from solvable.problems import EVERYTHING, FEATURES, Inputs, KernelSpec, Problem
 
 NODES = 2**13
 STEPS = replace(EVERYTHING, knows=(*EVERYTHING.knows, "training.rule", "training.lookahead", "training.repeats"))
@@ -90,29 +90,39 @@ def moments(covariance: Any, problem: Problem, readout: Any = None, *, nodes: in
     if C.shape != (p + q, p + q) or a.shape != (p,):
         raise ValueError(f"covariance: must be {(p + q, p + q)} with readout {(p,)}, got {C.shape} and {a.shape}")
     float(problem.training.label_noise)  # which refuses a schedule
-    again = problem.training.uses_again
-    plain = problem.replace(  # one block of overlaps C and unit rates: then the equations are the moments
-        inputs=Inputs(), student__norm="free", training__learning_rate=1.0, training__readout_rate=None, training__batch=1,
-        training__samples=None, training__selection=None, training__repeats=problem.training.repeats if again else 1,
-        training__train_readout=True,
+    return _moments(KernelSpec.of(problem), C, a, nodes, seed)
+
+
+def start_moments(problem: KernelSpec, start: Overlaps) -> Moments:
+    """Return the moments of the first step from a start, for a problem of one class."""
+    now, n = KernelSpec.of(problem).at(0.0), problem.student.width + problem.teacher.width
+    C = np.tensordot(now.inputs.eigenvalues, start.stacked[:, :n, :n], axes=1)
+    return _moments(now, C, start.readout, NODES, 0)
+
+
+def _moments(problem: KernelSpec, C: np.ndarray, readout: np.ndarray, nodes: int, seed: int) -> Moments:
+    p, again = problem.student.width, problem.training.uses_again
+    spec = problem.replace(  # one block of overlaps C and unit rates: then the equations are the moments
+        inputs=Inputs(), student__norm="free", training__learning_rate=1.0, training__step=None, training__readout_rate=None,
+        training__batch=1, training__samples=None, training__selection=None,
+        training__repeats=problem.training.repeats if again else 1, training__train_readout=True,
     )  # fmt: skip
-    Q, R, T = C[None, :p, :p], C[None, :p, p:], C[None, p:, p:]
-    start: Any = SimpleNamespace(
-        block_student_overlap=Q,
-        block_cross_overlap=R,
-        block_teacher_overlap=T,
-        stacked=C[None],
-        extras=(),
-        readout=a,
-        scalars=np.zeros(0),
-    )  # not checked as a start is: any covariance may be asked about
-    found = system(plain, pack(plain, start), nodes, seed)
+    found = system(spec, _packed(spec, C, readout), nodes, seed)
     work, speed, seen = found.workspace(), np.empty_like(found.packed.state), np.empty(SEEN)
     data = found.data(work)
     found.observe(0, 0.0, found.packed.state, seen, *data)
     found.rhs(0, 0.0, found.packed.state, speed, *data)
     drift, noise = work[DRIFT, :p], work[NOISE, :p, :p]
-    if plain.features:  # of a single case, whose drift and noise the scratch has behind the overlaps
-        rest, n = work[PLANES:].ravel()[(p + q) ** 2 :], p + q
-        drift, noise = rest[: p * n].reshape(p, n), rest[p * n :][: p * p].reshape(p, p)
+    if spec.features:  # of a single case, whose inputs have variance one
+        gains, spreads = case_equations.gains_and_spreads(found.packed.problems[0], work)
+        drift, noise = gains[0], spreads[0]
     return Moments(float(seen[RISK]), drift.copy(), noise.copy(), speed[-p:])
+
+
+def _packed(spec: KernelSpec, C: np.ndarray, readout: np.ndarray) -> Packed:
+    """A covariance of all fields as the overlaps of a single block, whatever it is: it is not checked as a start is."""
+    problems, blocks, cases, constant = (copied(array) for array in records_of(spec, True))
+    p = spec.student.width
+    state, T = np.concatenate([C[:p].ravel(), readout.ravel()]), C[p:, p:].ravel()
+    plain = [constant, T, T, 0.0 * T]  # readouts, overlaps, and the field covariance with its slope
+    return Packed(problems, blocks, cases, np.concatenate([T, constant] if spec.features else plain), state)

@@ -16,7 +16,7 @@ from solvable.dynamics.python_moments import general_moments, risk_on_nodes
 from solvable.dynamics.quadratic_equations import quadratic_rhs, quadratic_scratch
 from solvable.gaussian.rules import Rule
 from solvable.overlaps import Overlaps
-from solvable.problems import Problem
+from solvable.problems import KernelSpec
 
 
 class System(NamedTuple):
@@ -49,13 +49,13 @@ class System(NamedTuple):
         return self if watched is None else self._replace(packed=self.packed.watching(*watched))
 
 
-def slopes_of(problem: Problem) -> Any:
+def slopes_of(problem: KernelSpec) -> Any:
     """`equations.rhs`, or what is faster for whoever reads nothing but the slope: of plain problems with closed moments."""
     swift = problem.student.activation == "quadratic" and problem.inputs.blocks == 1
     return quadratic_rhs if swift and not problem.training.train_readout else equations.rhs
 
 
-def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0, *, moments: bool = True) -> System:
+def system(problem: KernelSpec, packed: Packed, nodes: int, seed: int = 0, *, moments: bool = True) -> System:
     """With averages over `nodes` points drawn by a seed, where there are nodes; `moments` says whether drift and noise are read
     from the scratch after a call."""
     if problem.features:
@@ -72,7 +72,7 @@ def system(problem: Problem, packed: Packed, nodes: int, seed: int = 0, *, momen
     return System(rhs, _observer(problem), found)
 
 
-def _of_cases(problem: Problem, packed: Packed, nodes: int, seed: int) -> System:
+def _of_cases(problem: KernelSpec, packed: Packed, nodes: int, seed: int) -> System:
     """Where samples come in cases."""
     paced = problem.training.rate_rule is not None
     if is_closed(problem):
@@ -103,12 +103,12 @@ _SCRATCH: dict[Any, Callable[..., int]] = {
 }
 
 
-def _observer(problem: Problem) -> Callable[..., None]:
+def _observer(problem: KernelSpec) -> Callable[..., None]:
     additive = problem.teacher.target == "additive"
     return averages.observe_pairs if additive else averages.observe_on_nodes
 
 
-def observers(problem: Problem, start: Overlaps, nodes: int) -> list[System]:
+def observers(problem: KernelSpec, start: Overlaps, nodes: int) -> list[System]:
     """One that observes the risk, or two where it is an average over nodes: those apart by its error. Rates are not looked at."""
     plain = squared(problem)  # of schedules only those of eigenvalues are looked at
     packed = pack(plain, start)
@@ -129,7 +129,7 @@ def observers(problem: Problem, start: Overlaps, nodes: int) -> list[System]:
     return [first, first._replace(packed=again)]
 
 
-def risks(problem: Problem, states: list[Overlaps], times: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
+def risks(problem: KernelSpec, states: list[Overlaps], times: np.ndarray, nodes: int) -> tuple[np.ndarray, np.ndarray]:
     """Risk and its error in states that share their teachers, at their times (steps/dim)."""
     looks = observers(problem, states[0], nodes)
     found = np.empty((len(looks), len(states), SEEN))
@@ -141,7 +141,7 @@ def risks(problem: Problem, states: list[Overlaps], times: np.ndarray, nodes: in
     return found[0, :, RISK], np.abs(found[0, :, RISK] - found[-1, :, RISK])
 
 
-def task_risks(problem: Problem, start: Overlaps, states: np.ndarray, times: np.ndarray, nodes: int) -> np.ndarray:
+def task_risks(problem: KernelSpec, start: Overlaps, states: np.ndarray, times: np.ndarray, nodes: int) -> np.ndarray:
     """(time, task) risk of every task in packed states (time, size), at their times (steps/dim); NaN where a state is."""
     look = observers(problem, start, nodes)[0]
     begins, first = look.packed.problems["begin"], int(look.packed.problems["cases"][0])
@@ -159,7 +159,7 @@ def task_risks(problem: Problem, start: Overlaps, states: np.ndarray, times: np.
     return risks
 
 
-def _python_system(problem: Problem, packed: Packed, rule: Rule) -> System:
+def _python_system(problem: KernelSpec, packed: Packed, rule: Rule) -> System:
     p, q = problem.student.width, problem.teacher.width
     size = problem.inputs.blocks * p * (p + q)
 

@@ -32,7 +32,7 @@ from solvable.gaussian.units import UNITS
 from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
 from solvable.overlaps.watching import WATCHABLE
-from solvable.problems import Problem, RateFunction
+from solvable.problems import KernelSpec, RateFunction
 from solvable.problems.rate_rules import KINDS as KINDS_OF_RULES
 from solvable.problems.rules import rule_numbers
 from solvable.problems.schedules import begins_of, within
@@ -173,9 +173,9 @@ class Packed(NamedTuple):
         return self._replace(problems=problems)
 
 
-def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
+def pack(problem: KernelSpec, start: Overlaps, *, noise: bool = True) -> Packed:
     """`noise=False` drops the order rate^2: the limit of small rates."""
-    problems, blocks, cases, constant = (copied(array) for array in _records(problem, noise))  # those of others stay
+    problems, blocks, cases, constant = (copied(array) for array in records_of(problem, noise))  # those of others stay
     if problem.features:
         still = row_order(problem)[moving_rows(problem) :]
         numbers = [start.stacked[:, still[:, None], still].ravel(), constant]
@@ -187,7 +187,7 @@ def pack(problem: Problem, start: Overlaps, *, noise: bool = True) -> Packed:
 
 
 @lru_cache(maxsize=8)
-def _records(problem: Problem, noise: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def records_of(problem: KernelSpec, noise: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """What does not depend on the start: PROBLEM, BLOCK and CASE of each segment, and numbers. Those are the readouts of the
     teachers, before what the start gives; or, behind it, all that cases are made of."""
     inputs, scheduled = problem.inputs, problem.training.segments
@@ -213,7 +213,7 @@ def _records(problem: Problem, noise: bool) -> tuple[np.ndarray, np.ndarray, np.
     return problems, blocks, cases, numbers
 
 
-def _one_case(problem: Problem, problems: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _one_case(problem: KernelSpec, problems: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The record of the only case in each segment, and the readouts of the teachers; tells PROBLEM where numbers are."""
     q, segments = problem.teacher.width, len(problems)
     teachers = problem.inputs.blocks * q * q  # numbers that their overlaps are, after their readouts
@@ -223,7 +223,7 @@ def _one_case(problem: Problem, problems: np.ndarray) -> tuple[np.ndarray, np.nd
     return cases, problem.teacher.readout_values
 
 
-def _all_cases(problem: Problem, problems: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _all_cases(problem: KernelSpec, problems: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Records of all cases and of all tests in each segment, and their numbers, with what drifting teachers are drawn back to,
     behind the overlaps of the rows that do not move; tells PROBLEM where they are."""
     teacher, begins = problem.teacher, problems["begin"]
@@ -257,18 +257,18 @@ def _cases(table: Cases, at: int) -> tuple[np.ndarray, list[np.ndarray]]:
     return found, numbers
 
 
-def _followed(problem: Problem) -> tuple[float, float]:
+def _followed(problem: KernelSpec) -> tuple[float, float]:
     """Until when averages and snapshots are the students themselves; 0 where they never are."""
     average, snapshot = problem.training.average, problem.training.snapshot
     return max((average and average.begin) or 0.0, 0.0), snapshot or 0.0
 
 
-def follower_begins(problem: Problem) -> list[float]:
+def follower_begins(problem: KernelSpec) -> list[float]:
     """Times from which on averages and snapshots are no longer the students themselves."""
     return [time for time in _followed(problem) if time > 0]
 
 
-def state_of(start: Overlaps, problem: Problem | None = None) -> np.ndarray:
+def state_of(start: Overlaps, problem: KernelSpec | None = None) -> np.ndarray:
     """Overlaps as a state of a problem (None: one without features, where only students move)."""
     if problem is None or not problem.features:
         rows = np.concatenate([start.block_student_overlap, start.block_cross_overlap], axis=2)
@@ -278,7 +278,7 @@ def state_of(start: Overlaps, problem: Problem | None = None) -> np.ndarray:
     return np.concatenate([rows.ravel(), start.readout.ravel(), start.scalars])
 
 
-def _plain_numbers(problem: Problem, noise: bool) -> dict[str, Any]:
+def _plain_numbers(problem: KernelSpec, noise: bool) -> dict[str, Any]:
     """Sizes, switches and what no schedule changes, the same in all segments."""
     training = problem.training
     p, q, extras, average = problem.student.width, problem.teacher.width, problem.extras, training.average
@@ -303,14 +303,14 @@ def _closed_unit(activation: Any) -> dict[str, Any]:
     return {"kind": kind, "even": kind != UNKNOWN and is_even(UNITS[activation])}
 
 
-def bias_words(problem: Problem) -> dict[str, Any]:
+def bias_words(problem: KernelSpec) -> dict[str, Any]:
     """Of biases, and how many numbers learn as readouts do."""
     biases = problem.scalars.count("bias")
     count = problem.heads * problem.student.width + biases
     return {"biased": biases > 0, "train_bias": problem.training.train_bias, "readouts": count}
 
 
-def rule_words(problem: Problem) -> dict[str, Any]:
+def rule_words(problem: KernelSpec) -> dict[str, Any]:
     """What becomes of a sample's gradient; the address of a rule of one's own is that of this process."""
     training = problem.training
     kind, number, address = rule_numbers(training.rule)
@@ -320,7 +320,7 @@ def rule_words(problem: Problem) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rule(problem: Problem) -> dict[str, Any]:
+def _rule(problem: KernelSpec) -> dict[str, Any]:
     """Of rates that follow the state."""
     rule = problem.training.rate_rule
     if rule is None:
@@ -329,7 +329,7 @@ def _rule(problem: Problem) -> dict[str, Any]:
     return {"pace": KINDS_OF_RULES[rule.kind], "pace_number": rule.number} | own
 
 
-def _counts(problem: Problem) -> dict[str, Any]:
+def _counts(problem: KernelSpec) -> dict[str, Any]:
     """How many cases there are, and what some of them have."""
     if not problem.features:
         return {"cases": 1, "tests": 0, "tasks": 1}
@@ -340,35 +340,36 @@ def _counts(problem: Problem) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def sizes(problem: Problem) -> tuple[int, int, int]:
+def sizes(problem: KernelSpec) -> tuple[int, int, int]:
     """How many rows move, how many there are, and how many numbers a state ends with: readouts and scalars."""
     p, q = problem.student.width, problem.teacher.width
     return moving_rows(problem), p + q + len(problem.extras), problem.heads * p + len(problem.scalars)
 
 
-def summed(problem: Problem, states: np.ndarray) -> np.ndarray:
+def summed(problem: KernelSpec, states: np.ndarray) -> np.ndarray:
     """States (..., size) with the overlaps of all blocks together: states of one block."""
     moving, rows, others = sizes(problem)
     overlaps = states[..., :-others].reshape(*states.shape[:-1], -1, moving * rows).sum(axis=-2)
     return np.concatenate([overlaps, states[..., -others:]], axis=-1)
 
 
-def unpack(problem: Problem, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def unpack(problem: KernelSpec, states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """States (..., size) as block student overlaps (..., blocks, p, p), cross overlaps and readouts (..., p) or (..., heads, p)."""
     p, q, first = problem.student.width, problem.teacher.width, firsts(problem)["first_teacher"]
     rows, first_readout = _rows(problem, states), states.shape[-1] - sizes(problem)[2]
     readout = states[..., first_readout : first_readout + problem.heads * p]
-    if problem.heads > 1:
-        readout = readout.reshape(*states.shape[:-1], problem.heads, p)
+    readout = readout.reshape(*states.shape[:-1], problem.heads, p) if problem.heads > 1 else readout
     return rows[..., :p, :p], rows[..., :p, first : first + q], readout
 
 
-def unpack_scalars(problem: Problem, states: np.ndarray) -> np.ndarray:
+def unpack_scalars(problem: KernelSpec, states: np.ndarray) -> np.ndarray:
     """(..., scalars) of states (..., size)."""
     return states[..., states.shape[-1] - len(problem.scalars) :]
 
 
-def unpack_rest(problem: Problem, start: Overlaps, states: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+def unpack_rest(
+    problem: KernelSpec, start: Overlaps, states: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray | None]:
     """What else states hold: block teacher overlaps (..., blocks, q, q) where teachers move, and the overlaps of extra rows with
     all rows (..., blocks, extra, rows) where there are any, with those that do not move from the start; else None. States of one
     block (`summed`) are those of all blocks together."""
@@ -388,7 +389,7 @@ def unpack_rest(problem: Problem, start: Overlaps, states: np.ndarray) -> tuple[
     return teacher, np.concatenate([rows, below], axis=-2)[..., places[n:, None], places]
 
 
-def _rows(problem: Problem, states: np.ndarray) -> np.ndarray:
+def _rows(problem: KernelSpec, states: np.ndarray) -> np.ndarray:
     """(..., blocks, moving, rows) without a copy."""
     moving, rows, others = sizes(problem)
     return states[..., :-others].reshape(*states.shape[:-1], -1, moving, rows)

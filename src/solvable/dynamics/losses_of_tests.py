@@ -11,15 +11,15 @@ from solvable.dynamics.classification import Readout, bias_of, field_moments
 from solvable.gaussian.losses import Loss
 from solvable.gaussian.rules import graded, sobol
 from solvable.overlaps import Overlaps
-from solvable.problems import Problem, Target
+from solvable.problems import KernelSpec, Target
 
 NODES = 2**13
 REACH, OCTAVES, ORDER = 10.0, 12, 10
 
 
-def mean_loss(problem: Problem, state: Overlaps, alpha: float = 0.0, *, seed: int = 0) -> float:
+def mean_loss(problem: KernelSpec, state: Overlaps, alpha: float = 0.0, *, seed: int = 0) -> float:
     """loss_factor times the mean of the loss, over the mix of tasks and classes at a time (steps/dim); `seed` of the nodes."""
-    now = problem.at(alpha)
+    now = KernelSpec.of(problem).at(alpha)
     tests = case_table(now, tests=True)
     heads, values, biases = np.atleast_2d(state.readout), [], bias_of(now, state)
     for case in range(tests.size):
@@ -36,7 +36,7 @@ def loss_values(loss: Loss, label: np.ndarray, output: np.ndarray) -> np.ndarray
     return loss.function(label - output) if loss.of == "residual" else loss.function(label * output)
 
 
-def _label(problem: Problem, tests: Cases, case: int, fields: np.ndarray) -> np.ndarray:
+def _label(problem: KernelSpec, tests: Cases, case: int, fields: np.ndarray) -> np.ndarray:
     """(samples,) labels of the fields (samples, teachers)."""
     teacher = problem.teacher
     if isinstance(teacher.target, Target) or teacher.target == "product":
@@ -46,7 +46,7 @@ def _label(problem: Problem, tests: Cases, case: int, fields: np.ndarray) -> np.
 
 
 def _on_a_line(
-    problem: Problem, tests: Cases, case: int, readout: Readout, h: np.ndarray, C: np.ndarray
+    problem: KernelSpec, tests: Cases, case: int, readout: Readout, h: np.ndarray, C: np.ndarray
 ) -> float | None:
     """None where it is no average over one variable."""
     a, bias = readout
@@ -87,7 +87,7 @@ def _panels(places: list[float], mean: float, deviation: float) -> tuple[np.ndar
 
 
 def _on_nodes(
-    problem: Problem, tests: Cases, case: int, readout: Readout, h: np.ndarray, C: np.ndarray, seed: int
+    problem: KernelSpec, tests: Cases, case: int, readout: Readout, h: np.ndarray, C: np.ndarray, seed: int
 ) -> float:
     (a, bias), p, (values, vectors) = readout, problem.student.width, np.linalg.eigh(C)
     rule = sobol(len(C), NODES, seed)

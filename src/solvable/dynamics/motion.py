@@ -9,7 +9,7 @@ from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import pack, unpack, unpack_rest, unpack_scalars
 from solvable.dynamics.rows import moving_rows, row_order
 from solvable.overlaps import Overlaps, check_start, fitted
-from solvable.problems import CASES, Problem, effective
+from solvable.problems import CASES, KernelSpec, Problem, effective
 
 
 class Derivative(NamedTuple):
@@ -95,7 +95,7 @@ def derivative(
     problem = effective(problem)
     state = fitted(problem, state)
     check_start(problem, state)
-    now = problem.at(alpha)
+    now = KernelSpec.of(problem).at(alpha)
     found = system(now, pack(now, state, noise=not small_rate), nodes)
     speed = np.empty_like(found.packed.state)
     found.rhs(0, 0.0, found.packed.state, speed, *found.data())

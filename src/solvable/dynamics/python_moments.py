@@ -13,10 +13,10 @@ from solvable.dynamics.functions import is_additive
 from solvable.gaussian.all_pairs import quadrature_pairs
 from solvable.gaussian.losses import SQUARED, pushes
 from solvable.gaussian.rules import Rule
-from solvable.problems import Problem
+from solvable.problems import KernelSpec
 
 
-def risk_on_nodes(C: np.ndarray, problem: Problem, readout: np.ndarray, rule: Rule) -> float:
+def risk_on_nodes(C: np.ndarray, problem: KernelSpec, readout: np.ndarray, rule: Rule) -> float:
     """The risk alone, for any unit and target."""
     p, n = problem.student.width, len(C)
     values, vectors = np.linalg.eigh(C)
@@ -25,7 +25,9 @@ def risk_on_nodes(C: np.ndarray, problem: Problem, readout: np.ndarray, rule: Ru
     return problem.training.loss_factor * float(rule.weights @ error**2)
 
 
-def general_moments(C: np.ndarray, problem: Problem, readout: np.ndarray, rule: Rule, *, noise: bool = True) -> Moments:
+def general_moments(
+    C: np.ndarray, problem: KernelSpec, readout: np.ndarray, rule: Rule, *, noise: bool = True
+) -> Moments:
     """Moments on the nodes of `rule`; without `noise`, S is left at zero where averages over two fields are enough."""
     p, c, loss = problem.student.width, problem.training.loss_factor, problem.training.loss_function
     n, unit = p + problem.teacher.width, problem.student.unit
@@ -55,7 +57,7 @@ def general_moments(C: np.ndarray, problem: Problem, readout: np.ndarray, rule: 
     return Moments(risk, D, S, (weights * push) @ activity)
 
 
-def _by_pairs(C: np.ndarray, problem: Problem, readout: np.ndarray, nodes: int) -> Moments:
+def _by_pairs(C: np.ndarray, problem: KernelSpec, readout: np.ndarray, nodes: int) -> Moments:
     """All but the noise of squared loss, from averages over two fields."""
     p, q, c = problem.student.width, problem.teacher.width, problem.training.loss_factor
     pairs = quadrature_pairs([problem.student.unit] * p + [problem.teacher.unit] * q, C, nodes)

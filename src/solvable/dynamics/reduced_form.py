@@ -28,7 +28,7 @@ from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import OWN, POLYNOMIAL, TABULATED, UNITS
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.overlaps import Overlaps, gram_factor
-from solvable.problems import Problem, Target
+from solvable.problems import KernelSpec, Problem, Target
 from solvable.problems.networks import Network
 
 
@@ -57,7 +57,7 @@ class Block(NamedTuple):
     freedom: int
 
 
-def shapes(problem: Problem) -> list[Block]:
+def shapes(problem: KernelSpec) -> list[Block]:
     """How each block is kept. A batch needs as many directions outside as there are students (or samples, where a rule asks for
     their lengths), one sample needs one; a random walk as many as there are teachers."""
     rows = rows_of(problem)
@@ -70,18 +70,18 @@ def shapes(problem: Problem) -> list[Block]:
     return blocks
 
 
-def _is_single(problem: Problem) -> bool:
+def _is_single(problem: KernelSpec) -> bool:
     """Whether every step sees one sample."""
     return bool(problem.training.segments["batch"][:, 1].max() == 1)
 
 
-def _largest(problem: Problem) -> int:
+def _largest(problem: KernelSpec) -> int:
     """The largest batch, if a rule looks at the length of every input in it; else zero."""
     largest = round(problem.training.segments["batch"][:, 1].max())
     return largest if problem.training.is_shaped and largest > 1 else 0
 
 
-def reduced_form(problem: Problem) -> ReducedForm:
+def reduced_form(problem: KernelSpec) -> ReducedForm:
     """Of a problem, whatever its learning rates and its start."""
     training, p, q = problem.training, problem.student.width, problem.teacher.width
     shaped, rows = shapes(problem), rows_of(problem)
@@ -120,7 +120,7 @@ def reduced_form(problem: Problem) -> ReducedForm:
     return ReducedForm(form, frames, flat, state + problem.heads * p + len(problem.scalars), work)
 
 
-def with_chances(made: ReducedForm, problem: Problem, begins: np.ndarray) -> ReducedForm:
+def with_chances(made: ReducedForm, problem: KernelSpec, begins: np.ndarray) -> ReducedForm:
     """With the probabilities of the cases in segments that begin at these times."""
     if not made.form.cases:
         return made
@@ -175,7 +175,7 @@ def has_tables(form: Any) -> bool:
     return TABULATED in (form.unit, form.teacher_unit) or form.loss not in (SQUARED, CORRELATION, LOG_COSH)
 
 
-def is_own(problem: Problem) -> bool:
+def is_own(problem: KernelSpec) -> bool:
     """Whether functions decide what is learned that compiled code cannot call: targets, units and losses that no table holds."""
     loss = problem.training.loss_function
     wild = loss.kind == TABULATED_LOSS and tabulate(loss) is None
@@ -206,7 +206,7 @@ def _loss_numbers(loss: Loss) -> np.ndarray:
     return np.zeros(1) if table is None else table
 
 
-def coordinates(problem: Problem, start: Overlaps) -> np.ndarray:
+def coordinates(problem: KernelSpec, start: Overlaps) -> np.ndarray:
     """(slots,) the state of one run."""
     (moving, fixed, _), parts = rows_of(problem), []
     for (rank, freedom), Omega in zip(shapes(problem), start.stacked, strict=True):

@@ -13,7 +13,7 @@ from solvable.dynamics.gaussian_moments import NODES
 from solvable.dynamics.kernel_data import Packed, pack, workspace
 from solvable.gaussian.closed_forms import KINDS
 from solvable.overlaps import Overlaps
-from solvable.problems import NotApplicable, Problem
+from solvable.problems import KernelSpec, NotApplicable, Problem
 from solvable.problems.domain import ONE_PASS
 
 CASES = (
@@ -63,10 +63,10 @@ def check_reversible(problem: Problem) -> None:
 def reversible(problem: Problem, start: Overlaps, *, readouts: bool = False) -> Reversible:
     """Refuses what has no reverse. `readouts`: derivatives by those are wanted also where they are not trained."""
     check_reversible(problem)
-    packed = pack(problem, start)
+    spec = KernelSpec.of(problem)
     if readouts and problem.features and not problem.training.train_readout:
-        packed.problems["train_readout"] = True  # at a rate of zero
-        packed.problems["readout_rate"] = packed.problems["readout_rate_slope"] = 0.0
+        spec = spec.replace(training__train_readout=True, training__readout_rate=0.0)
+    packed = pack(spec, start)
     rows, columns = int(packed.problems["rows"][0]), reverse.EIGENVALUES + packed.blocks.shape[1]
     if problem.features:
         return _of_cases(packed, columns)

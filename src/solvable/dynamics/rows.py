@@ -6,12 +6,12 @@ averages, snapshots, then teachers; those that do not move come behind: directio
 
 import numpy as np
 
-from solvable.problems import Problem
+from solvable.problems import KernelSpec
 
 FOLLOWING = ("velocity", "average", "snapshot")  # roles of rows that move with the students
 
 
-def row_order(problem: Problem) -> np.ndarray:
+def row_order(problem: KernelSpec) -> np.ndarray:
     """The rows of a state, as numbers of rows of `Overlaps`."""
     p, q, roles = problem.student.width, problem.teacher.width, np.array(problem.extras, dtype=object)
     extras = {role: p + q + np.flatnonzero(roles == role) for role in (*FOLLOWING, "direction", "anchor")}
@@ -20,13 +20,13 @@ def row_order(problem: Problem) -> np.ndarray:
     return np.concatenate([np.arange(p), *following, np.arange(p, p + q), *still])
 
 
-def moving_rows(problem: Problem) -> int:
+def moving_rows(problem: KernelSpec) -> int:
     """How many rows move: students, what follows them, and teachers that drift or turn."""
     following = sum(role in FOLLOWING for role in problem.extras)
     return problem.student.width + following + (problem.teacher.width if problem.teacher.is_moving else 0)
 
 
-def firsts(problem: Problem) -> dict[str, int]:
+def firsts(problem: KernelSpec) -> dict[str, int]:
     """In a state, the first row of each kind, by the names that compiled code has for it; 0 for students' rows that there are none
     of."""
     p, q, roles = problem.student.width, problem.teacher.width, problem.extras

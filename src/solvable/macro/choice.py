@@ -7,7 +7,7 @@ import numpy as np
 from solvable.dynamics.equal_units import orbits_of
 from solvable.dynamics.exactness import is_closed, rule_for
 from solvable.dynamics.functions import has_numbers
-from solvable.dynamics.gaussian_moments import field_covariance, moments
+from solvable.dynamics.gaussian_moments import start_moments
 from solvable.dynamics.weight_equations import columns
 from solvable.levels import Lane, Plan
 from solvable.macro.integrators import FINER
@@ -32,8 +32,7 @@ def chosen(level: "Macro", lane: Lane, plan: Plan) -> str:
         return "explicit"
     if problem.features:
         return "explicit"
-    now = problem.at(0.0)
-    found = moments(field_covariance(now, lane.start), now, lane.start.readout)
+    found = start_moments(problem, lane.start)
     drift, rate = found.drift, float(problem.training.schedule.segments[:, 1].max())
     noise = rate * float(problem.inputs.fractions @ problem.inputs.eigenvalues) * np.abs(found.noise).max()
     if not np.isfinite(drift).all() or (not level.small_rate and not noise < NOISY * np.abs(drift).max()):

@@ -10,7 +10,7 @@ import numpy as np
 from solvable.dynamics import reduced_form
 from solvable.dynamics.case_form import has_cases
 from solvable.dynamics.exactness import SCATTER, is_closed, is_exact, rule_for, tolerance_floor
-from solvable.dynamics.gaussian_moments import NODES, field_covariance, moments
+from solvable.dynamics.gaussian_moments import NODES, start_moments
 from solvable.dynamics.kernel_choice import System, system
 from solvable.dynamics.kernel_data import SEEN, WATCHED, Packed, pack
 from solvable.dynamics.python_kernels import own_amplitudes
@@ -28,7 +28,7 @@ from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import STREAM, Purpose, child
 from solvable.numerics.threads import interruptible
 from solvable.overlaps import Overlaps
-from solvable.problems import CASES, Problem
+from solvable.problems import CASES, KernelSpec, Problem
 from solvable.results import Ending, Threshold, Trajectory
 
 FIRST = 64  # samples of the first leap, where velocities begin
@@ -165,9 +165,11 @@ class _Setting:
             system(problem, _packed(lane, records.plan.stop), NODES),
         )
         self.packed = self.system.packed
-        batched = problem.replace(training__batch=2)  # as in a batch, nothing is drawn outside the frames
-        if problem.teacher.rotation:
-            batched = batched.replace(teacher__drift=1.0)  # teachers that only turn move here too, as in the equations
+        batched = KernelSpec.of(problem).replace(
+            training__batch=2
+        )  # as in a batch, nothing is drawn outside the frames
+        if problem.teacher.rotation:  # teachers that only turn move here too, as in the equations
+            batched = batched.replace(teacher__drift=1.0)
         begins = self.packed.problems["begin"]
         self.form = reduced_form.with_chances(reduced_form.reduced_form(batched), batched, begins)
         self.form.process["largest"] = 0  # lengths of inputs are their means
@@ -224,9 +226,8 @@ def _longest(problem: Problem, span: float, stop: Threshold | None) -> float:
 
 def _fastest(problem: Problem, start: Overlaps) -> float:
     """A bound of the rates at which the equations move the overlaps."""
-    now = problem.at(0.0)
-    drift = moments(field_covariance(now, start), now, start.readout).drift
-    return float(problem.training.schedule(0.0) * now.inputs.eigenvalues.max() * np.abs(drift).sum())
+    drift, largest = start_moments(problem, start).drift, problem.inputs.at(0.0).eigenvalues.max()
+    return float(problem.training.schedule(0.0) * largest * np.abs(drift).sum())
 
 
 class _Path:

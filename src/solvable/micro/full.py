@@ -27,7 +27,7 @@ from solvable.numerics.lanes import WIDTH
 from solvable.numerics.memory import FLOAT
 from solvable.numerics.random import child, streams
 from solvable.overlaps import Weights, embed
-from solvable.problems import Data, Problem
+from solvable.problems import Data, KernelSpec, Problem
 from solvable.results import Ending
 
 AHEAD = 32  # samples in a block
@@ -111,7 +111,7 @@ class Walk:
 
     def _make(self) -> None:
         """What kernels need of the problem."""
-        self.made = reduced_form.reduced_form(self.problem.replace(inputs__spectrum=None))
+        self.made = reduced_form.reduced_form(KernelSpec.of(self.problem).replace(inputs__spectrum=None))
         self.own = own_amplitudes(self.problem) if reduced_form.is_own(self.problem) else None
         self.look_ahead = look_ahead if self.own is None else rewired(look_ahead, amplitudes=self.own)
 

@@ -87,7 +87,7 @@ def block_gram(problem: Problem, first: Any, second: Any) -> np.ndarray:
     there, it gives block b the share proportional to f_b exp(theta lambda_b), theta such that the mean of lambda is mu. So
     second = (sum_b f_b lambda_b) first gives f_b first.
     """
-    inputs = problem.at(0.0).inputs
+    inputs = problem.inputs.at(0.0)
     G, H = _form("first", first), _form("second", second)
     if G.shape != H.shape:
         raise InvalidStart(f"second: shape {H.shape} given, must be {G.shape} as first")

@@ -19,6 +19,7 @@ from solvable.problems.rate_rules import AdaGrad, ClipBatches, LineSearch, Polya
 from solvable.problems.reuse import Ratio
 from solvable.problems.rules import ClipSamples, Rule
 from solvable.problems.schedules import Schedule
+from solvable.problems.spec import KernelSpec
 from solvable.problems.tasks import Task
 from solvable.problems.training import Training
 
@@ -40,6 +41,7 @@ __all__ = [
     "Huber",
     "Inputs",
     "InvalidProblem",
+    "KernelSpec",
     "LineSearch",
     "Loss",
     "Mixture",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from solvable.problems.problem import Problem
+    from solvable.problems.spec import KernelSpec
 
 FEATURES = (
     "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",
@@ -16,7 +16,7 @@ FEATURES = (
 )  # fmt: skip
 
 
-def used_features(problem: Problem) -> tuple[str, ...]:
+def used_features(problem: KernelSpec) -> tuple[str, ...]:
     """What a problem keeps as its `features`: paths of the fields that take it beyond one class, one task, and gradients of plain
     samples. They give it classes, tasks, masks, noise that only students see, anchors, moving teachers, momentum, averages, rates
     that follow the state, labels that are signs, a rule of learning other than gradients, biases of outputs, or a loss whose
@@ -47,7 +47,7 @@ def used_features(problem: Problem) -> tuple[str, ...]:
     return tuple(name for name, is_used in used.items() if is_used)
 
 
-def _is_on_a_line(problem: Problem) -> bool:
+def _is_on_a_line(problem: KernelSpec) -> bool:
     """Whether linear students learn from a linear teacher by a loss that is neither squared nor log-cosh: one variable is all that
     averages are over."""
     plain = problem.training.loss in ("squared", "log-cosh") or problem.teacher.target not in ("additive", "sign")

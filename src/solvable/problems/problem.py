@@ -4,16 +4,13 @@ import hashlib
 import json
 import math
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
 from solvable.gaussian.losses import BUILT_IN_LOSSES, LOSSES
 from solvable.gaussian.units import BUILT_IN, UNITS, OwnFunction
-from solvable.problems.features import used_features
 from solvable.problems.file_tables import OTHER_TABLES, as_table, check_suffix, naming, read_tables, understood
 from solvable.problems.fitting import check_parts
 from solvable.problems.foreign import parse_json, parse_toml
@@ -21,7 +18,7 @@ from solvable.problems.inputs import Inputs
 from solvable.problems.mixture import Mixture
 from solvable.problems.model import InvalidProblem, Model, Plain
 from solvable.problems.networks import Student, Teacher
-from solvable.problems.roles import extra_roles, scalar_roles
+from solvable.problems.spec import KernelSpec
 from solvable.problems.tasks import Task, from_table, with_sequence
 from solvable.problems.training import Training, stopped_rates
 
@@ -49,7 +46,7 @@ def _no_teacher() -> Teacher:
     return Teacher(width=0)
 
 
-class Problem(Model):
+class Problem(Model, KernelSpec):
     """A learning problem: who teaches, who learns, on what inputs and by which rule; every level runs on it.
 
     It is frozen; `replace` makes a changed copy, `problem.replace(training__learning_rate=0.2)`.
@@ -112,43 +109,6 @@ class Problem(Model):
         3
         """
         return super().replace(**with_sequence(self.tasks, changes))
-
-    @cached_property
-    def heads(self) -> int:
-        """How many readouts the students have."""
-        return 1 + max(self.task_heads)
-
-    @property
-    def task_heads(self) -> tuple[int, ...]:
-        """The head that answers each task; without tasks there is one."""
-        if not self.tasks:
-            return (0,)
-        return tuple(i if task.head is None else task.head for i, task in enumerate(self.tasks))
-
-    @property
-    def readout_values(self) -> np.ndarray:
-        """What multiplies the students: (student,), or (head, student) if there are several heads."""
-        values = self.student.readout_values
-        if self.heads == 1:
-            return values.reshape(-1)
-        return np.array(np.broadcast_to(values, (self.heads, self.student.width)))
-
-    @cached_property
-    def extras(self) -> tuple[str, ...]:
-        """The roles of the rows beyond students and teachers: directions of the mixture, then, one for each student, anchors,
-        velocities, averages and snapshots."""
-        return extra_roles(self)
-
-    @cached_property
-    def scalars(self) -> tuple[str, ...]:
-        """The roles of the numbers behind the readouts in a state: biases of outputs, velocities of trained readouts and biases,
-        and the sum of squared gradients where the rate follows it."""
-        return scalar_roles(self)
-
-    @cached_property
-    def features(self) -> tuple[str, ...]:
-        """Paths of the fields that take it beyond one class, one task, and gradients of plain samples."""
-        return used_features(self)
 
     @property
     def hash(self) -> str:

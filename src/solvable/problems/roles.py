@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from solvable.problems.problem import Problem
+    from solvable.problems.spec import KernelSpec
 
 
-def extra_roles(problem: Problem) -> tuple[str, ...]:
+def extra_roles(problem: KernelSpec) -> tuple[str, ...]:
     """Directions of the mixture, then, one for each student, anchors, velocities, averages and snapshots."""
     training = problem.training
     used = {
@@ -21,7 +21,7 @@ def extra_roles(problem: Problem) -> tuple[str, ...]:
     return directions + tuple(role for role, is_used in used.items() if is_used for _ in range(problem.student.width))
 
 
-def scalar_roles(problem: Problem) -> tuple[str, ...]:
+def scalar_roles(problem: KernelSpec) -> tuple[str, ...]:
     """Biases of the outputs, velocities of all readouts and biases where some are trained, and the sum of squared gradients where
     the rate follows the state."""
     training = problem.training
@@ -31,6 +31,6 @@ def scalar_roles(problem: Problem) -> tuple[str, ...]:
     return biases + velocities + ("accumulated",) * (training.rate_rule is not None)
 
 
-def has_bias(problem: Problem) -> bool:
+def has_bias(problem: KernelSpec) -> bool:
     """Whether outputs have a bias, or may learn one."""
     return bool(problem.student.bias) or problem.training.train_bias
