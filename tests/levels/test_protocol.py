@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
-from solvable.results.storage import DIMENSIONS, OPTIONAL, SAMPLE_ARRAYS
+from solvable.results.storage import required
 
 PROBLEM = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.05, N=30)
 LIMIT = PROBLEM.replace(  # which needs bounded units where particles are few
@@ -137,10 +137,11 @@ def test_restart(name: str) -> None:
 @every_level
 def test_labels_are_those_of_all_levels(name: str) -> None:
     data, plain = follow(name).data, follow("macro").data
-    further = {*SAMPLE_ARRAYS, "population_loss"} if name == "empirical" else set()
+    of_samples = {"training_loss", "matrix", "teacher_matrix", "weights", "teacher_weights", "population_loss"}
+    further = of_samples if name == "empirical" else set()
     if name == "empirical_macro":
         further = {"training_loss", "training_loss_error", "identity_residual", "population_loss", "gap"}
-    assert set(data.data_vars) - further == set(plain.data_vars) == set(DIMENSIONS) - OPTIONAL - {"alpha"}
+    assert set(data.data_vars) - further == set(plain.data_vars) == required() - {"alpha"}
     assert further <= set(data.data_vars)
     assert set(data.coords) == set(plain.coords) == {"time", "alpha", "run", "eigenvalue"}
     for one in (*plain.data_vars, *plain.coords):

@@ -2451,6 +2451,20 @@ MEMORY = (
         "rows[:, averages, :p], 0.0 * rows[:, averages, p:n]",
         ("macro/test_rate_rules.py::test_the_risk_of_averages",),
     ),
+    Mutation(
+        "a-dataset-older-than-what-it-should-hold",
+        "results/quantities.py",
+        'values.pop("data", None)',
+        'values.get("data")',
+        ("results/test_observables.py::test_what_was_computed_enters_a_dataset_that_was_made_before",),
+    ),
+    Mutation(
+        "kept-from-totals-of-several-blocks",
+        "sweeps/measures.py",
+        "any(OBSERVABLES[name].from_states for name in self.keep)",
+        "False",
+        ("results/test_observables.py::test_an_added_observable_is_kept_in_sweeps",),
+    ),
 )
 CONTROL = (
     Mutation(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +11,6 @@ from solvable.problems.tasks import first_sample, stretches
 if TYPE_CHECKING:
     from solvable.problems import Problem
     from solvable.results.trajectory import Trajectory
-
-NAMES = ("forgetting", "head_start")
 
 
 def forgetting(trajectory: Trajectory) -> np.ndarray:
@@ -43,15 +40,6 @@ def head_start(trajectory: Trajectory) -> np.ndarray:
         begin = first_sample(one)
         before = t.alpha <= begin + _slack(t, begin)
         found[:, before, task] = risks[:, :1, task] - risks[:, before, task]
-    return found
-
-
-def known(trajectory: Trajectory) -> dict[str, np.ndarray]:
-    """Those of the two that the outputs tell."""
-    found = {}
-    for name, function in zip(NAMES, (forgetting, head_start), strict=True):
-        with suppress(ValueError):
-            found[name] = function(trajectory)
     return found
 
 
