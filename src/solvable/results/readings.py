@@ -12,6 +12,7 @@ from solvable.results.ending import Ending
 from solvable.results.quantities import CURVE, OBSERVABLES, curves_of
 from solvable.results.selecting import check_alike, run_number
 from solvable.results.threshold import Threshold
+from solvable.results.traits import traits_of
 
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
@@ -131,7 +132,7 @@ def plateaus(self: Trajectory, run: int | None = None, *, flatness: float = 0.2)
     1
     """
     run = run_number(self, "plateaus", run)
-    floor = max(1e-9, float(self.settings["rtol"])) if self.level == "macro" else 1e-9
+    floor = max(1e-9, float(self.settings["rtol"])) if traits_of(self).solves_equations else 1e-9
     return switching.plateaus(self, run, flatness, floor)
 
 
