@@ -1500,9 +1500,9 @@ THEORY = (
     ),
     Mutation(
         "rates-in-another-clock",
-        "theory/clocks.py",
-        "slower = 1 / pace(problem, clock)",
-        "slower = pace(problem, clock)",
+        "theory/prediction.py",
+        "_scaled(value, pace**scale)",
+        "_scaled(value, pace ** abs(scale))",
         ("agreement/test_prediction_clocks.py::test_times_and_rates_are_told_in_any_clock[late_rate]",),
     ),
     Mutation(
@@ -2067,8 +2067,8 @@ EQUATIONS_OF_CASES = (
     Mutation(
         "forgetting-only-at-whole-steps",
         "results/forgetting.py",
-        'trajectory.level == "macro" else 0.5 / dim',
-        'trajectory.level == "macro" else 0.0',
+        "traits_of(trajectory).solves_equations else 0.5 / dim",
+        "traits_of(trajectory).solves_equations else 0.0",
         ("results/test_forgetting.py::test_a_switch_within_a_step[0.333-micro]",),
     ),
     Mutation(
