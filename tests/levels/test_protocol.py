@@ -1,14 +1,17 @@
 """What every level promises to `run`, and every trajectory to those who read it, whatever the level."""
 
+import ast
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import solvable as sv
-from solvable.results.storage import DIMENSIONS, OPTIONAL, SAMPLE_ARRAYS
+from solvable.results.storage import required
+from solvable.results.traits import TRAITS, traits_of
 
 PROBLEM = sv.problems.convention("bocchi2026").problem(p=2, p_star=1, eta=0.05, N=30)
 LIMIT = PROBLEM.replace(  # which needs bounded units where particles are few
@@ -61,6 +64,43 @@ def test_verbs(name: str) -> None:
     assert callable(level.check)
     assert callable(level.solve)
     assert level == replace(level)
+
+
+@every_level
+def test_traits(name: str) -> None:
+    """Those that a stored result finds by the level's name are the level's."""
+    level = LEVELS[name]
+    found = follow(name)
+    assert traits_of(found) is level.traits
+    assert level.traits.has_replicas == ("replicas" in vars(level))
+    assert level.traits.solves_equations == (name == "macro")
+    clock = level.own_clock(problem_of(name))
+    assert (clock.unit, clock.base) == (level.clock, "steps" if name in CLOCKS else "alpha")
+    if not level.traits.watches_functions:
+        with pytest.raises(ValueError, match=f"{type(level).__name__} watches named quantities only"):
+            follow(name, stop=sv.when(lambda state: state.readout.sum(), above=2.0))
+
+
+def test_a_level_that_lacks_something_is_told_what() -> None:
+    class Bare:
+        name, clock, domain = "bare", "alpha", LEVELS["macro"].domain
+
+        def solve(self, lanes: Any, plan: Any) -> None: ...
+
+    with pytest.raises(TypeError, match=r"run: Bare is no levels.Level, it lacks traits, own_clock, settings, check$"):
+        follow("macro", level=Bare())
+
+
+def test_nobody_compares_names_of_levels() -> None:
+    """What a level is like, it says itself (`results/traits.py`)."""
+    names, found = {*TRAITS, *sv._LEVELS} - {"weights"}, []
+    for path in Path(sv.__file__).parent.rglob("*.py"):
+        for one in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(one, ast.Compare):
+                parts = [part for side in (one.left, *one.comparators) for part in (side, *getattr(side, "elts", ()))]
+                words = {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+                found += [f"{path.name}:{one.lineno}"] if names & words else []
+    assert found == []
 
 
 @every_level
@@ -137,10 +177,11 @@ def test_restart(name: str) -> None:
 @every_level
 def test_labels_are_those_of_all_levels(name: str) -> None:
     data, plain = follow(name).data, follow("macro").data
-    further = {*SAMPLE_ARRAYS, "population_loss"} if name == "empirical" else set()
+    of_samples = {"training_loss", "matrix", "teacher_matrix", "weights", "teacher_weights", "population_loss"}
+    further = of_samples if name == "empirical" else set()
     if name == "empirical_macro":
         further = {"training_loss", "training_loss_error", "identity_residual", "population_loss", "gap"}
-    assert set(data.data_vars) - further == set(plain.data_vars) == set(DIMENSIONS) - OPTIONAL - {"alpha"}
+    assert set(data.data_vars) - further == set(plain.data_vars) == required() - {"alpha"}
     assert further <= set(data.data_vars)
     assert set(data.coords) == set(plain.coords) == {"time", "alpha", "run", "eigenvalue"}
     for one in (*plain.data_vars, *plain.coords):

@@ -1500,9 +1500,9 @@ THEORY = (
     ),
     Mutation(
         "rates-in-another-clock",
-        "theory/clocks.py",
-        "slower = 1 / pace(problem, clock)",
-        "slower = pace(problem, clock)",
+        "theory/prediction.py",
+        "_scaled(value, pace**scale)",
+        "_scaled(value, pace ** abs(scale))",
         ("agreement/test_prediction_clocks.py::test_times_and_rates_are_told_in_any_clock[late_rate]",),
     ),
     Mutation(
@@ -2067,8 +2067,8 @@ EQUATIONS_OF_CASES = (
     Mutation(
         "forgetting-only-at-whole-steps",
         "results/forgetting.py",
-        'trajectory.level == "macro" else 0.5 / dim',
-        'trajectory.level == "macro" else 0.0',
+        "traits_of(trajectory).solves_equations else 0.5 / dim",
+        "traits_of(trajectory).solves_equations else 0.0",
         ("results/test_forgetting.py::test_a_switch_within_a_step[0.333-micro]",),
     ),
     Mutation(
@@ -2450,6 +2450,20 @@ MEMORY = (
         "rows[:, averages, :p], rows[:, averages, p:n]",
         "rows[:, averages, :p], 0.0 * rows[:, averages, p:n]",
         ("macro/test_rate_rules.py::test_the_risk_of_averages",),
+    ),
+    Mutation(
+        "a-dataset-older-than-what-it-should-hold",
+        "results/quantities.py",
+        'values.pop("data", None)',
+        'values.get("data")',
+        ("results/test_observables.py::test_what_was_computed_enters_a_dataset_that_was_made_before",),
+    ),
+    Mutation(
+        "kept-from-totals-of-several-blocks",
+        "sweeps/measures.py",
+        "any(OBSERVABLES[name].from_states for name in self.keep)",
+        "False",
+        ("results/test_observables.py::test_an_added_observable_is_kept_in_sweeps",),
     ),
 )
 CONTROL = (

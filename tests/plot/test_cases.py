@@ -38,7 +38,7 @@ def test_overlaps_with_directions(classes) -> None:
     assert names(ax) == ["direction 1", "direction 2"]
     assert len(ax.lines) == 4
     with pytest.raises(
-        ValueError, match="plot: the run has no cross_overlap; it has risk, student_overlap, direction_overlap"
+        ValueError, match="plot: the run has no cross_overlap; it has risk, student_overlap, readout, direction_overlap"
     ):
         sv.plot.cross_overlaps(classes, sv.plot.figure()[1])
 

@@ -285,7 +285,7 @@ def test_what_is_no_netcdf(content: bytes, copy: Path) -> None:
 def test_every_name_of_a_file_has_its_dimensions(saved: Path) -> None:
     with xarray.open_dataset(saved, engine="h5netcdf") as data:
         for name in data.data_vars:
-            assert data[name].dims == storage.DIMENSIONS[str(name)]
+            assert data[name].dims == storage.dimensions()[str(name)]
 
 
 def heaps(content: bytes) -> list[tuple[int, int]]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from solvable.cli import cases, sparkline
+from solvable.results.traits import traits_of
 
 
 def summarise(trajectory: Any, output: str | None, plot: str | None) -> dict[str, Any]:
@@ -95,7 +96,7 @@ def print_summary(trajectory: Any, summary: dict[str, Any], defaults: dict[str, 
         print(f"last loss {summary['loss']:.6g}{many}")
     for line in cases.lines(summary, many):
         print(line)
-    over = "replicas" if trajectory.level == "empirical_macro" else None
+    over = "replicas" if traits_of(trajectory).has_replicas else None
     if summary["risk_error"] > 0:
         print(f"error of the risk, of averages over {over or 'nodes or rows'}: up to {summary['risk_error']:.2g}")
     if summary["overlap_error"] > 0:

@@ -11,7 +11,7 @@ import numpy as np
 from solvable.empirical import descent
 from solvable.empirical.flow import MOST_NUMBERS, PAPER, Flow, Kept
 from solvable.empirical.sample import room
-from solvable.levels import Lane, Plan
+from solvable.levels import Lane, Level, Plan
 from solvable.levels.jobs import run_jobs
 from solvable.levels.limits import check_whole
 from solvable.levels.seeds import seed_settings
@@ -23,6 +23,7 @@ from solvable.problems.labels import check_signs
 from solvable.problems.nearest import not_one_of
 from solvable.problems.reuse import sample_count
 from solvable.results import Clock, Trajectory
+from solvable.results.traits import TRAITS
 
 EMPIRICAL = Domain(units="quadratic", teachers="any", label_noise=True, samples=True, schedules="rates")  # of the flow
 FORMS = ("auto", "revealed", "gram", "full", "flow")
@@ -31,7 +32,7 @@ MOST_UNKNOWNS = 4000  # of implicit steps
 
 
 @dataclass(frozen=True)
-class Empirical:
+class Empirical(Level):
     """A finite data set as a level: gradient descent in steps for every unit, or gradient flow of quadratic students.
 
     Steps of `training.step` (or learning_rate/dim) on the samples that `training.selection` chooses have the exact law
@@ -119,7 +120,7 @@ class Empirical:
     name = "empirical"
     clock = PAPER
     domain = descent.DESCENT
-    keeps_velocities = True  # in steps; the flow has none
+    traits = TRAITS[name]
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, max_steps=1, threads=1, seed=0)
@@ -164,12 +165,12 @@ class Empirical:
             return True
         return not (fresh and self.data is None) and bool(EMPIRICAL.refusals(problem))
 
-    def own_clock(self, problem: Problem) -> Clock | None:
-        """Steps; None for the flow, whose time is `clock` over alpha."""
+    def own_clock(self, problem: Problem) -> Clock:
+        """Steps; of the flow `clock`, over alpha."""
         if self.in_steps(problem):
             return Clock(problem, "steps", "steps")
         EMPIRICAL.require(problem, "Empirical(form='flow')" if self.form == "flow" else type(self).__name__)
-        return None
+        return Clock(problem, self.clock)
 
     def check(self, lanes: list[Lane]) -> None:
         """Raise an error for what this level cannot do, before anything runs."""

@@ -9,7 +9,7 @@ from solvable.empirical_macro.marching import March, Marched
 from solvable.empirical_macro.outcome import Outcome, outcome, trajectory
 from solvable.empirical_macro.replicas import WIDTHS
 from solvable.empirical_macro.translation import check, particles, room, setting, span
-from solvable.levels import Lane, Plan
+from solvable.levels import Lane, Level, Plan
 from solvable.levels.effective import as_asked, effective_lanes
 from solvable.levels.jobs import Control, run_jobs
 from solvable.levels.limits import check_outputs, check_settings, check_whole
@@ -21,12 +21,13 @@ from solvable.numerics.threads import cores, interruptible, one_blas_thread
 from solvable.problems import EVERYTHING, Problem
 from solvable.problems.reuse import warn_of_small_steps
 from solvable.results import Clock, Trajectory
+from solvable.results.traits import TRAITS
 
 MOST_STEPS = 100_000
 
 
 @dataclass(frozen=True)
-class EmpiricalMacro:
+class EmpiricalMacro(Level):
     """The limit of a finite data set as a level: infinitely many dimensions and samples at a fixed ratio, in steps.
 
     What `Macro` is to `Micro`, this is to `Empirical`: dynamical mean-field theory, solved forward once by particles, with errors
@@ -78,8 +79,8 @@ class EmpiricalMacro:
     threads: int | None = None
 
     name = "empirical_macro"
-    clock = counts = "steps"
-    keeps_velocities = True
+    clock = "steps"
+    traits = TRAITS[name]
     domain = replace(EVERYTHING, knows=(*EVERYTHING.knows, "training.momentum", "training.repeats"))
 
     def __post_init__(self) -> None:

@@ -3,13 +3,13 @@
 from typing import Any, Protocol
 
 from solvable.levels.plan import Lane, Plan
-from solvable.problems import Domain
+from solvable.problems import Domain, Problem
+from solvable.results.clock import Clock
+from solvable.results.traits import Traits
 
 
 class Level(Protocol):
-    """What `run` asks of a level of description, such as `Macro`: a protocol, which no class needs to inherit.
-
-    A level that does not count in steps/dim on every problem also has `own_clock(problem)`, a `Clock` with unit and base.
+    """What `run` asks of a level of description, such as `Macro`: a protocol, whose `traits` and `own_clock` may be inherited.
 
     Examples
     --------
@@ -31,6 +31,15 @@ class Level(Protocol):
     def domain(self) -> Domain:
         """The problems that it can follow; `run` refuses others, and settings that the domain does not know."""
         ...
+
+    @property
+    def traits(self) -> Traits:
+        """What the level is like."""
+        return Traits()
+
+    def own_clock(self, problem: Problem) -> Clock:
+        """The clock of a run where no other is asked for; its base tells what the level counts in: steps/dim, or steps."""
+        return Clock(problem, self.clock)
 
     def settings(self) -> dict[str, Any]:
         """Settings that results depend on, as plain values."""

@@ -82,9 +82,8 @@ def run(
 
 def clock_of(level: Level, problem: Problem, unit: str | None = None) -> Clock:
     """The clock of a run: `unit`, or the level's own, over the time that the level counts in on this problem."""
-    own: Clock | None = getattr(level, "own_clock", lambda _: None)(problem)
-    base = "alpha" if own is None else own.base
-    return Clock(problem, unit or (level.clock if own is None else own.unit), base)
+    own = level.own_clock(problem)
+    return Clock(problem, unit or own.unit, own.base)
 
 
 @telling
@@ -173,9 +172,9 @@ def _checked_lane(problem: Problem, start: Overlaps | Weights) -> Lane:
 
 
 def _solve(level: Level, lanes: list[Lane], plan: Plan, progress: bool | None) -> Trajectory:
-    asked, lanes = lanes, lanes if getattr(level, "keeps_velocities", False) else effective_lanes(lanes)
+    asked, lanes = lanes, lanes if level.traits.keeps_velocities else effective_lanes(lanes)
     hearing(lanes[0].problem, level.check)(lanes)
-    with meter(progress, getattr(level, "counts", "steps")) as report:
+    with meter(progress, level.traits.counts) as report:
         solved: Trajectory = level.solve(lanes, replace(plan, report=report))
     return solved if lanes is asked else as_asked(solved, asked)
 
@@ -200,7 +199,7 @@ def _check_arguments(problem: Any, starts: Sequence[Any], level: Any, stop: Any)
         if stop is not None and stop.quantity == "training_loss":
             raise ValueError(f"stop: {type(level).__name__} has no training loss; it sees every sample once")
     level.domain.require(problem, type(level).__name__)
-    if stop is not None and stop.quantity == FUNCTION and level.name != "macro":
+    if stop is not None and stop.quantity == FUNCTION and not level.traits.watches_functions:
         raise ValueError(
             f"stop: a function given, but {type(level).__name__} watches named quantities only; Macro does"
         )
@@ -215,6 +214,8 @@ def check_level(level: Any, stop: Any) -> None:
     if isinstance(level, type) or not hasattr(level, "solve"):
         hint = f"; write {level.__name__}()" if isinstance(level, type) else ", for example Macro()"
         raise TypeError(f"run: the third argument must be a level, not {_kind(level)}{hint}")
+    if lacking := [name for name in vars(Level) if not name.startswith("_") and not hasattr(level, name)]:
+        raise TypeError(f"run: {type(level).__name__} is no levels.Level, it lacks {', '.join(lacking)}")
     if stop is not None and not isinstance(stop, Threshold):
         raise TypeError(f"stop: must come from when(...), not {_kind(stop)}")
 

@@ -7,13 +7,11 @@ import numpy as np
 
 from solvable.overlaps import Overlaps
 from solvable.problems.nearest import not_one_of
+from solvable.results.quantities import is_over_time
 from solvable.results.threshold import FUNCTION, QUANTITIES, Threshold
 
-HINTS = {  # what else a run has, and how to ask for it
+HINTS = {  # how else to watch what compiled code does not
     "classification_error": ", for Macro: lambda overlaps: sv.dynamics.classification_error(problem, overlaps)",
-    "task_risk": "; run.task_risk has it at all outputs",
-    "forgetting": "; run.forgetting has it at all outputs",
-    **{name: f"; run.{name} has it at all outputs" for name in ("loss", "rate", "average_risk", "velocity_overlap")},
 }
 
 
@@ -57,7 +55,8 @@ def when(
     """
     function = quantity if callable(quantity) else None
     if function is None and quantity not in tuple(QUANTITIES):
-        known, hint = not_one_of(quantity, QUANTITIES), HINTS.get(str(quantity), "")
+        at_outputs = f"; run.{quantity} has it at all outputs" if is_over_time(str(quantity)) else ""
+        known, hint = not_one_of(quantity, QUANTITIES), HINTS.get(str(quantity), at_outputs)
         raise ValueError(f"when: {known}, or a function of overlaps{hint}")
     if (below is None) == (above is None):
         raise ValueError("when: give either below or above")

@@ -9,7 +9,7 @@ from solvable.dynamics.exactness import is_closed
 from solvable.dynamics.gaussian_moments import NODES
 from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import pack
-from solvable.levels import Lane, Plan
+from solvable.levels import Lane, Level, Plan
 from solvable.levels.limits import check_outputs, check_rule, check_settings, check_whole
 from solvable.macro.choice import METHODS, check_method, chosen
 from solvable.macro.integration import REPETITIONS, SLICE, is_small, solve_lane
@@ -21,10 +21,11 @@ from solvable.numerics.threads import bell, cores, gather, pool
 from solvable.problems import CASES
 from solvable.problems.nearest import not_one_of
 from solvable.results import Trajectory
+from solvable.results.traits import TRAITS
 
 
 @dataclass(frozen=True)
-class Macro:
+class Macro(Level):
     """The deterministic limit as a level: ordinary differential equations of the overlaps at infinite dim.
 
     Parameters
@@ -76,8 +77,9 @@ class Macro:
     seconds: float | None = None
 
     name = "macro"
-    clock = counts = "alpha"  # what progress is told in
+    clock = "alpha"
     domain = CASES
+    traits = TRAITS[name]
 
     def __post_init__(self) -> None:
         for field, low, high in [("rtol", 1e-14, 1e-2), ("atol", 0.0, 1e-2)]:

@@ -14,7 +14,7 @@ from solvable.dynamics.gaussian_moments import NODES, start_moments
 from solvable.dynamics.kernel_choice import System, system
 from solvable.dynamics.kernel_data import SEEN, WATCHED, Packed, pack
 from solvable.dynamics.python_kernels import own_amplitudes
-from solvable.levels import Lane, Plan
+from solvable.levels import Lane, Level, Plan
 from solvable.levels.jobs import Control, run_jobs
 from solvable.levels.limits import check_rule, check_settings, check_whole
 from solvable.levels.observer import Observer
@@ -30,6 +30,7 @@ from solvable.numerics.threads import interruptible
 from solvable.overlaps import Overlaps
 from solvable.problems import CASES, KernelSpec, Problem
 from solvable.results import Ending, Threshold, Trajectory
+from solvable.results.traits import TRAITS
 
 FIRST = 64  # samples of the first leap, where velocities begin
 FEWEST = 20  # steps that velocities remember: means are then off by up to 0.2 standard deviations of a path, by 0.7 at five steps
@@ -38,7 +39,7 @@ MEMORY = 0.2  # of the time in which a velocity forgets: at this leap 20 000 pat
 
 
 @dataclass(frozen=True)
-class Meso:
+class Meso(Level):
     """The diffusion as a level: the equations of the overlaps with the noise of SGD at large finite dim.
 
     A path leaps over as many samples as the state allows, so it costs the same for 10^4 and 10^13 samples.
@@ -89,6 +90,7 @@ class Meso:
     name = "meso"
     clock = "alpha"
     domain = CASES
+    traits = TRAITS[name]
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, samples=WIDTH, max_steps=1, threads=1, seed=0)

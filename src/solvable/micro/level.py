@@ -8,7 +8,7 @@ import numpy as np
 
 from solvable.dynamics import reduced_form
 from solvable.dynamics.case_form import has_cases
-from solvable.levels import Lane, Plan
+from solvable.levels import Lane, Level, Plan
 from solvable.levels.jobs import run_jobs
 from solvable.levels.limits import check_whole
 from solvable.levels.records import Records
@@ -22,6 +22,7 @@ from solvable.problems import CASES, ONE_PASS, Data, Problem, Schedule
 from solvable.problems.model import short
 from solvable.problems.nearest import not_one_of
 from solvable.results import Trajectory
+from solvable.results.traits import TRAITS
 
 FORMS = ("auto", "reduced", "full")
 MOST_DIM = 10**12
@@ -29,7 +30,7 @@ MOST_WEIGHTS = 10**9  # numbers that full weights may take
 
 
 @dataclass(frozen=True)
-class Micro:
+class Micro(Level):
     """One-pass SGD at finite dim as a level.
 
     Parameters
@@ -79,7 +80,7 @@ class Micro:
     name = "micro"
     clock = "alpha"
     domain = CASES
-    keeps_velocities = True  # fast ones too, of which others know the limit alone
+    traits = TRAITS[name]
 
     def __post_init__(self) -> None:
         check_whole(self, runs=1, threads=1, seed=0)

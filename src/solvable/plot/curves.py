@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 FEW = 40  # outputs that are drawn as points where curves are compared
 BARS = 12  # error bars along a curve
-OF_RUNS = ("risk", "student_overlap", "cross_overlap", "direction_overlap", "readout", "task_risk")
 
 
 def dataset(source: Any) -> Any:
@@ -127,8 +126,11 @@ def draw_entries(
     of a kind have a colour and a name in the legend."""
     data, ax = dataset(source), axes(ax)
     if name not in data or 0 in data[name].shape:
-        there = [one for one in OF_RUNS if one in data and 0 not in data[one].shape]
-        raise ValueError(f"plot: the run has no {name}; it has {', '.join(there)}")
+        curves = [
+            one for one, it in data.data_vars.items() if {"run", "time"} <= {*it.dims} and "long_name" in it.attrs
+        ]
+        drawn = [str(one) for one in curves if 0 not in data[one].shape]
+        raise ValueError(f"plot: the run has no {name}; it has {', '.join(drawn)}")
     values = data[name].isel(run=run)
     lines = ax.plot(data["time"], values.values.reshape(values.sizes["time"], -1), **style)
     if kind is not None:

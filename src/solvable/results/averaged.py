@@ -20,6 +20,11 @@ def bare(problem: Problem) -> Problem:
     )
 
 
+def is_kept(problem: Problem) -> bool:
+    """Tell whether the training keeps an average of the weights."""
+    return problem.training.average is not None
+
+
 def bias_scalars(trajectory: Trajectory) -> np.ndarray:
     """(run, time, head or nothing) the biases of a run's outputs, as scalars of a state."""
     t, count = trajectory, trajectory.problem.scalars.count("bias")

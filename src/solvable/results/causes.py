@@ -11,6 +11,7 @@ from solvable.gaussian.losses import pushes
 from solvable.problems.domain import NotApplicable
 from solvable.problems.reuse import batch_size
 from solvable.results.ending import Ending
+from solvable.results.traits import traits_of
 
 if TYPE_CHECKING:
     from solvable.problems import Problem
@@ -43,7 +44,7 @@ def explain(trajectory: Trajectory, run: int) -> str:
             "replicas disagree: forces on the students grow faster than their fields, so that a rare sample runs away, in large "
             "data sets as well: lower the step or until, or use Empirical at the dim that is meant (more particles meet it sooner)"
         )
-    if ending == Ending.STEP_LIMIT and trajectory.level in ("macro", "meso"):
+    if ending == Ending.STEP_LIMIT and traits_of(trajectory).adapts_steps:
         return _crawl(trajectory, run)
     return ending.text
 
@@ -104,15 +105,15 @@ def _rate(trajectory: Trajectory, run: int) -> float:
 
 def _divergence(trajectory: Trajectory, run: int) -> str:
     training, dim = trajectory.problem.training.at(float(trajectory.end_alpha[run])), trajectory.problem.inputs.dim
-    if trajectory.level == "empirical_macro":
-        more = "" if outgrows(trajectory.problem) else "; if Empirical does not diverge there, raise particles"
-        return f"the weights diverged: lower the step (or learning_rate){more}"
+    traits = traits_of(trajectory)
     if trajectory.base == "steps":
-        return "the weights diverged: lower the step (or learning_rate)"
-    if trajectory.level == "empirical":
+        may_lack_particles = traits.has_replicas and not outgrows(trajectory.problem)
+        more = "; if Empirical does not diverge there, raise particles" if may_lack_particles else ""
+        return f"the weights diverged: lower the step (or learning_rate){more}"
+    if traits.flows:
         return "the weights diverged, which a gradient flow does not do: lower rtol"
     taken = _rate(trajectory, run) * training.weight_decay / (dim or np.inf)
-    if trajectory.level == "micro" and taken > 2:
+    if traits.takes_samples and taken > 2:
         return (
             f"the overlaps diverged: weight decay takes {taken:.3g} times the weights off at each step (learning_rate x "
             f"weight_decay / dim); it must be below 2"

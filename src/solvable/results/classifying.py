@@ -39,7 +39,6 @@ def classification_error(trajectory: Trajectory) -> np.ndarray:
 def of_states(name: str, trajectory: Trajectory, function: Callable[[Problem, Overlaps, float], float]) -> np.ndarray:
     """(run, time) a function of problem, state and time (steps/dim), in all states that there are."""
     t = trajectory
-    vars(t).pop("data", None)  # which had been made without it
     check_blocks(t, name)
     values = np.full(t.risk.shape, np.nan)
 

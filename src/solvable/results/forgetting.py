@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from solvable.problems.tasks import first_sample, stretches
+from solvable.results.traits import traits_of
 
 if TYPE_CHECKING:
     from solvable.problems import Problem
     from solvable.results.trajectory import Trajectory
-
-NAMES = ("forgetting", "head_start")
 
 
 def forgetting(trajectory: Trajectory) -> np.ndarray:
@@ -43,15 +41,6 @@ def head_start(trajectory: Trajectory) -> np.ndarray:
         begin = first_sample(one)
         before = t.alpha <= begin + _slack(t, begin)
         found[:, before, task] = risks[:, :1, task] - risks[:, before, task]
-    return found
-
-
-def known(trajectory: Trajectory) -> dict[str, np.ndarray]:
-    """Those of the two that the outputs tell."""
-    found = {}
-    for name, function in zip(NAMES, (forgetting, head_start), strict=True):
-        with suppress(ValueError):
-            found[name] = function(trajectory)
     return found
 
 
@@ -86,5 +75,5 @@ def _output(trajectory: Trajectory, task: int, alpha: float) -> int:
 def _slack(trajectory: Trajectory, alpha: float) -> float:
     """How far from this time an output may be that was asked for then: half a step, but for the limit, which has none."""
     dim = trajectory.problem.inputs.dim
-    half = 0.0 if dim is None or trajectory.level == "macro" else 0.5 / dim
+    half = 0.0 if dim is None or traits_of(trajectory).solves_equations else 0.5 / dim
     return half + 1e-9 * max(1.0, alpha) if np.isfinite(alpha) else 0.0

@@ -16,10 +16,9 @@ from solvable.results import netcdf
 from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
-from solvable.results.storage import DIMENSIONS, FORMAT, OPTIONAL, RUN_ARRAYS, SOME_ARRAYS, dimensions
+from solvable.results.quantities import OBSERVABLES
+from solvable.results.storage import AT_ENDS, AT_OUTPUTS, FORMAT, dimensions, required
 from solvable.results.threshold import FUNCTION, QUANTITIES, Threshold
-
-TEXTS = ("start_hash", "ending")
 
 
 def read(path: str | Path, problem: Problem | None = None) -> dict[str, Any]:
@@ -107,25 +106,20 @@ def _fields(content: netcdf.Content, problem: Problem) -> dict[str, Any]:
         arrays["overlap_error"] = np.where(known, 0.0, np.inf)
     _check_shapes(arrays, problem, labels)
     blocks = None
-    if "block_student_overlap" in arrays:
-        names = "block_student_overlap", "block_cross_overlap", "moving_block_teacher_overlap", "block_extra_overlap"
-        blocks = Blocks.of(arrays[name].swapaxes(1, 2) if name in arrays else None for name in names)
+    if AT_OUTPUTS["student"] in arrays:
+        blocks = Blocks.of(arrays[name].swapaxes(1, 2) if name in arrays else None for name in AT_OUTPUTS.values())
     return {
         "problem": problem,
         "level": _text(attributes, "level"),
         "settings": _parsed(attributes, "settings", dict),
-        "alpha": arrays["alpha"],
-        "end_blocks": Blocks.of(
-            arrays.get(f"end_block_{name}_overlap") for name in ("student", "cross", "teacher", "extra")
-        ),
+        "end_blocks": Blocks.of(arrays.get(name) for name in AT_ENDS.values()),
         "endings": np.array([_ending(name) for name in arrays["ending"]], dtype=np.int64),
         "blocks": blocks,
         "stop": _threshold(attributes),
         "unit": unit,
         "base": base,
         "labels": labels,
-        **{name: arrays[name] for name in RUN_ARRAYS if name != "endings"},
-        **{name: arrays[name] for name in SOME_ARRAYS if name in arrays},
+        **{name: arrays[name] for name, row in OBSERVABLES.items() if row.function is None and name in arrays},
     }
 
 
@@ -143,11 +137,11 @@ def _check_shapes(arrays: dict[str, np.ndarray], problem: Problem, labels: dict[
         "row": problem.student.width + problem.teacher.width + len(problem.extras), "task": max(len(problem.tasks), 1),
         "scalar": len(problem.scalars),
     }  # fmt: skip
-    names = {name for name in DIMENSIONS if name not in OPTIONAL or name in arrays} | _belonging(problem, arrays)
-    wanted = {name: dimensions(name, problem.heads) for name in DIMENSIONS if name in names}
+    names = required() | (dimensions().keys() & arrays.keys()) | _belonging(problem, arrays)
+    wanted = {name: dims for name, dims in dimensions(problem.heads).items() if name in names}
     for name, dims in [*wanted.items(), *((name, ("run",)) for name in labels)]:
         values = _found(arrays, name)
-        kinds = "O" if name in TEXTS else "iu" if name == "nfev" else "iufbO" if name in labels else "f"
+        kinds = "iufbO" if name in labels else OBSERVABLES[name].kinds if name in OBSERVABLES else "f"
         if values.dtype.kind not in kinds:
             raise ValueError(one_line(f"{name}: an array of {values.dtype}, not of what a trajectory has there"))
         pairs = zip(dims, values.shape, strict=False)

@@ -320,7 +320,6 @@ def loss(trajectory: Trajectory) -> np.ndarray:
 
     if trajectory.problem.training.loss != "squared":
         return of_states("loss", trajectory, mean_loss)
-    vars(trajectory).pop("data", None)
     return trajectory.risk.copy()
 
 

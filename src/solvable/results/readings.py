@@ -7,20 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable.problems.nearest import not_one_of
-from solvable.results import classifying, forgetting, observables, switching
+from solvable.results import observables, switching
 from solvable.results.ending import Ending
+from solvable.results.quantities import CURVE, OBSERVABLES, curves_of
 from solvable.results.selecting import check_alike, run_number
 from solvable.results.threshold import Threshold
+from solvable.results.traits import traits_of
 
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
-
-
-AVERAGED = (
-    "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "direction_overlap", "task_risk",
-    "gap", "velocity_overlap", "average_overlap", "snapshot_overlap",
-)  # fmt: skip
-COMPUTED = (*forgetting.NAMES, classifying.NAME, "loss", "rate", "average_risk")  # when they are asked for
 
 
 def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
@@ -32,9 +27,7 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     Parameters
     ----------
     name : str
-        "risk", "student_overlap", "cross_overlap", "readout", "training_loss", "population_loss", "gap",
-        "direction_overlap", "task_risk", "forgetting", "head_start", "classification_error", "loss", "rate", "average_risk",
-        "velocity_overlap", "average_overlap" or "snapshot_overlap".
+        One of {curves}.
 
     Returns
     -------
@@ -52,14 +45,11 @@ def mean(self: Trajectory, name: str = "risk") -> observables.Mean:
     >>> sgd.mean().mean.shape, sgd.mean().runs
     ((201,), 8)
     """
-    if name not in (*AVERAGED, *COMPUTED) or getattr(self, name) is None:
-        have = [*(one for one in AVERAGED if getattr(self, one) is not None), "loss", "rate"]
-        have += ["average_risk"] if self.problem.training.average is not None else []
-        have += forgetting.NAMES if self.problem.tasks else ()
-        have += [classifying.NAME] if classifying.is_asked_for(self.problem) else []
-        raise ValueError(f"mean: {not_one_of(name, have)}")
+    row = OBSERVABLES.get(name)
+    if row is None or row.kind != CURVE or row.value(self, name) is None:
+        raise ValueError(f"mean: {not_one_of(name, curves_of(self))}")
     check_alike(self, "mean")
-    return observables.mean(getattr(self, name), self.risk, self.endings)
+    return observables.mean(row.value(self, name), self.risk, self.endings)
 
 
 def exit_time(self: Trajectory, below: float | None = None, *, relative: bool = True) -> np.ndarray:
@@ -142,7 +132,7 @@ def plateaus(self: Trajectory, run: int | None = None, *, flatness: float = 0.2)
     1
     """
     run = run_number(self, "plateaus", run)
-    floor = max(1e-9, float(self.settings["rtol"])) if self.level == "macro" else 1e-9
+    floor = max(1e-9, float(self.settings["rtol"])) if traits_of(self).solves_equations else 1e-9
     return switching.plateaus(self, run, flatness, floor)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from solvable.problems.nearest import not_one_of
-from solvable.results import storage
+from solvable.results.quantities import OBSERVABLES
 
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
@@ -59,11 +59,11 @@ def select(self: Trajectory, **labels: Any) -> Trajectory:
         problem = problem.replace(training__learning_rate=float(rates[chosen][0]))
     arrays = {
         name: value[chosen]
-        for name in (*storage.RUN_ARRAYS, *storage.SOME_ARRAYS)
-        if (value := getattr(self, name)) is not None
+        for name, row in OBSERVABLES.items()
+        if row.function is None and row.axes.startswith("run") and (value := getattr(self, name)) is not None
     }
     return replace(
-        self, problem=problem, end_blocks=self.end_blocks.pick(chosen),
+        self, problem=problem, end_blocks=self.end_blocks.pick(chosen), endings=self.endings[chosen],
         blocks=None if self.blocks is None else self.blocks.pick(chosen),
         labels={name: values[chosen] for name, values in self.labels.items()}, **arrays,
     )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from solvable.overlaps import Overlaps, repaired
 from solvable.results.blocks import Blocks
 from solvable.results.selecting import run_number
+from solvable.results.traits import traits_of
 
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
@@ -52,8 +53,8 @@ def at(self: Trajectory, time: float, run: int | None = None) -> Overlaps:
 
 
 def _is_step(trajectory: Trajectory, output: int, time: float) -> bool:
-    """Whether an output of Micro is at the whole step nearest to a time."""
-    if trajectory.level != "micro" or not time >= 0:
+    """Tell whether an output is at the whole step of SGD that is nearest to a time."""
+    if not traits_of(trajectory).takes_samples or not time >= 0:
         return False
     dim = trajectory.problem.inputs.dim or 0
     return bool(abs(trajectory.alpha[output] - trajectory.clock.to_alpha(time)) * dim <= 0.5 * (1 + 1e-9))

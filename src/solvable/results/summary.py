@@ -11,6 +11,7 @@ from solvable.numerics.cards import card
 from solvable.problems.schedules import value_at
 from solvable.results.causes import explain
 from solvable.results.ending import Ending
+from solvable.results.traits import traits_of
 
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
@@ -52,7 +53,7 @@ def _notes(trajectory: Trajectory) -> list[str]:
     matrix = trajectory.settings.get("matrix")
     if matrix in MATRICES:
         return [MATRICES[matrix]]
-    if trajectory.level not in ("macro", "meso") or training.momentum is None or training.is_slow:
+    if training.momentum is None or training.is_slow or traits_of(trajectory).keeps_velocities:
         return notes
     rates, several = training.effective_schedule.rates, trajectory.labels.get("learning_rate", np.zeros(1))
     rate = f"{rates[0]:.6g}" if len(rates) == 1 else f"{rates[0]:.6g} at first"

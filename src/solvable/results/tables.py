@@ -1,4 +1,4 @@
-"""Methods of `Trajectory`: all its arrays as a labelled dataset, or its curves as a table with a row for each run and time."""
+"""Methods of `Trajectory`: all its arrays as a labelled dataset, its curves as a table, its risk as a picture."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
     from solvable.results.trajectory import Trajectory
 
@@ -59,3 +60,27 @@ def to_dataframe(self: Trajectory) -> Any:
                 columns[".".join([str(name), *map(str, place)])] = entry.variable
     coordinates = {name: self.data[name].variable for name in ("run", "time")}
     return xarray.Dataset(columns, coordinates).to_dataframe(dim_order=["run", "time"])
+
+
+def plot(self: Trajectory, ax: Axes | None = None, **style: Any) -> Axes:
+    """Draw the risk of every run against time.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes, optional
+        Where to draw; left out, a new figure.
+    **style
+        Passed on to matplotlib's `plot`.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes that were drawn into.
+
+    Examples
+    --------
+    >>> ax = run.plot(color="C1")
+    """
+    from solvable import plot
+
+    return plot.risk(self.data, ax=ax, **style)

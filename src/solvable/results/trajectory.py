@@ -31,13 +31,24 @@ from solvable.results import (
 from solvable.results.blocks import Blocks
 from solvable.results.clock import Clock
 from solvable.results.ending import Ending
+from solvable.results.quantities import (
+    CURVE,
+    ERROR,
+    OBSERVABLES,
+    TWO_TIMES,
+    always,
+    observable,
+    optional,
+    row,
+    tabulated,
+)
 from solvable.results.threshold import Threshold
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.axes import Axes
 
 
+@tabulated
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """Learning curves of one or many runs, and how each run ended: what every level returns.
@@ -132,37 +143,37 @@ class Trajectory:
     problem: Problem
     level: str
     settings: dict[str, Any]
-    alpha: np.ndarray
-    risk: np.ndarray
-    risk_error: np.ndarray
-    overlap_error: np.ndarray
-    start_risk: np.ndarray
-    student_overlap: np.ndarray
-    cross_overlap: np.ndarray
-    readout: np.ndarray
-    block_teacher_overlap: np.ndarray
+    alpha: np.ndarray = field(metadata=row("time"))
+    risk: np.ndarray = field(metadata=row("run time", "risk", CURVE))
+    risk_error: np.ndarray = field(metadata=row("run time", kind=ERROR))
+    overlap_error: np.ndarray = field(metadata=row("run time", kind=ERROR))
+    start_risk: np.ndarray = field(metadata=row("run"))
+    student_overlap: np.ndarray = field(metadata=row("run time student student_", "student overlap", CURVE))
+    cross_overlap: np.ndarray = field(metadata=row("run time student teacher", "student-teacher overlap", CURVE))
+    readout: np.ndarray = field(metadata=row("run time head student", "readout", CURVE))
+    block_teacher_overlap: np.ndarray = field(metadata=row("run block teacher teacher_"))
     end_blocks: Blocks
-    end_readout: np.ndarray
-    start_hash: np.ndarray
+    end_readout: np.ndarray = field(metadata=row("run head student"))
+    start_hash: np.ndarray = field(metadata=row("run", kinds="O"))
     endings: np.ndarray
-    end_alpha: np.ndarray
-    nfev: np.ndarray
+    end_alpha: np.ndarray = field(metadata=row("run"))
+    nfev: np.ndarray = field(metadata=row("run", kinds="iu"))
     blocks: Blocks | None = None
-    training_loss: np.ndarray | None = None
-    training_loss_error: np.ndarray | None = None
-    identity_residual: np.ndarray | None = None
-    correlation: np.ndarray | None = None
-    response: np.ndarray | None = None
-    matrix: np.ndarray | None = None
-    teacher_matrix: np.ndarray | None = None
-    weights: np.ndarray | None = None
-    teacher_weights: np.ndarray | None = None
-    extra_overlap: np.ndarray | None = None
-    moving_teacher_overlap: np.ndarray | None = None
-    task_risk: np.ndarray | None = None
-    measured_end_risk: np.ndarray | None = None
-    scalars: np.ndarray | None = None
-    end_scalars: np.ndarray | None = None
+    training_loss: np.ndarray | None = optional("run time", "training loss", CURVE)
+    training_loss_error: np.ndarray | None = optional("run time", "error of the training loss", ERROR)
+    identity_residual: np.ndarray | None = optional("run time")
+    correlation: np.ndarray | None = optional(TWO_TIMES, "correlation of the fields at two times")
+    response: np.ndarray | None = optional(TWO_TIMES, "response of the fields to pushes")
+    matrix: np.ndarray | None = optional("run time input input_", "students' quadratic form")
+    teacher_matrix: np.ndarray | None = optional("run input input_", "teachers' quadratic form")
+    weights: np.ndarray | None = optional("run time student input", "students' weights")
+    teacher_weights: np.ndarray | None = optional("run teacher input", "teachers' weights")
+    extra_overlap: np.ndarray | None = optional("run time extra row")
+    moving_teacher_overlap: np.ndarray | None = optional("run time teacher teacher_", "teacher overlap")
+    task_risk: np.ndarray | None = optional("run time task", "risk of a task", CURVE)
+    measured_end_risk: np.ndarray | None = optional("run")
+    scalars: np.ndarray | None = optional("run time scalar")
+    end_scalars: np.ndarray | None = optional("run scalar")
     stop: Threshold | None = None
     unit: str = "alpha"
     base: str = "alpha"
@@ -173,91 +184,91 @@ class Trajectory:
         """The clock that converts between `alpha` and `time`."""
         return Clock(self.problem, self.unit, self.base)
 
-    @property
+    @observable("time")
     def time(self) -> np.ndarray:
         """(time,) output times in the unit of `clock`."""
         return self.clock.from_alpha(self.alpha)
 
-    @property
+    @observable("run", is_required=True)
     def end_time(self) -> np.ndarray:
         """(run,) when each run ended, in the unit of `clock`: at the end, at its threshold, or where it broke off."""
         return self.clock.from_alpha(self.end_alpha)
 
-    @property
+    @observable("run teacher teacher_", "teacher overlap", is_required=True)
     def teacher_overlap(self) -> np.ndarray:
         """(run, p*, p*) overlaps between teachers, summed over the blocks; at the start where they move."""
         return self.block_teacher_overlap.sum(axis=1)
 
-    @property
+    @observable("run time student direction", "student-direction overlap", CURVE, written=always)
     def direction_overlap(self) -> np.ndarray | None:
         """(run, time, p, directions) overlaps of students with the directions of a mixture; None without one."""
         return observables.overlap_with("direction", self)
 
-    @property
+    @observable("run time student student_")
     def anchor_overlap(self) -> np.ndarray | None:
         """(run, time, p, p) overlaps of students with those of the start that they are anchored to; None without anchors."""
         return observables.overlap_with("anchor", self)
 
-    @property
+    @observable("run time student student_", kind=CURVE)
     def velocity_overlap(self) -> np.ndarray | None:
         """(run, time, p, p) overlaps of students with the velocities of momentum; None without momentum."""
         return observables.overlap_with("velocity", self)
 
-    @property
+    @observable("run time student student_", kind=CURVE)
     def average_overlap(self) -> np.ndarray | None:
         """(run, time, p, p) overlaps of students with their averages; None where the training keeps none."""
         return observables.overlap_with("average", self)
 
-    @property
+    @observable("run time student student_", kind=CURVE)
     def snapshot_overlap(self) -> np.ndarray | None:
         """(run, time, p, p) overlaps of students with their copies of a time; None where the training keeps none."""
         return observables.overlap_with("snapshot", self)
 
-    @property
+    @observable("run time head")
     def bias(self) -> np.ndarray | None:
         """(run, time), or (run, time, head), what is added to outputs; None where nothing is."""
         return observables.bias(self)
 
-    @cached_property
+    @observable("run time", "risk of the averaged weights", CURVE, from_states=True, applies=averaged.is_kept)
     def average_risk(self) -> np.ndarray:
         """(run, time) risk of the averaged weights, with the readouts of the run, where the training keeps an average. With several
         blocks of inputs it needs keep_blocks=True."""
         return averaged.average_risk(self)
 
-    @cached_property
+    @observable("run time", "learning rate", CURVE, from_states=True)
     def rate(self) -> np.ndarray:
         """(run, time) the learning rate, also where it follows the state (`training.rate_rule`); of momentum beta the bare one. For
         several blocks of inputs all rules but AdaGrad need keep_blocks=True."""
         return rates.rate(self)
 
-    @property
+    @observable("run time")
     def mse(self) -> np.ndarray:
         """(run, time) the mean squared error without noise on labels: the risk over `training.loss_factor`."""
         return self.risk / self.problem.training.loss_factor
 
-    @property
+    @observable("run time", "population loss", CURVE, written=lambda t: t.training_loss is not None)
     def population_loss(self) -> np.ndarray:
         """(run, time) half the mean squared error over all Gaussian inputs, saraomannelli2020's E, without noise on labels."""
         return self.risk / (2 * self.problem.training.loss_factor)
 
-    @cached_property
+    @observable("run time", "test loss less training loss", CURVE, written=lambda t: t.base == "steps")
     def gap(self) -> np.ndarray | None:
         """(run, time) by how much the squared loss on fresh samples exceeds that on the data set, with the same noise and flips of
         labels. None without a data set, for other losses, and with flips for rows of data and for blocks that were not kept."""
         return memory.gap(self)
 
-    @property
+    @observable("run time")
     def test_loss(self) -> np.ndarray:
         """(run, time) what `training_loss` would be on infinitely many samples; for other losses than the squared one without noise
         on their labels, `loss`."""
         return memory.test_loss(self)
 
-    @property
+    @observable("run time input")
     def eigenvalues(self) -> np.ndarray:
         """(run, time, dim) eigenvalues of `matrix`, smallest first."""
         return observables.eigenvalues(self)
 
-    @property
+    @observable("run time student teacher")
     def frame(self) -> np.ndarray:
         """(run, time, p, p*) polar factor S = R (R^T R)^(-1/2) of the cross overlaps: which combination of students learns which
         teacher. NaN where R has not full rank. In the deterministic limit quadratic students keep S if they begin orthogonal and
@@ -265,7 +276,7 @@ class Trajectory:
         """
         return nearest_frame(self.cross_overlap)
 
-    @cached_property
+    @observable("run time", "classification error", CURVE, from_states=True, applies=classifying.is_asked_for)
     def classification_error(self) -> np.ndarray:
         """(run, time) how often output and label have different signs, over the mix of tasks and classes at each time, without
         noise on labels. With several blocks of inputs it needs keep_blocks=True. Exact for linear and quadratic units and for one
@@ -273,7 +284,7 @@ class Trajectory:
         (eight others), 1e-3 (sixteen) or 2e-3 (any other unit). Once it was asked for, `data` and files have it too."""
         return classifying.classification_error(self)
 
-    @cached_property
+    @observable("run time", "mean loss", CURVE, from_states=True)
     def loss(self) -> np.ndarray:
         """(run, time) the mean of the loss that is trained on, over the mix of tasks and classes at each time, without noise on
         labels; for the squared loss it is the risk. Over one variable it is exact, else an average over 8192 nodes. With several
@@ -285,26 +296,26 @@ class Trajectory:
         """The least classification error, that of who knows the classes (`dynamics.oracle_error` tells for which)."""
         return observables.oracle_error(self)
 
-    @property
+    @observable("run time task", "forgetting of a task", CURVE, written=always)
     def forgetting(self) -> np.ndarray:
         """(run, time, task) the risk of a task less that at the end of its own stretch, in which it was more probable than every
         other (the latest that has ended); NaN before. It needs outputs at these ends, which default outputs have. Stretches that
         ended before the run began are not known to it."""
         return forgetting.forgetting(self)
 
-    @property
+    @observable("run time task", "head start of a task", CURVE, written=always)
     def head_start(self) -> np.ndarray:
         """(run, time, task) by how much the risk of a task has fallen since the start of the run, until the first sample of this
         task comes: what learning other tasks does for it. NaN after that. It needs an output at time zero. In a run of
         `problem.later` this also counts for tasks that were trained before it: what they lose shows as a negative head start."""
         return forgetting.head_start(self)
 
-    @property
+    @observable("run")
     def end_risk(self) -> np.ndarray:
         """(run,) risk of the last state, also where no output was taken then; NaN for runs that diverged or disagreed."""
         return observables.end_risk(self)
 
-    @property
+    @observable("run", is_required=True, kinds="O")
     def ending(self) -> list[Ending]:
         """How each run ended: a list with one `Ending` for each run."""
         return [Ending(code) for code in self.endings]
@@ -345,12 +356,17 @@ class Trajectory:
     distance = distances.distance
     to_xarray = tables.to_xarray
     to_dataframe = tables.to_dataframe
+    plot = tables.plot
     save = saving.save
     load = classmethod(saving.load)
     from_weights = staticmethod(logs.from_weights)
 
     if not TYPE_CHECKING:  # which is to tell of names that there are not
-        __getattr__ = naming.of_trajectory
+
+        def __getattr__(self, name: str) -> Any:
+            added = None if hasattr(type(self), name) else OBSERVABLES.get(name)
+            is_computed = added is not None and added.function is not None
+            return added.value(self, name) if is_computed else naming.of_trajectory(self, name)
 
     def __len__(self) -> int:
         """How many runs there are."""
@@ -367,31 +383,7 @@ class Trajectory:
         """One run after the other."""
         return (self[run] for run in range(len(self)))
 
-    def plot(self, ax: "Axes | None" = None, **style: Any) -> "Axes":
-        """Draw the risk of every run against time.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; left out, a new figure.
-        **style
-            Passed on to matplotlib's `plot`.
-
-        Returns
-        -------
-        matplotlib Axes
-            The axes that were drawn into.
-
-        Examples
-        --------
-        >>> ax = run.plot(color="C1")
-        """
-        from solvable import plot
-
-        return plot.risk(self.data, ax=ax, **style)
-
     def __repr__(self) -> str:
         return f"<Trajectory {self.level}, {len(self.risk)} run(s) x {len(self.alpha)} times: {self.message}>"
 
-    def _repr_html_(self) -> str:
-        return summary.html(self)
+    _repr_html_ = summary.html

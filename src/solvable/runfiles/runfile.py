@@ -210,7 +210,7 @@ def _level_file(name: str) -> type[_LevelFile]:
 def _measured(level: dict[str, Any]) -> dict[str, Any]:
     """The table [inputs] of data, where the file has none."""
     data = Data(level["data"], array=level.get("array"), prepare=level.get("prepare", True))
-    if level.get("name") == "empirical":
+    if LEVELS[level.get("name", "macro")].domain.samples:
         return {"dim": data.dim}
     inputs = data.inputs
     return {"dim": inputs.dim, "spectrum": {"eigenvalues": inputs.eigenvalues.tolist()}}

@@ -25,8 +25,9 @@ def follow(level: str, settings: dict[str, Any], changes: dict[str, Any]) -> Non
     if level == OPTIMAL:
         sv.optimal(problem, first, until=1, **settings, progress=False)
         return
-    stop = None if level == "Empirical" else sv.when("risk", below=1e-9)
-    sv.run(problem, first, getattr(sv, level)(**settings), until=1, stop=stop, progress=False)
+    made = getattr(sv, level)(**settings)
+    stop = None if made.domain.samples else sv.when("risk", below=1e-9)
+    sv.run(problem, first, made, until=1, stop=stop, progress=False)
 
 
 OPTIMAL = "optimal"

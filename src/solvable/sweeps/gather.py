@@ -17,6 +17,7 @@ from xarray.core import indexing
 
 from solvable.numerics.installing import missing
 from solvable.results.files import write_whole
+from solvable.results.quantities import OBSERVABLES
 from solvable.sweeps.makers import Maker, maker_of
 from solvable.sweeps.protocol import Records
 from solvable.sweeps.records import KEY, MANIFEST, Damaged, Record, check, fields
@@ -143,11 +144,10 @@ def _labels(name: str, manifest: Record) -> dict[str, str]:
     clock = run.get("clock", "time")
     unit = "α" if clock == "alpha" else clock
     stop = run.get("stop")
-    names = {
+    names = {name: row.label for name, row in OBSERVABLES.items() if row.label and row.axes == "run time"} | {
         "time": "α = steps / dim" if clock == "alpha" else clock,
         "exit_time": f"{'time to half the first risk' if stop is None else 'time to the threshold'}, {unit}",
         "end_time": f"time at the end, {unit}",
-        "risk": "risk",
         "start_risk": "first risk",
         "end_risk": "risk at the end",
         "nfev": "evaluations",
@@ -158,8 +158,6 @@ def _labels(name: str, manifest: Record) -> dict[str, str]:
         "best_risk": "least risk on the way",
         "best_time": f"time of the least risk, {unit}",
         "interpolation_time": f"time to a thousandth of the training loss, {unit}",
-        "training_loss": "training loss",
-        "gap": "test loss less training loss",
         "fewest": "fewest samples that determine the teacher",
     }
     return {"long_name": names[name]} if name in names else {}

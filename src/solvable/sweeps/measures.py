@@ -18,14 +18,10 @@ from solvable.problems import InvalidProblem, Problem
 from solvable.problems.model import Model
 from solvable.problems.nearest import instead
 from solvable.results import Ending, Trajectory
-from solvable.results.classifying import NAME as OF_SIGNS
 from solvable.results.forgetting import check_outputs
-from solvable.results.readings import AVERAGED, COMPUTED
-from solvable.results.storage import ASKED
+from solvable.results.quantities import CURVE, ERROR, OBSERVABLES
 from solvable.runfiles import RunTable, StartTable, read_level
 from solvable.sweeps.records import Labelled
-
-KEPT = (*AVERAGED, *COMPUTED, "risk_error", "overlap_error", "training_loss_error")
 
 
 class Measure(Protocol):
@@ -96,9 +92,10 @@ class Run:
     parts = ("level", "start", "run")
 
     def __post_init__(self) -> None:
+        allowed = [name for name, row in OBSERVABLES.items() if row.kind in (CURVE, ERROR)]
         for name in self.keep:
-            if name not in KEPT:
-                raise ValueError(f"keep: {name!r} given, must be among {', '.join(KEPT)}")
+            if name not in allowed:
+                raise ValueError(f"keep: {name!r} given, must be among {', '.join(allowed)}")
         if self.run.stop is not None:
             self.run.stop.threshold()
         if self.run.keep_blocks:
@@ -178,7 +175,7 @@ class Run:
         found = run_batch(
             problem, self._starts(problem), self.level, self.run.until,
             times=self.run.times, clock=self.run.clock, stop=stop, progress=False,
-            keep_blocks=bool({OF_SIGNS, *ASKED} & set(self.keep)) and problem.inputs.blocks > 1,
+            keep_blocks=any(OBSERVABLES[name].from_states for name in self.keep) and problem.inputs.blocks > 1,
         )  # fmt: skip
         if Ending.INTERRUPTED in found.ending:
             raise KeyboardInterrupt
@@ -201,15 +198,7 @@ def _arrays(found: Trajectory, keep: tuple[str, ...]) -> dict[str, Labelled]:
         values = getattr(found, name)
         if values is None:
             raise ValueError(f"keep: {name!r} given, but {found.level} has none")
-        inner = {
-            "student_overlap": ("student", "student_"),
-            "cross_overlap": ("student", "teacher"),
-            "readout": ("student",) if found.problem.heads == 1 else ("head", "student"),
-            "direction_overlap": ("student", "direction"),
-            **dict.fromkeys(("velocity_overlap", "average_overlap", "snapshot_overlap"), ("student", "student_")),
-            **dict.fromkeys(("task_risk", "forgetting", "head_start"), ("task",)),
-        }
-        arrays[name] = Labelled(("run", "time", *inner.get(name, ())), values)
+        arrays[name] = Labelled(OBSERVABLES[name].dimensions(found.problem.heads), values)
     if keep:
         arrays["time"] = Labelled(("time",), found.time)
     return arrays

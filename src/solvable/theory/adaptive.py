@@ -23,7 +23,7 @@ from scipy.optimize import brentq
 from solvable.overlaps import Overlaps
 from solvable.problems import CASES, AdaGrad, Momentum, Problem
 from solvable.theory.linear import LINEAR, squared_distances
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import NotApplicable, Prediction, prediction
 
 ADAGRAD = replace(LINEAR, label_noise=False, knows=("training.rate_rule",))
 SLOW = replace(LINEAR, isotropic=True, knows=("training.momentum",))
@@ -41,6 +41,20 @@ def check_adagrad(problem: Problem) -> AdaGrad:
     return rule
 
 
+def check_growth(problem: Problem) -> float:
+    """The friction; raises unless students of free norm learn with slow momentum."""
+    GROWING.require(problem)
+    return _friction(problem)
+
+
+def check_slow(problem: Problem) -> tuple[float, float]:
+    """Friction and effective rate; raises unless linear students learn with slow momentum."""
+    SLOW.require(problem)
+    squares = float((np.array(problem.student.readout_values) ** 2).sum())
+    return _friction(problem), 2 * problem.training.loss_factor * float(problem.training.schedule.rates[0]) * squares
+
+
+@prediction(check_adagrad)
 def adagrad_rate(problem: Problem, start: Overlaps) -> Prediction:
     """The rate that AdaGrad-Norm tends to for noiseless linear students.
 
@@ -86,6 +100,7 @@ def adagrad_rate(problem: Problem, start: Overlaps) -> Prediction:
     return Prediction(rate / root, assumptions, "derived here; collinswoodfin2024 states that there is a limit")
 
 
+@prediction(check_slow)
 def momentum_late_rate(problem: Problem) -> Prediction:
     """The rate at which the risk of linear students falls in the end with slow momentum.
 
@@ -115,6 +130,7 @@ def momentum_late_rate(problem: Problem) -> Prediction:
     return Prediction(-float(roots.real.max()), ("late times", "dim infinite"), "derived here")
 
 
+@prediction(check_growth)
 def momentum_growth(problem: Problem, growth: float) -> Prediction:
     """The rate at which slow velocities let grow what plain SGD lets grow exponentially while all else rests, as on a plateau.
 
@@ -144,19 +160,6 @@ def momentum_growth(problem: Problem, growth: float) -> Prediction:
     kappa = check_growth(problem)
     value = 2 * growth / (1 + math.sqrt(1 + 4 * growth / kappa))
     return Prediction(value, ("exponential growth", "all else rests"), "derived here")
-
-
-def check_growth(problem: Problem) -> float:
-    """The friction; raises unless students of free norm learn with slow momentum."""
-    GROWING.require(problem)
-    return _friction(problem)
-
-
-def check_slow(problem: Problem) -> tuple[float, float]:
-    """Friction and effective rate; raises unless linear students learn with slow momentum."""
-    SLOW.require(problem)
-    squares = float((np.array(problem.student.readout_values) ** 2).sum())
-    return _friction(problem), 2 * problem.training.loss_factor * float(problem.training.schedule.rates[0]) * squares
 
 
 def _friction(problem: Problem) -> float:

@@ -12,9 +12,8 @@ from scipy.optimize import linear_sum_assignment
 from solvable.dynamics.gaussian_moments import field_covariance, moments
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
-from solvable.theory.clocks import alpha_of
 from solvable.theory.committee import COMMITTEE, C, Committee, check_realizable, committee_of
-from solvable.theory.prediction import NotApplicable, Prediction, checked_times
+from solvable.theory.prediction import NotApplicable, Prediction, checked_times, prediction
 
 
 def slopes(T1: np.ndarray) -> np.ndarray:
@@ -50,13 +49,12 @@ def _size(problem: Problem) -> float:
     return problem.training.loss_factor * float(problem.teacher.readout_values[0]) ** 2
 
 
+@prediction(check_realizable)
 def first_order_risk(problem: Problem, state: Overlaps) -> Prediction:
     """Risk of erf students near the teacher to first order in the deviations of the overlaps.
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
     state : Overlaps
         A state near the teacher.
 
@@ -79,13 +77,13 @@ def first_order_risk(problem: Problem, state: Overlaps) -> Prediction:
     >>> round(float(sv.theory.first_order_risk(problem, near).value), 4)
     0.0018
     """
-    check_realizable(problem)
     committee_of(problem, state)
     D = np.tensordot(problem.inputs.eigenvalues, _alike(_errors(problem, state)[0]), axes=1)
     value = _size(problem) * float((slopes(np.eye(len(D))) * D).sum())
     return Prediction(value, ("near the teacher", "typical teacher"), "worschech2024, (121)")
 
 
+@prediction(check_realizable)
 def erf_late_risk(
     problem: Problem, state: Overlaps, alpha: Any, *, printed: bool = False, clock: str = "alpha"
 ) -> Prediction:
@@ -93,16 +91,10 @@ def erf_late_risk(
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
     state : Overlaps
         A state near the teacher.
     alpha : float or array
         Times after `state`, in the unit of `clock`.
-    printed : bool
-        Whether to evaluate the formula as the paper prints it.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -131,11 +123,10 @@ def erf_late_risk(
     >>> round(float(sv.theory.erf_late_risk(problem, near, 10.0).value), 4)
     0.001
     """
-    check_realizable(problem)
     one = committee_of(problem, state)
     values, T = problem.inputs.eigenvalues, state.block_teacher_overlap
     D, rho = _errors(problem, state)
-    times = np.atleast_1d(checked_times("alpha", alpha_of(problem, alpha, clock)))
+    times = np.atleast_1d(checked_times("alpha", alpha))
     if printed:
         found = _outside(one, slopes(np.eye(one.M)), values, _alike(D), times)
     else:

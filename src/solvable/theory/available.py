@@ -3,31 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from solvable.numerics.cards import grid, short
 from solvable.problems import Problem
-from solvable.theory import (
-    adaptive,
-    committee,
-    counting,
-    drifting,
-    floors,
-    flow,
-    linear,
-    linear_data,
-    noise,
-    plateau,
-    power_law,
-    recovery,
-    solutions,
-    sphere,
-    sphere_escape,
-    sphere_noise,
-)
+from solvable.theory.prediction import PREDICTIONS
 
 
 @dataclass(frozen=True)
@@ -81,8 +63,7 @@ class Available:
 
     @property
     def _function(self) -> Callable[..., Any]:
-        found: Callable[..., Any] = getattr(import_module("solvable.theory"), self.name)
-        return found
+        return PREDICTIONS[self.name].function
 
     def as_dict(self) -> dict[str, Any]:
         """All of it in plain types, for files."""
@@ -119,74 +100,10 @@ class Listing(list[Available]):
         return grid(("call", "value", "what it is"), rows)
 
 
-_PREDICTIONS: dict[str, tuple[str, Callable[[Problem], object]]] = {
-    "degrees_of_freedom": ("degrees_of_freedom(problem)", counting.check_degrees_of_freedom),
-    "solution_dimension": ("solution_dimension(problem)", counting.check_solution_dimension),
-    "nearest_solution": ("nearest_solution(problem, start)", solutions.check_nearest_solution),
-    "nearest_distance": ("nearest_distance(problem, start)", solutions.check_nearest_solution),
-    "norm_learning": ("norm_learning(problem, alpha)", lambda problem: plateau.norm_learning(problem, 1.0)),
-    "plateau": ("plateau(problem)", plateau.plateau),
-    "escape_time": ("escape_time(problem, start)", plateau.plateau),
-    "plateau_noise": ("plateau_noise(problem)", noise.plateau_noise),
-    "noisy_starts": ("noisy_starts(problem, start)", noise.check_noisy_starts),
-    "escape_risk": ("escape_risk(problem, start, alpha)", plateau.plateau),
-    "stair_lengths": ("stair_lengths(problem, start)", plateau.plateau),
-    "optimal_rate": ("optimal_rate(problem)", plateau.optimal_rate),
-    "plateau_limit": ("plateau_limit(problem)", plateau.plateau_limit),
-    "rate_limit": ("rate_limit(problem)", solutions.rate_limit),
-    "late_risk": ("late_risk(problem, alpha)", lambda problem: solutions.late_risk(problem, 1.0)),
-    "sphere_overlap": ("sphere_overlap(problem, start, alpha)", sphere.check_one_student),
-    "annealed_escape_time": ("annealed_escape_time(problem)", sphere_escape.annealed_escape_time),
-    "quenched_escape_time": ("quenched_escape_time(problem)", sphere_escape.annealed_escape_time),
-    "noisy_escape_time": ("noisy_escape_time(problem)", sphere_escape.annealed_escape_time),
-    "zero_escape_time": ("zero_escape_time(problem)", sphere_noise.zero_escape_time),
-    "fewest_steps": ("fewest_steps(problem)", sphere_escape.fewest_steps),
-    "linear_data_losses": ("linear_data_losses(problem, start, steps)", linear_data.check_linear_data),
-    "noise_floor": ("noise_floor(problem)", floors.noise_floor),
-    "drift_risk": ("drift_risk(problem)", drifting.drift_risk),
-    "optimal_late_rate": ("optimal_late_rate(problem)", solutions.optimal_late_rate),
-    "late_rate": ("late_rate(problem)", solutions.late_rate),
-    "flow_tail": ("flow_tail(problem)", flow.flow_tail),
-    "flow_rate": ("flow_rate(problem, start)", flow.check_flow_rate),
-    "flow_jump": ("flow_jump(problem)", flow.flow_jump),
-    "flow_integral": ("flow_integral(problem, start)", flow.check_flow),
-    "flow_bound": ("flow_bound(problem, start, time)", flow.check_flow),
-    "flow_approximation": ("flow_approximation(problem, time)", lambda problem: flow.flow_approximation(problem, 1.0)),
-    "counted_threshold": ("counted_threshold(problem)", recovery.counted_threshold),
-    "recovery_threshold": ("recovery_threshold(problem)", recovery.check_recovery),
-    "recovery_limit": ("recovery_limit(problem)", recovery.check_limit),
-    "statistical_dimension": ("statistical_dimension(problem)", recovery.check_recovery),
-    "unique_probability": ("unique_probability(problem)", recovery.unique_probability),
-    "hidden_ray_probability": ("hidden_ray_probability(problem)", recovery.check_hidden_ray),
-    "linear_risk": ("linear_risk(problem, start, alpha)", linear.check_linear),
-    "linear_modes": ("linear_modes(problem)", linear.check_linear),
-    "linear_mean_risk": ("linear_mean_risk(problem, start, alpha)", linear.check_finite),
-    "adagrad_rate": ("adagrad_rate(problem, start)", adaptive.check_adagrad),
-    "momentum_late_rate": ("momentum_late_rate(problem)", adaptive.check_slow),
-    "momentum_growth": ("momentum_growth(problem, growth)", adaptive.check_growth),
-    "feature_risk": ("feature_risk(problem, start, features, alpha)", linear.check_finite),
-    "hidden_feature_risk": ("hidden_feature_risk(problem, basis, features, alpha, distance=...)", linear.check_finite),
-    "hidden_feature_rests": ("hidden_feature_rests(problem, basis, distance=...)", linear.check_finite),
-    "hidden_feature_mean": ("hidden_feature_mean(problem, features, distance=...)", linear.check_finite),
-    "power_law_risk": ("power_law_risk(problem, start, alpha)", power_law.check_power_law),
-    "power_law_ends": ("power_law_ends(problem, start, alpha)", power_law.check_power_law),
-    "power_law_gap": ("power_law_gap(problem, start)", power_law.check_power_law),
-    "power_law_feature_risk": (
-        "power_law_feature_risk(problem, start, features, alpha)",
-        power_law.check_power_law_features,
-    ),
-    "power_law_window": ("power_law_window(problem)", power_law.check_power_law),
-    "erf_plateau": ("erf_plateau(problem, start)", committee.check_committee),
-    "uniform_plateau": ("uniform_plateau(problem, start, order)", committee.check_uniform),
-    "rowwise_plateau": ("rowwise_plateau(problem, start, order)", committee.check_uniform),
-    "uniform_escape_time": ("uniform_escape_time(problem, start)", committee.check_uniform),
-    "overlap_escape_time": ("overlap_escape_time(problem, state)", committee.check_uniform),
-    "plateau_drop": ("plateau_drop(problem, state, drop)", committee.check_several),
-    "printed_plateau_length": ("printed_plateau_length(problem, state)", committee.check_printed_length),
-    "first_order_risk": ("first_order_risk(problem, state)", committee.check_realizable),
-    "erf_late_risk": ("erf_late_risk(problem, state, alpha)", committee.check_realizable),
-    "late_distance": ("late_distance(problem, alpha)", lambda problem: solutions.late_distance(problem, 1.0)),
-}
+ORDER = (  # of the theory, by modules
+    "counting", "solutions", "plateau", "escape", "noise", "sphere", "sphere_escape", "sphere_noise", "floors", "drifting", "flow",
+    "recovery", "linear", "linear_data", "adaptive", "features", "power_law", "committee", "uniform", "approach",
+)  # fmt: skip
 
 
 def available(problem: Problem, *, why: bool = False) -> list[Available]:
@@ -211,9 +128,11 @@ def available(problem: Problem, *, why: bool = False) -> list[Available]:
     True
     """
     found = Listing()
-    for name, (call, check) in _PREDICTIONS.items():
+    place = {f"solvable.theory.{name}": i for i, name in enumerate(ORDER)}
+    for one in sorted(PREDICTIONS.values(), key=lambda one: place.get(one.function.__module__, len(place))):
+        name, call = one.function.__name__, one.call
         try:
-            check(problem)
+            one.check(problem)
             found.append(Available(name, call, True, "", problem))
         except ValueError as reason:  # NotApplicable, or a schedule where a number is needed
             if why:

@@ -16,8 +16,7 @@ from scipy.optimize import brentq
 from solvable.dynamics.gaussian_moments import field_covariance, moments
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import Domain, Problem
-from solvable.theory.clocks import rates_in, times_in
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import TIME, NotApplicable, Prediction, prediction
 
 C = 2 / math.pi
 # at small rates neither the noise of labels nor the batch matters: both act in second order
@@ -75,12 +74,8 @@ class Committee(NamedTuple):
     T2: np.ndarray
 
 
-def check_committee(problem: Problem, domain: Domain = COMMITTEE) -> None:
-    domain.require(problem)
-
-
 def check_realizable(problem: Problem, domain: Domain = COMMITTEE) -> None:
-    check_committee(problem, domain)
+    domain.require(problem)
     student, teacher = problem.student, problem.teacher
     if student.width != teacher.width or abs(student.readout_values[0] / teacher.readout_values[0] - 1) > 1e-12:
         raise NotApplicable("student: is not of the teacher's width and readout")
@@ -93,7 +88,7 @@ def check_uniform(problem: Problem) -> None:
 
 
 def check_several(problem: Problem) -> None:
-    check_committee(problem)
+    COMMITTEE.require(problem)
     if problem.student.width < 2:
         raise NotApplicable("student.width: is 1, there are no differences between students")
 
@@ -105,7 +100,7 @@ def check_printed_length(problem: Problem) -> None:
 
 
 def committee_of(problem: Problem, start: Overlaps) -> Committee:
-    check_committee(problem)
+    COMMITTEE.require(problem)
     check_start(problem, start)
     a, b = problem.student.readout_values[0], problem.teacher.readout_values[0]
     values, T = problem.inputs.eigenvalues, start.block_teacher_overlap
@@ -114,17 +109,9 @@ def committee_of(problem: Problem, start: Overlaps) -> Committee:
     return Committee(problem.student.width, problem.teacher.width, a / b, speed, T1, T2)
 
 
+@prediction(COMMITTEE, clock=("rates",))
 def erf_plateau(problem: Problem, start: Overlaps, *, clock: str = "alpha") -> Prediction:
     """The symmetric plateau of erf students and the rates at which they escape from it.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -152,12 +139,11 @@ def erf_plateau(problem: Problem, start: Overlaps, *, clock: str = "alpha") -> P
     state = Overlaps(student, cross, T, start.readout)
     rates, modes = _escape(one, a, R, Q)
     risk = moments(field_covariance(problem, state), problem, state.readout).risk
-    found = Prediction(
+    return Prediction(
         SymmetricPlateau(state, risk, Q, R, a, rates, modes),
         ("rate small", "all students equal"),
         "worschech2024, (13) to (15), corrected and for any teacher",
     )
-    return rates_in(found, problem, clock, "rates")
 
 
 def _coefficients(one: Committee) -> np.ndarray:
@@ -192,19 +178,14 @@ def _escape(one: Committee, a: np.ndarray, R: np.ndarray, Q: float) -> tuple[np.
     return rates.real[order], modes.real[:, order]
 
 
+@prediction(check_several, clock=TIME)
 def plateau_drop(problem: Problem, state: Overlaps, drop: float = 0.02, *, clock: str = "alpha") -> Prediction:
     """Time from a state on the plateau until the risk of erf students has fallen by a fraction.
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
     state : Overlaps
         A state on the plateau.
-    drop : float
-        Fraction of the risk that has been lost.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -232,7 +213,6 @@ def plateau_drop(problem: Problem, state: Overlaps, drop: float = 0.02, *, clock
     """
     if not 0 < drop < 1:
         raise ValueError(f"drop: {drop} given, must be between 0 and 1")
-    check_several(problem)
     one = committee_of(problem, state)
     found: SymmetricPlateau = erf_plateau(problem, state).value
     R = np.tensordot(problem.inputs.eigenvalues, state.block_cross_overlap, axes=1)
@@ -262,5 +242,4 @@ def plateau_drop(problem: Problem, state: Overlaps, drop: float = 0.02, *, clock
     while excess(end) < 0:
         end *= 2
     value = float(brentq(excess, 0.0, end, xtol=1e-10 * end))
-    found_time = Prediction(value, ("rate small", "students nearly equal"), "linearised escape, mode by mode")
-    return times_in(found_time, problem, clock)
+    return Prediction(value, ("rate small", "students nearly equal"), "linearised escape, mode by mode")

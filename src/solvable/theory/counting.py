@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from solvable.problems import EVERYTHING, Problem
-from solvable.theory.prediction import Prediction
+from solvable.theory.prediction import Prediction, prediction
 
 # what a student can be does not depend on how it is trained
 EXPRESSIBLE = replace(
@@ -13,17 +13,9 @@ EXPRESSIBLE = replace(
 LEARNED = replace(EXPRESSIBLE, teacher_readout="positive", decay=False, samples=False)
 
 
-def check_degrees_of_freedom(problem: Problem) -> None:
-    replace(EXPRESSIBLE, finite_dim=True).require(problem)
-
-
+@prediction(replace(EXPRESSIBLE, finite_dim=True))
 def degrees_of_freedom(problem: Problem) -> Prediction:
     """Dimension of the set of functions that a quadratic student can express.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------
@@ -41,7 +33,6 @@ def degrees_of_freedom(problem: Problem) -> Prediction:
     >>> sv.theory.degrees_of_freedom(problem).value
     3994
     """
-    check_degrees_of_freedom(problem)
     N, k = problem.inputs.dim or 0, min(problem.student.width, problem.inputs.dim or 0)
     return Prediction(N * k - k * (k - 1) // 2, ("quadratic units, free norms, fixed readout",), "bocchi2026, 7.5.1")
 
@@ -55,13 +46,9 @@ def check_solution_dimension(problem: Problem) -> None:
         )
 
 
+@prediction(check_solution_dimension)
 def solution_dimension(problem: Problem) -> Prediction:
     """Dimension of the set of best quadratic students.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------
@@ -80,7 +67,6 @@ def solution_dimension(problem: Problem) -> Prediction:
     >>> sv.theory.solution_dimension(problem).value
     5
     """
-    check_solution_dimension(problem)
     p, q = problem.student.width, problem.teacher.width
     m = q if problem.inputs.dim is None else min(q, problem.inputs.dim)
     if p >= m:

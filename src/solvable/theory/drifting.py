@@ -15,18 +15,14 @@ import numpy as np
 
 from solvable.problems import Problem
 from solvable.theory.linear import LINEAR
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import NotApplicable, Prediction, prediction
 
 DRIFTING = replace(LINEAR, teachers="given", batch=True, knows=("teacher.drift",))
 
 
+@prediction(DRIFTING)
 def drift_risk(problem: Problem) -> Prediction:
     """Risk at which linear students follow a teacher who drifts.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------
@@ -52,7 +48,6 @@ def drift_risk(problem: Problem) -> Prediction:
     >>> round(sv.theory.drift_risk(problem).value, 4)
     0.1111
     """
-    DRIFTING.require(problem)
     training, teacher, delta = problem.training, problem.teacher, problem.teacher.drift
     if delta == 0:
         raise NotApplicable("teacher.drift: is 0, so there is nothing to follow")

@@ -8,9 +8,8 @@ import numpy as np
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import Problem
 from solvable.theory import sphere_escape
-from solvable.theory.clocks import alpha_of, times_in
 from solvable.theory.plateau import START, Constants, Plateau, constants_of, on_sphere, plateau, roots, unequal
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import TIME, NotApplicable, Prediction, prediction
 
 
 class _Escape(NamedTuple):
@@ -20,6 +19,11 @@ class _Escape(NamedTuple):
     size: float
     response: float
     caveats: list[str]
+
+
+def check_waiting(problem: Problem) -> None:
+    """Raise unless students of free norm wait on a plateau."""
+    roots(constants_of(problem))
 
 
 def _escape(problem: Problem, start: Overlaps) -> _Escape:
@@ -40,19 +44,9 @@ def _escape(problem: Problem, start: Overlaps) -> _Escape:
     return _Escape(waiting, size * math.exp(2 * factor), response, unequal(Q))
 
 
+@prediction(check_waiting)
 def escape_risk(problem: Problem, start: Overlaps, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
     """Risk of quadratic students on the plateau and early in the escape.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    alpha : float or array
-        Times, in the unit of `clock`.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -73,24 +67,13 @@ def escape_risk(problem: Problem, start: Overlaps, alpha: float | np.ndarray, *,
     1.3338
     """
     waiting, size, response, caveats = _escape(problem, start)
-    alpha = alpha_of(problem, alpha, clock)
     risk = waiting.risk - response * size * np.exp(2 * waiting.growth * np.asarray(alpha, dtype=float))
     return Prediction(risk, (*START, "norms learned, little of the risk gone"), "linearised plateau", tuple(caveats))
 
 
+@prediction(plateau, clock=TIME)
 def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5, *, clock: str = "alpha") -> Prediction:
     """Time at which quadratic students have left the plateau.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    drop : float
-        Fraction of the risk that has been lost.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -119,7 +102,7 @@ def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5, *, clock: 
     if not isinstance(drop, int | float) or not 0 < drop < 1:
         raise ValueError(f"drop: {drop!r} given, must be between 0 and 1")
     if on_sphere(problem):
-        return times_in(sphere_escape.escape_time(problem, start, drop), problem, clock)
+        return sphere_escape.escape_time(problem, start, drop)
     waiting, size, response, caveats = _escape(problem, start)
     p, q = problem.student.width, problem.teacher.width
     if p < q and (1 - drop) * waiting.risk < _least_risk(p, q) * problem.training.loss_factor:
@@ -131,20 +114,12 @@ def escape_time(problem: Problem, start: Overlaps, drop: float = 0.5, *, clock: 
         caveats.append("cross overlaps are not small against those at the escape")
     time = 0.5 * math.log(reach / size) / waiting.growth
     assumptions = (*START, "linear growth up to the escape")
-    return times_in(Prediction(time, assumptions, "linearised plateau, any rate", tuple(caveats)), problem, clock)
+    return Prediction(time, assumptions, "linearised plateau, any rate", tuple(caveats))
 
 
+@prediction(constants_of, clock=TIME)
 def stair_lengths(problem: Problem, start: Overlaps, *, clock: str = "alpha") -> Prediction:
     """Times between the falls of the risk, where quadratic students learn the teachers one by one.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -175,7 +150,7 @@ def stair_lengths(problem: Problem, start: Overlaps, *, clock: str = "alpha") ->
         ("singular values are not far apart: the falls run into each other",) if (lengths < 0.5 * q / h).any() else ()
     )
     assumptions = (*START, "singular values far apart", "small rate")
-    return times_in(Prediction(lengths, assumptions, "growth 8/(p p*) at every saddle", close), problem, clock)
+    return Prediction(lengths, assumptions, "growth 8/(p p*) at every saddle", close)
 
 
 def _least_risk(p: int, q: int) -> float:

@@ -13,9 +13,8 @@ from scipy.optimize import brentq
 
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
-from solvable.theory.clocks import alpha_of
 from solvable.theory.linear import check_finite, effective_rate, partial_risk, squared_distances
-from solvable.theory.prediction import Prediction, checked_times
+from solvable.theory.prediction import Prediction, checked_times, prediction
 
 
 def checked_features(problem: Problem, features: int) -> int:
@@ -25,6 +24,7 @@ def checked_features(problem: Problem, features: int) -> int:
     return int(features)
 
 
+@prediction(check_finite)
 def feature_risk(
     problem: Problem, start: Overlaps, features: int, alpha: Any, *, small_rate: bool = False, clock: str = "alpha"
 ) -> Prediction:
@@ -32,18 +32,8 @@ def feature_risk(
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    features : int
-        How many coordinates are trained.
-    alpha : float or array
-        Times, in the unit of `clock`.
     small_rate : bool
         Whether to drop terms of order rate^2.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -72,9 +62,10 @@ def feature_risk(
     trained[order] = np.clip(features - before, 0, sizes[order])
     distances, part = squared_distances(problem, start), trained / sizes
     left = problem.inputs.eigenvalues @ ((1 - part) * distances)
-    return partial_risk(problem, part * distances, trained / dim, np.array([left]), alpha, small_rate, clock)
+    return partial_risk(problem, part * distances, trained / dim, np.array([left]), alpha, small_rate)
 
 
+@prediction(check_finite)
 def hidden_feature_risk(
     problem: Problem, basis: Any, features: int, alpha: Any = np.inf, *, distance: float, clock: str = "alpha"
 ) -> Prediction:
@@ -82,18 +73,8 @@ def hidden_feature_risk(
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    basis : array
-        (dim, dim) with the covariance basis x diag(eigenvalues) x basis^T of the inputs.
-    features : int
-        How many coordinates are trained.
     alpha : float or array
         Times, in the unit of `clock`; left out, the end.
-    distance : float
-        Variance of the first difference between a student's weight and the teacher's, in every coordinate.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -127,24 +108,16 @@ def hidden_feature_risk(
     values, vectors = values[kept], vectors[:, kept]
     shifts = vectors.T @ cross / values[:, None]  # what the trained coordinates take over of the others
     end = max(float(np.trace(outer) - (values[:, None] * shifts**2).sum()), 0.0)
-    times = checked_times("alpha", alpha_of(problem, alpha, clock))
+    times = checked_times("alpha", alpha)
     moving = values * (1 + (shifts**2).sum(axis=1)) * np.exp(-2 * e * np.multiply.outer(times, values))
     return Prediction(
         scale * (end + moving.sum(axis=-1)), ("rate small", "mean over weights"), "worschech2024, (82) to (88)"
     )
 
 
+@prediction(check_finite)
 def hidden_feature_rests(problem: Problem, basis: Any, *, distance: float) -> Prediction:
     """Final risk for every number of trained coordinates, outside the eigenbasis.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    basis : array
-        (dim, dim) with the covariance basis x diag(eigenvalues) x basis^T of the inputs.
-    distance : float
-        Variance of the first difference between a student's weight and the teacher's, in every coordinate.
 
     Returns
     -------
@@ -171,17 +144,9 @@ def hidden_feature_rests(problem: Problem, basis: Any, *, distance: float) -> Pr
     return Prediction(scale * rests, ("mean over weights",), "worschech2024, (88)")
 
 
+@prediction(check_finite)
 def hidden_feature_mean(problem: Problem, features: int, *, distance: float) -> Prediction:
     """Final risk where random coordinates are trained, averaged over all bases, at large dim.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    features : int
-        How many coordinates are trained.
-    distance : float
-        Variance of the first difference between a student's weight and the teacher's, in every coordinate.
 
     Returns
     -------

@@ -2,16 +2,12 @@
 
 from solvable.problems import Problem
 from solvable.theory import at_the_teacher, linear, solutions, sphere
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import NotApplicable, Prediction, prediction
 
 
+@prediction()
 def noise_floor(problem: Problem) -> Prediction:
     """Risk at which label noise holds the students in the end.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------

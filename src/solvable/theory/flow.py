@@ -12,9 +12,7 @@ import numpy as np
 from solvable.dynamics.gaussian_moments import field_covariance, moments
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import Domain, Problem
-from solvable.results import Clock
-from solvable.theory.clocks import pace
-from solvable.theory.prediction import NotApplicable, Prediction, checked_times
+from solvable.theory.prediction import MOMENT, RATE, SQUARE, TIME, NotApplicable, Prediction, checked_times, prediction
 
 PAPER = "saraomannelli2020"  # whose time these predictions count in, as Empirical does
 # on the population label noise adds a constant to the loss, and the rate only sets the clock
@@ -31,24 +29,9 @@ def _spanning(problem: Problem, domain: Domain = FLOW) -> tuple[int, int]:
     return d, min(problem.teacher.width, d)
 
 
-def _between(problem: Problem, time: Any, clock: str, other: str) -> Any:
-    """Times of one clock in another; through schedules too."""
-    return time if clock == other else Clock(problem, other).from_alpha(Clock(problem, clock).to_alpha(time))
-
-
-def check_flow(problem: Problem) -> None:
-    _spanning(problem)
-
-
+@prediction(clock=SQUARE)
 def flow_tail(problem: Problem, *, clock: str = PAPER) -> Prediction:
     """Amplitude of the 1/t^2 law of the population loss, for a teacher of rank below dim.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -69,7 +52,7 @@ def flow_tail(problem: Problem, *, clock: str = PAPER) -> Prediction:
     d, r = _spanning(problem)
     if r == d:
         raise NotApplicable("teacher.width: is not below dim, so the end is exponential; see flow_rate")
-    value = (d - r) * (r + 2) / (16 * (d + 2)) * pace(problem, clock, PAPER) ** 2
+    value = (d - r) * (r + 2) / (16 * (d + 2))
     return Prediction(value, ("student matrix of full rank at the start", "late times"), "slowest modes at the teacher")
 
 
@@ -79,17 +62,9 @@ def check_flow_rate(problem: Problem) -> None:
         raise NotApplicable("teacher.width: is below dim, so the end is algebraic; see flow_tail")
 
 
+@prediction(check_flow_rate, clock=RATE)
 def flow_rate(problem: Problem, start: Overlaps, *, clock: str = PAPER) -> Prediction:
     """Rate at which the population loss falls exponentially in the end, for a teacher of full rank.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -110,7 +85,6 @@ def flow_rate(problem: Problem, start: Overlaps, *, clock: str = PAPER) -> Predi
     >>> round(float(sv.theory.flow_rate(problem, start).value), 4)
     6.6667
     """
-    check_flow_rate(problem)
     check_start(problem, start)
     values = _eigenvalues(start, problem)
     times = np.ones_like(values)
@@ -123,18 +97,12 @@ def flow_rate(problem: Problem, start: Overlaps, *, clock: str = PAPER) -> Predi
     slowest = float(np.linalg.eigvalsh(4 * np.diag(values) + 2 * np.outer(root, root))[0])
     if not together and len(values) > 1:
         slowest = min(slowest, 2 * float(values[0] + values[1]))
-    return Prediction(2 * slowest / pace(problem, clock, PAPER), ("late times",), "linearised flow at the teacher")
+    return Prediction(2 * slowest, ("late times",), "linearised flow at the teacher")
 
 
+@prediction(clock=MOMENT)
 def flow_jump(problem: Problem, *, clock: str = PAPER) -> Prediction:
     """Time at which the eigenvalues along an orthonormal teacher rise from the plateau, in gradient flow.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -156,21 +124,13 @@ def flow_jump(problem: Problem, *, clock: str = PAPER) -> Prediction:
     if r == d:
         raise NotApplicable("teacher.width: is not below dim, so there is no plateau")
     caveats = () if d >= 100 * r else ("dim is not much larger than the teacher's width",)
-    time = float(_between(problem, r * np.log(d) / 4, PAPER, clock))
+    time = float(r * np.log(d) / 4)
     return Prediction(time, (COMMUTES, "dim large"), "growth as exp(4 l t) from 1/d", caveats)
 
 
+@prediction(_spanning, clock=TIME)
 def flow_integral(problem: Problem, start: Overlaps, *, clock: str = PAPER) -> Prediction:
     """Population loss of gradient flow, integrated over all time.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -189,23 +149,13 @@ def flow_integral(problem: Problem, start: Overlaps, *, clock: str = PAPER) -> P
     >>> round(float(sv.theory.flow_integral(problem, start).value), 4)
     0.75
     """
-    value = _entropy(problem, start) / 4 * pace(problem, clock, PAPER)
+    value = _entropy(problem, start) / 4
     return Prediction(value, (COMMUTES,), "dV/dt = -4 E")
 
 
+@prediction(_spanning)
 def flow_bound(problem: Problem, start: Overlaps, time: Any, *, clock: str = PAPER) -> Prediction:
     """An upper bound on the population loss of gradient flow.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    time : float or array
-        Times, in the unit of `clock`.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -234,7 +184,7 @@ def flow_bound(problem: Problem, start: Overlaps, time: Any, *, clock: str = PAP
         raise NotApplicable("start: the students do not span all inputs")
     size = np.trace(Q) / p - 2 * np.trace(T) / q + p / q**2 * np.trace(R.T @ inverse @ inverse @ R @ T)
     first = moments(field_covariance(problem, start), problem, start.readout).risk / (2 * problem.training.loss_factor)
-    times = checked_times("time", _between(problem, time, clock, PAPER))
+    times = checked_times("time", time)
     bound = first / (1 + 8 * first / size * times) if size > 0 else np.zeros_like(times)
     if _commutes(problem, start):
         with np.errstate(divide="ignore"):
@@ -243,17 +193,9 @@ def flow_bound(problem: Problem, start: Overlaps, time: Any, *, clock: str = PAP
     return Prediction(bound, ("H is largest at the start",), "saraomannelli2020, (18)", caveats)
 
 
+@prediction()
 def flow_approximation(problem: Problem, time: Any, *, clock: str = PAPER) -> Prediction:
     """saraomannelli2020's approximation (27) of the population loss, as printed.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    time : float or array
-        Times, in the unit of `clock`.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -276,7 +218,7 @@ def flow_approximation(problem: Problem, time: Any, *, clock: str = PAPER) -> Pr
     if r == d:
         raise NotApplicable("teacher.width: is not below dim, so the end is exponential; see flow_rate")
     k = d - r
-    times = checked_times("time", _between(problem, time, clock, PAPER))
+    times = checked_times("time", time)
     value = 0.25 * (k / (1 + 2 * (2 + k) * times)) ** 2
     return Prediction(
         value, (COMMUTES,), "saraomannelli2020, (27)", ("too low by up to a factor of two; use the flow itself",)

@@ -18,8 +18,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import Domain, Problem
-from solvable.theory.clocks import alpha_of, rates_in
-from solvable.theory.prediction import NotApplicable, Prediction, checked_times
+from solvable.theory.prediction import NotApplicable, Prediction, checked_times, prediction
 
 LINEAR = Domain(
     units="linear", teachers="any", student_readout="any", teacher_readout="any", isotropic=False, label_noise=True
@@ -53,10 +52,6 @@ def effective_rate(problem: Problem) -> float:
     return float(2 * problem.training.loss_factor * problem.training.schedule.rates[0] * squares)
 
 
-def check_linear(problem: Problem) -> None:
-    effective_rate(problem)
-
-
 def check_finite(problem: Problem) -> int:
     replace(LINEAR, finite_dim=True).require(problem)
     return problem.inputs.dim or 0
@@ -71,15 +66,9 @@ def squared_distances(problem: Problem, start: Overlaps) -> np.ndarray:
     return np.maximum(found, 0.0)
 
 
+@prediction(LINEAR, clock=("rates",))
 def linear_modes(problem: Problem, *, clock: str = "alpha") -> Prediction:
     """Rates and weights of the exponential modes of linear students.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -102,9 +91,10 @@ def linear_modes(problem: Problem, *, clock: str = "alpha") -> Prediction:
     e, values, root = effective_rate(problem), problem.inputs.eigenvalues, np.sqrt(problem.inputs.fractions)
     modes, vectors = np.linalg.eigh(-2 * np.diag(values) + e * np.outer(values * root, values * root))
     found = Modes(-e * modes, (root @ vectors) ** 2)
-    return rates_in(Prediction(found, ("dim infinite",), "worschech2024, (6), corrected"), problem, clock, "rates")
+    return Prediction(found, ("dim infinite",), "worschech2024, (6), corrected")
 
 
+@prediction(LINEAR)
 def linear_risk(
     problem: Problem, start: Overlaps, alpha: Any, *, small_rate: bool = False, clock: str = "alpha"
 ) -> Prediction:
@@ -112,16 +102,8 @@ def linear_risk(
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    alpha : float or array
-        Times, in the unit of `clock`.
     small_rate : bool
         Whether to drop terms of order rate^2.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -143,7 +125,7 @@ def linear_risk(
     0.0636
     """
     return partial_risk(
-        problem, squared_distances(problem, start), problem.inputs.fractions, np.zeros(1), alpha, small_rate, clock
+        problem, squared_distances(problem, start), problem.inputs.fractions, np.zeros(1), alpha, small_rate
     )
 
 
@@ -154,11 +136,10 @@ def partial_risk(
     left: np.ndarray,
     alpha: Any,
     small_rate: bool,
-    clock: str = "alpha",
 ) -> Prediction:
     """Of trained coordinates with these first distances and shares, beside an error `left` in the others."""
     e, values, c = effective_rate(problem), problem.inputs.eigenvalues, problem.training.loss_factor
-    times, kept = checked_times("alpha", alpha_of(problem, alpha, clock)), float(left.sum())
+    times, kept = checked_times("alpha", alpha), float(left.sum())
     if small_rate:
         risk = (values * distances * np.exp(-2 * e * np.multiply.outer(times, values))).sum(axis=-1) + kept
         return Prediction(c * risk, ("dim infinite", "rate small"), "worschech2024, (8) and (10)")
@@ -180,19 +161,9 @@ def partial_risk(
     return Prediction(c * (moving @ push + kept), ("dim infinite",), source, caveats)
 
 
+@prediction(check_finite)
 def linear_mean_risk(problem: Problem, start: Overlaps, alpha: Any, *, clock: str = "alpha") -> Prediction:
     """Mean risk of SGD for linear students at finite dim, exactly.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    alpha : float or array
-        Times, in the unit of `clock`.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -226,7 +197,7 @@ def linear_mean_risk(problem: Problem, start: Overlaps, alpha: Any, *, clock: st
     if noise > 0 and np.abs(factors).max() >= 1:
         raise NotApplicable(f"training.learning_rate: is not below the limit {rate_limit(problem).value:.6g}")
     rest = h**2 * noise * push / (1 - factors) if noise > 0 else np.zeros_like(push)
-    steps = np.rint(checked_times("alpha", alpha_of(problem, alpha, clock)) * dim)
+    steps = np.rint(checked_times("alpha", alpha) * dim)
     with np.errstate(over="ignore"):
         powers = np.sign(factors) ** np.mod(steps, 2)[..., None] * np.abs(factors) ** steps[..., None]
     return Prediction(

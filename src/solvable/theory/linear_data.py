@@ -16,7 +16,7 @@ import numpy as np
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import Domain, Problem
 from solvable.problems.reuse import Ratio, per_dimension
-from solvable.theory.prediction import NotApplicable, Prediction, checked_times
+from solvable.theory.prediction import NotApplicable, Prediction, checked_times, prediction
 
 LINEAR_DATA = Domain(
     units="linear", teachers="any", student_readout="any", teacher_readout="any", label_noise=True, decay=True, samples=True,
@@ -73,6 +73,7 @@ def marchenko_pastur(ratio: float, nodes: int = NODES) -> tuple[np.ndarray, np.n
     return values, weights
 
 
+@prediction(check_linear_data)
 def linear_data_losses(problem: Problem, start: Overlaps, steps: Any) -> Prediction:
     """Risk and training loss of linear students after steps of gradient descent on a data set of many dimensions.
 
@@ -80,8 +81,6 @@ def linear_data_losses(problem: Problem, start: Overlaps, steps: Any) -> Predict
     ----------
     problem : Problem
         With `training.samples` (a `Ratio`, or a number at finite dim), all of which every step sees.
-    start : Overlaps
-        The state at time zero.
     steps : int or array
         (time,) after how many steps.
 
@@ -100,7 +99,6 @@ def linear_data_losses(problem: Problem, start: Overlaps, steps: Any) -> Predict
     >>> sv.theory.linear_data_losses(problem, start, [0, 1000]).value.training_loss.round(6)
     array([1.5, 0. ])
     """
-    check_linear_data(problem)
     check_start(problem, start)
     wanted = np.atleast_1d(checked_times("steps", steps))
     if not (np.isfinite(wanted).all() and (wanted == np.rint(wanted)).all()):

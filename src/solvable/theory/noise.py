@@ -9,16 +9,15 @@ from solvable.overlaps import InvalidStart, Overlaps, Seed, check_start
 from solvable.problems import Problem
 from solvable.theory import sphere_noise
 from solvable.theory.plateau import SMALL, constants_of, on_sphere, plateau, roots, unequal
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import NotApplicable, Prediction, prediction
 
 
+@prediction()
 def plateau_noise(problem: Problem, norm: float = 1.0) -> Prediction:
     """Variance, times dim, that SGD's noise adds to every cross overlap on the plateau.
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
     norm : float
         Norm of every student at time zero.
 
@@ -82,15 +81,12 @@ def check_noisy_starts(problem: Problem) -> None:
         raise NotApplicable("inputs.dim: is infinite, so there is no noise")
 
 
+@prediction(check_noisy_starts)
 def noisy_starts(problem: Problem, start: Overlaps, draws: int = 100, seed: Seed = 0) -> Prediction:
     """Starts from which the equations learn as single runs of SGD do at finite dim.
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
     draws : int
         How many random starts are drawn.
     seed : int or SeedSequence
@@ -113,7 +109,6 @@ def noisy_starts(problem: Problem, start: Overlaps, draws: int = 100, seed: Seed
     >>> len(sv.theory.noisy_starts(problem, start).value)
     100
     """
-    check_noisy_starts(problem)
     check_start(problem, start)
     if not isinstance(draws, int | np.integer) or draws < 1:
         raise ValueError(f"draws: {draws!r} given, must be a whole number, at least 1")

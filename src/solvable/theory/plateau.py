@@ -15,8 +15,7 @@ import numpy as np
 
 from solvable.problems import Problem, require
 from solvable.theory import sphere
-from solvable.theory.clocks import alpha_of, rates_in
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import NotApplicable, Prediction, prediction
 
 SMALL = ("teacher orthonormal", "students orthogonal, of equal norm", "cross overlaps small")
 START = (*SMALL, "dim infinite")
@@ -79,6 +78,7 @@ def roots(constants: Constants) -> tuple[float, float]:
     return low, (1 + 2 * h * S) / (2 * h * b * low)
 
 
+@prediction()
 def norm_learning(
     problem: Problem, alpha: float | np.ndarray, norm: float = 1.0, *, clock: str = "alpha"
 ) -> Prediction:
@@ -86,14 +86,8 @@ def norm_learning(
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    alpha : float or array
-        Times, in the unit of `clock`.
     norm : float
         Norm of every student at time zero.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -112,20 +106,13 @@ def norm_learning(
     0.7598
     """
     p, _, h, _, _ = constants_of(problem)
-    alpha = alpha_of(problem, alpha, clock)
     left = (1 / norm - 1 - 2 / p) * np.exp(-8 * h * np.asarray(alpha, dtype=float))
     return Prediction(1 / (1 + 2 / p + left), (*START, "small rate"), "bocchi2026, (10)")
 
 
+@prediction(clock=("growth", "decay"))
 def plateau(problem: Problem, *, clock: str = "alpha") -> Prediction:
     """The plateau of quadratic students: norm, risk and growth rates.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -147,25 +134,19 @@ def plateau(problem: Problem, *, clock: str = "alpha") -> Prediction:
     if on_sphere(problem):
         growth, decay, risk = sphere.growth(problem)
         shrinks = () if growth > 0 else ("cross overlaps do not grow: students without them stay so",)
-        found = Prediction(Plateau(1.0, risk, growth, decay), SMALL, "arnaboldi2023, section 3", shrinks)
-        return rates_in(found, problem, clock, "growth", "decay")
+        return Prediction(Plateau(1.0, risk, growth, decay), SMALL, "arnaboldi2023, section 3", shrinks)
     constants = constants_of(problem)
     p, q, h, S, _ = constants
     s = roots(constants)[0]
     norm = s * p / (p + 2)
     risk = problem.training.loss_factor * ((1 - norm) ** 2 + 2 * (1 / q + norm**2 / p))
     waiting = Plateau(norm, risk, 4 * h * (S - s), 16 * h / (p + 2))
-    found = Prediction(waiting, START, "fixed point of the norm at this rate")
-    return rates_in(found, problem, clock, "growth", "decay")
+    return Prediction(waiting, START, "fixed point of the norm at this rate")
 
 
+@prediction()
 def optimal_rate(problem: Problem) -> Prediction:
     """Learning rate at which quadratic students leave the plateau fastest.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------
@@ -194,13 +175,9 @@ def optimal_rate(problem: Problem) -> Prediction:
     return Prediction(rate, (*START, "cross overlaps vanishing at the start"), "extremum of the growth", caveats)
 
 
+@prediction()
 def plateau_limit(problem: Problem) -> Prediction:
     """Learning rate above which quadratic students never leave the plateau.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------

@@ -18,10 +18,9 @@ from scipy.special import gamma, gammaincc, zeta
 
 from solvable.overlaps import Overlaps
 from solvable.problems import PowerLaw, Problem
-from solvable.theory.clocks import alpha_of, times_in
 from solvable.theory.features import checked_features
 from solvable.theory.linear import LINEAR, check_finite, effective_rate, squared_distances
-from solvable.theory.prediction import NotApplicable, Prediction, checked_times
+from solvable.theory.prediction import TIME, NotApplicable, Prediction, checked_times, prediction
 
 ASSUMPTIONS = ("dim infinite", "rate small", "start spread as the dimensions")
 
@@ -46,9 +45,9 @@ def _amplitude(problem: Problem, start: Overlaps) -> float:
     return problem.training.loss_factor * distance * float(problem.inputs.eigenvalues.max()) / law.distinct
 
 
-def _scaled(problem: Problem, alpha: Any, clock: str) -> np.ndarray:
+def _scaled(problem: Problem, alpha: Any) -> np.ndarray:
     """z = 2 e lambda_1 alpha."""
-    times = checked_times("alpha", alpha_of(problem, alpha, clock))
+    times = checked_times("alpha", alpha)
     scaled: np.ndarray = 2 * effective_rate(problem) * problem.inputs.eigenvalues.max() * times
     return scaled
 
@@ -63,6 +62,7 @@ def _integral(beta: float, z: np.ndarray, low: float, high: float) -> np.ndarray
     return found
 
 
+@prediction(check_power_law)
 def power_law_risk(
     problem: Problem, start: Overlaps, alpha: Any, *, limits: tuple[float, float] | None = None, clock: str = "alpha"
 ) -> Prediction:
@@ -70,16 +70,8 @@ def power_law_risk(
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    alpha : float or array
-        Times, in the unit of `clock`.
     limits : (float, float), optional
         Limits of the integral over the rank; left out, 1/2 and L + 1/2.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -108,7 +100,7 @@ def power_law_risk(
     low, high = (0.5, law.distinct + 0.5) if limits is None else limits
     if not 0 <= low < high:
         raise ValueError(f"limits: {limits!r} given, must be two numbers, the second larger, none negative")
-    z = _scaled(problem, alpha, clock)
+    z = _scaled(problem, alpha)
     caveats = (
         () if (z >= 1).all() else ("before z = 2 e lambda_1 alpha = 1 the sum is not an integral: see linear_risk",)
     )
@@ -116,19 +108,9 @@ def power_law_risk(
     return Prediction(value, ASSUMPTIONS, "worschech2024, (9)", caveats)
 
 
+@prediction(check_power_law)
 def power_law_ends(problem: Problem, start: Overlaps, alpha: Any, *, clock: str = "alpha") -> Prediction:
     """Correction to the integral over a power-law spectrum by its end points.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    alpha : float or array
-        Times, in the unit of `clock`.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -149,21 +131,15 @@ def power_law_ends(problem: Problem, start: Overlaps, alpha: Any, *, clock: str 
     >>> round(float(sv.theory.power_law_ends(problem, start, 10.0).value), 4)
     0.0009
     """
-    law, z = check_power_law(problem), _scaled(problem, alpha, clock)
+    law, z = check_power_law(problem), _scaled(problem, alpha)
     last = float(law.distinct) ** -(1 + law.beta)
     value = 0.5 * _amplitude(problem, start) * (np.exp(-z) + last * np.exp(-z * last))
     return Prediction(value, ASSUMPTIONS, "worschech2024, (48) and (49), corrected")
 
 
+@prediction(check_power_law)
 def power_law_gap(problem: Problem, start: Overlaps) -> Prediction:
     """Bound on the difference between the sum over a power-law spectrum and its integral.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
 
     Returns
     -------
@@ -190,25 +166,11 @@ def power_law_gap(problem: Problem, start: Overlaps) -> Prediction:
     return Prediction(_amplitude(problem, start) * bracket, ASSUMPTIONS, "worschech2024, before (49), corrected")
 
 
+@prediction(check_power_law_features)
 def power_law_feature_risk(
     problem: Problem, start: Overlaps, features: int, alpha: Any, *, printed: bool = False, clock: str = "alpha"
 ) -> Prediction:
     """Risk of a linear student with some trained coordinates, as integrals over a power-law spectrum.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    features : int
-        How many coordinates are trained.
-    alpha : float or array
-        Times, in the unit of `clock`.
-    printed : bool
-        Whether to evaluate the formula as the paper prints it.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -231,7 +193,7 @@ def power_law_feature_risk(
     0.1186
     """
     L, n = check_power_law_features(problem), checked_features(problem, features)
-    z, beta = _scaled(problem, alpha, clock), check_power_law(problem).beta
+    z, beta = _scaled(problem, alpha), check_power_law(problem).beta
     if printed:
         shape = _integral(beta, z, 1.0, L) + (float(n) ** -beta - float(L) ** -beta) / beta
         return Prediction(_amplitude(problem, start) * shape, ASSUMPTIONS, "worschech2024, (79), as printed")
@@ -239,17 +201,14 @@ def power_law_feature_risk(
     return Prediction(_amplitude(problem, start) * shape, ASSUMPTIONS, "worschech2024, (79), corrected")
 
 
+@prediction(check_power_law, clock=TIME)
 def power_law_window(problem: Problem, *, within: float | None = None, clock: str = "alpha") -> Prediction:
     """Between which times the risk of linear students falls as a power of time.
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
     within : float, optional
         Largest relative deviation of the local exponent; left out, the paper's window.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -279,13 +238,13 @@ def power_law_window(problem: Problem, *, within: float | None = None, clock: st
     last = float(law.distinct) ** (1 + law.beta)
     if within is None:
         end = math.gamma(1 + s) ** (1 / s) * last
-        return times_in(Prediction((unit, end * unit), ("rate small",), "worschech2024, after (9)"), problem, clock)
+        return Prediction((unit, end * unit), ("rate small",), "worschech2024, after (9)")
     if not 0 < within < 1:
         raise ValueError(f"within: {within!r} given, must be a share of the exponent between 0 and 1")
     begin, end = _first(law.beta, within), _last(s, within)
     caveats = () if begin < end * last else ("too few eigenvalues: the local exponent is nowhere so near",)
     window = begin * unit, end * last * unit
-    return times_in(Prediction(window, ("rate small",), "incomplete gamma functions", caveats), problem, clock)
+    return Prediction(window, ("rate small",), "incomplete gamma functions", caveats)
 
 
 def _first(beta: float, within: float) -> float:

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 from solvable.problems import Domain, Problem
 from solvable.problems.reuse import sample_count
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import NotApplicable, Prediction, prediction
 
 MOST_DIM = 3000  # beyond, averages over spectra take long
 # which teachers give all labels does not depend on rates; with noise on the labels none does
@@ -38,21 +38,9 @@ def _rank_of(problem: Problem) -> int:
     return problem.teacher.width
 
 
-def check_recovery(problem: Problem) -> None:
-    _sizes(problem)
-
-
-def check_limit(problem: Problem) -> None:
-    _rank_of(problem)
-
-
+@prediction(_sizes)
 def counted_threshold(problem: Problem) -> Prediction:
     """Number of samples that determine the teacher, by saraomannelli2020's count of entries.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------
@@ -77,13 +65,9 @@ def counted_threshold(problem: Problem) -> Prediction:
     return Prediction(value, ("student width at least dim",), "saraomannelli2020, (13)", caveats)
 
 
+@prediction(_sizes)
 def statistical_dimension(problem: Problem) -> Prediction:
     """Statistical dimension of the cone of directions in which another solution could lie.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------
@@ -110,13 +94,9 @@ def statistical_dimension(problem: Problem) -> Prediction:
     return Prediction(_dimension(d, r), ("equations with Gaussian matrices in place of x x^T",), "conic geometry")
 
 
+@prediction(_sizes)
 def recovery_threshold(problem: Problem) -> Prediction:
     """Mean number of samples that determine the teacher, at any dim.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------
@@ -143,13 +123,9 @@ def recovery_threshold(problem: Problem) -> Prediction:
     )
 
 
+@prediction(_rank_of)
 def recovery_limit(problem: Problem) -> Prediction:
     """Number of samples per dimension that determine the teacher, in the limit of many dimensions.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------
@@ -176,13 +152,9 @@ def recovery_limit(problem: Problem) -> Prediction:
     )
 
 
+@prediction()
 def unique_probability(problem: Problem) -> Prediction:
     """Probability that dim + 1 samples determine a teacher of one unit.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------
@@ -222,13 +194,9 @@ def check_hidden_ray(problem: Problem) -> tuple[int, int]:
     return d, samples
 
 
+@prediction(check_hidden_ray)
 def hidden_ray_probability(problem: Problem) -> Prediction:
     """Probability that one sample lies in the cone of the others, all turned to the teacher's side.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------

@@ -8,8 +8,7 @@ import numpy as np
 from solvable.overlaps import Overlaps, check_start, nearest_frame
 from solvable.problems import Domain, Problem
 from solvable.theory import approach, at_the_teacher, linear, sphere
-from solvable.theory.clocks import alpha_of, rates_in
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import RATE, NotApplicable, Prediction, prediction
 
 SOLUTIONS = Domain(units="quadratic", teachers="any", schedules="rates")
 STABILITY = replace(SOLUTIONS, teachers="orthonormal")
@@ -25,19 +24,9 @@ def _widths(problem: Problem, domain: Domain = SOLUTIONS) -> tuple[int, int]:
     return p, q
 
 
-def check_nearest_solution(problem: Problem) -> None:
-    _widths(problem)
-
-
+@prediction(_widths)
 def nearest_solution(problem: Problem, start: Overlaps) -> Prediction:
     """The zero-error solution of quadratic students that is nearest to the start, where learning ends.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
 
     Returns
     -------
@@ -78,15 +67,9 @@ def nearest_solution(problem: Problem, start: Overlaps) -> Prediction:
     )
 
 
+@prediction(_widths)
 def nearest_distance(problem: Problem, start: Overlaps) -> Prediction:
     """Distance from the start to the nearest zero-error solution of quadratic students.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
 
     Returns
     -------
@@ -125,13 +108,9 @@ def _deviations(start: Overlaps) -> list[str]:
     return found
 
 
+@prediction()
 def rate_limit(problem: Problem) -> Prediction:
     """Learning rate above which the zero-error solutions are unstable.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------
@@ -164,17 +143,9 @@ def rate_limit(problem: Problem) -> Prediction:
     )
 
 
+@prediction()
 def late_risk(problem: Problem, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
     """Risk long after the escape, with more quadratic students than teachers: it falls as 1/t^2.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    alpha : float or array
-        Times, in the unit of `clock`.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -203,19 +174,13 @@ def late_risk(problem: Problem, alpha: float | np.ndarray, *, clock: str = "alph
             f"training.learning_rate: {rate} is not below the limit {rate / u:.6g}; the risk does not vanish"
         )
     amplitude = (p - q) * p**2 * (q + 2) / (128 * (p + 2)) * (1 + q / (q + 2) * u / (1 - u))
-    t = c * rate * np.asarray(alpha_of(problem, alpha, clock))
+    t = c * rate * np.asarray(alpha)
     return Prediction(c * amplitude / t**2, _LATE, "slowest modes at the solution")
 
 
+@prediction(clock=RATE)
 def late_rate(problem: Problem, *, clock: str = "alpha") -> Prediction:
     """Rate at which the risk falls exponentially in the end, with as many students as teachers.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -236,9 +201,9 @@ def late_rate(problem: Problem, *, clock: str = "alpha") -> Prediction:
     0.16
     """
     if isinstance(problem, Problem) and problem.student.activation == "linear":
-        return rates_in(linear.late_rate(problem), problem, clock)
+        return linear.late_rate(problem)
     if isinstance(problem, Problem) and problem.student.activation == "erf":
-        return rates_in(at_the_teacher.late_rate(problem), problem, clock)
+        return at_the_teacher.late_rate(problem)
     p, q = _widths(problem, APPROACH)
     if p > q:
         raise NotApplicable("student.width: exceeds the teacher's, so the end is algebraic; see late_risk")
@@ -249,16 +214,12 @@ def late_rate(problem: Problem, *, clock: str = "alpha") -> Prediction:
             f"training.learning_rate: {rate} is not below the limit {rate / u:.6g}; the risk does not vanish"
         )
     value = 16 * problem.training.loss_factor * rate / p**2 * (1 - u)
-    return rates_in(Prediction(value, _LATE, "slowest modes at the solution"), problem, clock)
+    return Prediction(value, _LATE, "slowest modes at the solution")
 
 
+@prediction()
 def optimal_late_rate(problem: Problem) -> Prediction:
     """Learning rate at which the risk falls fastest in the end.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
 
     Returns
     -------
@@ -297,17 +258,9 @@ def noise_floor(problem: Problem) -> Prediction:
     return Prediction(value, ("late times", "dim infinite", "label noise small"), "balance of label noise and slope")
 
 
+@prediction()
 def late_distance(problem: Problem, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
     """Distance of the cross overlaps from their end, long after the escape.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    alpha : float or array
-        Times, in the unit of `clock`.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -326,7 +279,7 @@ def late_distance(problem: Problem, alpha: float | np.ndarray, *, clock: str = "
     0.0067
     """
     p, q = _surplus(problem)
-    t = problem.training.loss_factor * _constant_rate(problem) * np.asarray(alpha_of(problem, alpha, clock))
+    t = problem.training.loss_factor * _constant_rate(problem) * np.asarray(alpha)
     return Prediction(math.sqrt(p) * p * q * (p - q) / (32 * (p + 2)) / t, _LATE, "slowest modes at the solution")
 
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from solvable.overlaps import Overlaps, check_start
 from solvable.problems import Domain, Problem
-from solvable.theory.clocks import alpha_of
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import NotApplicable, Prediction, prediction
 
 SMALL = ("students orthogonal", "cross overlaps small")
 # a sampled teacher has norm one up to the order of 1/sqrt(dim), and is taken too
@@ -108,19 +107,9 @@ def check_one_student(problem: Problem) -> None:
         raise NotApplicable(f"student.width: is {problem.student.width}, not 1")
 
 
+@prediction(check_one_student)
 def sphere_overlap(problem: Problem, start: Overlaps, alpha: float | np.ndarray, *, clock: str = "alpha") -> Prediction:
     """Square of the cross overlap of a single student on the sphere over time.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
-    alpha : float or array
-        Times, in the unit of `clock`.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -138,12 +127,11 @@ def sphere_overlap(problem: Problem, start: Overlaps, alpha: float | np.ndarray,
     >>> round(float(sv.theory.sphere_overlap(problem, start, 20.0).value), 4)
     0.0041
     """
-    check_one_student(problem)
     _, _, _, a, b, pace = constants_of(problem)
     check_start(problem, start)
     u, time = (
         float(start.cross_overlap[0, 0]) ** 2,
-        2 * pace * np.asarray(alpha_of(problem, alpha, clock), dtype=float),
+        2 * pace * np.asarray(alpha, dtype=float),
     )
     with np.errstate(over="ignore"):
         shrunk = np.exp(-a * time)

@@ -10,8 +10,7 @@ import numpy as np
 
 from solvable.overlaps import Overlaps, Seed, check_start
 from solvable.problems import Problem
-from solvable.theory.clocks import times_in
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import TIME, NotApplicable, Prediction, prediction
 from solvable.theory.sphere import SMALL, constants_of, growing_constants, optimal_rate
 
 _QUENCHED = "arnaboldi2023, (46)"
@@ -82,17 +81,9 @@ def goal_of(p: int, size: np.ndarray, between: np.ndarray, drop: float) -> np.nd
     return drop * (p + 1) / 2 + (1 - drop) * (size - between / (2 * p))
 
 
+@prediction(clock=TIME)
 def annealed_escape_time(problem: Problem, drop: float = 0.1, *, clock: str = "alpha") -> Prediction:
     """Escape time on the sphere from the mean random start.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    drop : float
-        Fraction of the risk that has been lost.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -113,10 +104,10 @@ def annealed_escape_time(problem: Problem, drop: float = 0.1, *, clock: str = "a
     check_drop(drop)
     dim = finite_dim(problem)
     time = math.log((p + 1) * (drop * dim + 1 - drop) / (2 * p)) / (2 * omega) / pace
-    found = Prediction(time, (*SMALL, "dim large"), "arnaboldi2023, (47)", _early(drop))
-    return times_in(found, problem, clock)
+    return Prediction(time, (*SMALL, "dim large"), "arnaboldi2023, (47)", _early(drop))
 
 
+@prediction(annealed_escape_time, clock=TIME)
 def quenched_escape_time(
     problem: Problem,
     drop: float = 0.1,
@@ -130,18 +121,10 @@ def quenched_escape_time(
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    drop : float
-        Fraction of the risk that has been lost.
     draws : int
         How many random starts are drawn.
     seed : int or SeedSequence
         Of the draws.
-    printed : bool
-        Whether to evaluate the formula as the paper prints it.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -161,7 +144,7 @@ def quenched_escape_time(
     >>> round(sv.theory.quenched_escape_time(problem).value.mean, 2)
     21.39
     """
-    return times_in(_quenched_time(problem, drop, draws, seed, printed), problem, clock)
+    return _quenched_time(problem, drop, draws, seed, printed)
 
 
 def _quenched_time(problem: Problem, drop: float, draws: int, seed: Seed, printed: bool) -> Prediction:
@@ -197,15 +180,9 @@ def _quenched_time(problem: Problem, drop: float, draws: int, seed: Seed, printe
     return Prediction(found, (*SMALL, "dim infinite in the dynamics"), _QUENCHED, _early(drop))
 
 
+@prediction()
 def fewest_steps(problem: Problem, drop: float = 0.1) -> Prediction:
     """Number of SGD steps to the escape on the sphere, at the optimal learning rate.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    drop : float
-        Fraction of the risk that has been lost.
 
     Returns
     -------

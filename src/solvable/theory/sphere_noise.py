@@ -11,11 +11,11 @@ import numpy as np
 
 from solvable.overlaps import Overlaps, Seed
 from solvable.problems import Problem
-from solvable.theory.clocks import times_in
-from solvable.theory.prediction import Prediction
+from solvable.theory.prediction import TIME, Prediction, prediction
 from solvable.theory.sphere import SMALL, check_one_student, growing_constants
 from solvable.theory.sphere_escape import (
     Estimate,
+    annealed_escape_time,
     check_drop,
     escape_time,
     finite_dim,
@@ -34,6 +34,7 @@ def noise(problem: Problem) -> Prediction:
     )
 
 
+@prediction(annealed_escape_time, clock=TIME)
 def noisy_escape_time(
     problem: Problem,
     drop: float = 0.1,
@@ -47,18 +48,12 @@ def noisy_escape_time(
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    drop : float
-        Fraction of the risk that has been lost.
     draws : int
         How many random starts are drawn.
     seed : int or SeedSequence
         Of the draws.
     start : Overlaps, optional
         The state at time zero; left out, the mean over random starts.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -87,14 +82,13 @@ def noisy_escape_time(
     if start is None:
         plain = quenched_escape_time(problem, drop, draws, seed)
         shifted = plain.value._replace(mean=plain.value.mean - math.log1p(v) / (2 * omega * pace))
-        found = Prediction(shifted, (*SMALL, "dim large"), "noise added to the start", plain.caveats)
-        return times_in(found, problem, clock)
+        return Prediction(shifted, (*SMALL, "dim large"), "noise added to the start", plain.caveats)
     dim, law = finite_dim(problem), escape_time(problem, start, drop)
     size, between = np.sum(start.cross_overlap**2), np.sum(start.student_overlap**2) - p
     first, last = (float(dim * one / (2 * v)) for one in (size, goal_of(p, size, between, drop)))
     later = (_passage(p, first, last) - math.log(last / first)) / (2 * omega * pace)
     told, source = Estimate(law.value + later, 0.0), "linear noise around the plateau"
-    return times_in(Prediction(told, (*SMALL, "dim large"), source, law.caveats), problem, clock)
+    return Prediction(told, (*SMALL, "dim large"), source, law.caveats)
 
 
 def _passage(p: int, first: float, last: float) -> float:
@@ -116,17 +110,9 @@ def _passage(p: int, first: float, last: float) -> float:
     return float(sum(parts) + late)
 
 
+@prediction(clock=TIME)
 def zero_escape_time(problem: Problem, drop: float = 0.1, *, clock: str = "alpha") -> Prediction:
     """Mean time in which noise alone carries one student without overlap off the plateau.
-
-    Parameters
-    ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    drop : float
-        Fraction of the risk that has been lost.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -156,5 +142,4 @@ def zero_escape_time(problem: Problem, drop: float = 0.1, *, clock: str = "alpha
     body = quad(dawsn, 0, min(end, 30.0), limit=200, epsrel=1e-12)[0]
     if end > 30:  # Dawson's function is 1/(2x) + 1/(4x^3) + ... there
         body += 0.5 * math.log(end / 30) + (1 / 30**2 - 1 / end**2) / 8
-    found = Prediction(2 / omega * body / pace, ("drop small", "dim large"), "arnaboldi2023, (52)")
-    return times_in(found, problem, clock)
+    return Prediction(2 / omega * body / pace, ("drop small", "dim large"), "arnaboldi2023, (52)")

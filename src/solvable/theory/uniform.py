@@ -13,9 +13,8 @@ import numpy as np
 from solvable.dynamics.gaussian_moments import moments
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
-from solvable.theory.clocks import times_in
 from solvable.theory.committee import check_printed_length, check_uniform, committee_of
-from solvable.theory.prediction import NotApplicable, Prediction
+from solvable.theory.prediction import TIME, NotApplicable, Prediction, prediction
 
 ALIKE = ("rate small", "teacher overlaps alike")
 
@@ -52,19 +51,16 @@ def _of_order(problem: Problem, blocks: np.ndarray, order: int) -> np.ndarray:
     return np.tensordot(problem.inputs.eigenvalues**order, blocks, axes=1)
 
 
+@prediction(check_uniform)
 def uniform_plateau(problem: Problem, start: Overlaps, order: int = 1, *, printed: bool = False) -> Prediction:
     """Heights of the plateau of erf students of teachers with equal overlaps.
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
     start : Overlaps
         Its teachers' overlaps are taken.
     order : int
         Power of the eigenvalues by which overlaps are weighted.
-    printed : bool
-        Whether to evaluate the formula as the paper prints it.
 
     Returns
     -------
@@ -89,7 +85,6 @@ def uniform_plateau(problem: Problem, start: Overlaps, order: int = 1, *, printe
     >>> round(sv.theory.uniform_plateau(problem, start).value.risk, 4)
     0.0059
     """
-    check_uniform(problem)
     M, T = problem.teacher.width, start.block_teacher_overlap
     (T_1, D_1), (T_k, D_k) = (_averages(_of_order(problem, T, k)) for k in (1, order))
     A, p = M * (1 + T_1), T_1 + D_1
@@ -102,15 +97,12 @@ def uniform_plateau(problem: Problem, start: Overlaps, order: int = 1, *, printe
     return Prediction(Heights(np.full(M, R), Q, size * inner), ALIKE, source)
 
 
+@prediction(check_uniform)
 def rowwise_plateau(problem: Problem, start: Overlaps, order: int = 1) -> Prediction:
     """Heights of the plateau of erf students by worschech2024's row-wise approximation.
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
-    start : Overlaps
-        The state at time zero.
     order : int
         Power of the eigenvalues by which overlaps are weighted.
 
@@ -132,7 +124,6 @@ def rowwise_plateau(problem: Problem, start: Overlaps, order: int = 1) -> Predic
     >>> round(sv.theory.rowwise_plateau(problem, start).value.risk, 4)
     0.0059
     """
-    check_uniform(problem)
     M, T = problem.teacher.width, start.block_teacher_overlap
     T1 = _of_order(problem, T, 1)
     t, p = np.diag(T1), T1.sum(axis=1)
@@ -148,17 +139,14 @@ def rowwise_plateau(problem: Problem, start: Overlaps, order: int = 1) -> Predic
     )
 
 
+@prediction(check_uniform, clock=TIME)
 def uniform_escape_time(problem: Problem, start: Overlaps, *, clock: str = "alpha") -> Prediction:
     """Time in which differences between erf students grow by e on the plateau, for teachers with equal overlaps.
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
     start : Overlaps
         Its teachers' overlaps are taken.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -179,27 +167,23 @@ def uniform_escape_time(problem: Problem, start: Overlaps, *, clock: str = "alph
     >>> round(float(sv.theory.uniform_escape_time(problem, start).value), 4)
     300.3888
     """
-    check_uniform(problem)
     one = committee_of(problem, start)
     M, ((T_1, D_1), (T_2, D_2)) = one.M, (_averages(T) for T in (one.T1, one.T2))
     A, p = M * (1 + T_1), T_1 + D_1
     if (T_2 - D_2 / (M - 1)) * p <= 1e-12 * T_1 * T_2:
         raise NotApplicable("teacher_overlap: the teachers do not differ, so nothing grows")
     value = math.pi / 2 * math.sqrt(A - p) * (A + p) ** 1.5 / ((T_2 - D_2 / (M - 1)) * p) / (one.speed * M)
-    return times_in(Prediction(float(value), ALIKE, "worschech2024, (15)"), problem, clock)
+    return Prediction(float(value), ALIKE, "worschech2024, (15)")
 
 
+@prediction(check_uniform, clock=TIME)
 def overlap_escape_time(problem: Problem, state: Overlaps, *, clock: str = "alpha") -> Prediction:
     """Time from a state on the plateau to the escape of erf students, by the growth of the cross overlaps.
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
     state : Overlaps
         A state on the plateau.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -226,23 +210,18 @@ def overlap_escape_time(problem: Problem, state: Overlaps, *, clock: str = "alph
     >>> round(float(sv.theory.overlap_escape_time(problem, near).value), 4)
     4054.4801
     """
-    check_uniform(problem)
     tau, rise, spread = _growth(problem, state)
-    found = Prediction(tau * math.log(rise / spread), ALIKE, "worschech2024, (117), corrected")
-    return times_in(found, problem, clock)
+    return Prediction(tau * math.log(rise / spread), ALIKE, "worschech2024, (117), corrected")
 
 
+@prediction(check_printed_length, clock=TIME)
 def printed_plateau_length(problem: Problem, state: Overlaps, *, clock: str = "alpha") -> Prediction:
     """Length of the plateau of erf students by worschech2024's recipe (C.4), as printed.
 
     Parameters
     ----------
-    problem : Problem
-        What is learned. `NotApplicable` says why where this form does not hold.
     state : Overlaps
         A state on the plateau.
-    clock : str
-        Unit of times and of rates per time, as in `run`.
 
     Returns
     -------
@@ -269,16 +248,14 @@ def printed_plateau_length(problem: Problem, state: Overlaps, *, clock: str = "a
     >>> round(float(sv.theory.printed_plateau_length(problem, near).value), 4)
     2545.9931
     """
-    check_printed_length(problem)
     dim = problem.inputs.dim or 0
     tau, rise, spread = _growth(problem, state)
-    found = Prediction(
+    return Prediction(
         0.5 * tau * (math.log(rise / spread) + 0.5 * math.log(dim)),
         ("rate small",),
         "worschech2024, (117)",
         ("half of tau, and the dimension counted twice",),
     )
-    return times_in(found, problem, clock)
 
 
 def _growth(problem: Problem, state: Overlaps) -> tuple[float, float, float]:

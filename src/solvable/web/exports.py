@@ -22,7 +22,6 @@ TEXT = "text/plain; charset=utf-8"
 NOISE = "# {} of the same law; its noise is not that on the page, which simulates in pieces"
 SIMULATED = {"time", "risk", "seed", "level", "data"}
 KEPT = 5  # most curves
-NAMES = {"micro": "sgd", "meso": "diffusion", "empirical": "trained"}
 
 
 @dataclass(frozen=True)
@@ -113,10 +112,10 @@ def as_command(taken: Taken) -> tuple[bytes, str]:
 
 
 def _simulate_command(taken: Taken, asked: simulations.Simulation) -> list[str]:
-    output = f"--output {NAMES[asked.level]}.nc"
-    if asked.level != "empirical":
+    output = f"--output {asked.kind.file}.nc"
+    if not asked.kind.on_data:
         runs = f"--level {asked.level} --runs {asked.runs} --level-seed {asked.seed}"
-        return [NOISE.format(simulations.LEVELS[asked.level]), f"solvable run problem.toml {runs} {output}"]
+        return [NOISE.format(asked.kind.words), f"solvable run problem.toml {runs} {output}"]
     level = {"name": "empirical", "runs": asked.runs, "seed": asked.seed, "form": asked.form}
     state = {**taken.state, "training": asked.training, "level": level, "run": {"until": asked.steps}}
     return [
@@ -138,12 +137,13 @@ def as_python(taken: Taken) -> tuple[bytes, str]:
         names, labels = [*names, f"kept_{i}"], [*labels, f"before: {one.words}"]
     if taken.sgd is not None:
         lines += _simulated_lines(taken.sgd.asked, until)
-    if taken.sgd is not None and taken.sgd.asked.level != "empirical":
-        names, labels = [*names, NAMES[taken.sgd.asked.level]], [*labels, simulations.LEVELS[taken.sgd.asked.level]]
+    kind = None if taken.sgd is None else taken.sgd.asked.kind
+    if kind is not None and not kind.on_data:
+        names, labels = [*names, kind.file], [*labels, kind.words]
     drawn = call("sv.plot.compare", *names, labels=labels, depth=1)
     lines += ["with sv.plot.style():"]
     lines += [f"    ax = {drawn if len(names) > 1 else 'sv.plot.risk(macro, phases=True)'}"]
-    if taken.sgd is not None and taken.sgd.asked.level == "empirical":
+    if taken.sgd is not None and taken.sgd.asked.kind.on_data:
         times = "trained.time" if taken.sgd.asked.reach == 1 else f"{text(taken.sgd.asked.reach)} * trained.time"
         lines += [f"    ax.plot({times}, trained.risk.T)  # on the data set"]
     lines += [f"    ax.set({scales})"] if scales else []
@@ -161,11 +161,11 @@ def _kept_lines(taken: Taken, one: Kept, name: str) -> list[str]:
 
 
 def _simulated_lines(asked: simulations.Simulation, until: float) -> list[str]:
-    name = NAMES[asked.level]
-    if asked.level != "empirical":
-        level = call(f"sv.{asked.level.title()}", runs=asked.runs, seed=asked.seed)
+    name = asked.kind.file
+    if not asked.kind.on_data:
+        level = call(f"sv.{asked.kind.level}", runs=asked.runs, seed=asked.seed)
         run = call("sv.run", "problem", "start", level, until=until)
-        return [NOISE.format(simulations.LEVELS[asked.level]), f"{name} = {run}"]
+        return [NOISE.format(asked.kind.words), f"{name} = {run}"]
     level = call("sv.Empirical", runs=asked.runs, seed=asked.seed, form=None if asked.form == "auto" else asked.form)
     return [
         f"on_data = {call('problem.replace', 'training=' + text(asked.view.problem.training))}",
@@ -222,7 +222,7 @@ def _draw_risk(taken: Taken, found: Any, ax: Any) -> None:
     risk(found, ax=ax, color="C0", lw=1.6, label="deterministic limit", zorder=3, phases=True)
     if taken.sgd is not None:
         runs = ax.plot(taken.sgd.time, taken.sgd.risk.T, color="C1", lw=0.7, zorder=4)
-        runs[0].set_label(f"{simulations.LEVELS[taken.sgd.asked.level]} at dimension {taken.view.problem.inputs.dim}")
+        runs[0].set_label(f"{taken.sgd.asked.kind.words} at dimension {taken.view.problem.inputs.dim}")
     for curve, dashes in zip(taken.kept, cycle(["--", ":", "-."]), strict=False):
         before = work.trajectory(curve.view)
         ax.plot(before.time, before.risk[0], color="0.45", ls=dashes, lw=1.2, label=f"before: {curve.words}")

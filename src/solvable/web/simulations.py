@@ -4,16 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+import solvable
 from solvable.dynamics.exactness import is_closed
 from solvable.dynamics.functions import has_numbers
 from solvable.levels import run, run_batch
 from solvable.overlaps import Overlaps
 from solvable.problems import InvalidProblem, Problem
 from solvable.results import Ending
+from solvable.web.preparing import DIFFUSION, SGD
 from solvable.web.work import View
 
 PIECES, PIECE_SECONDS = 40, 0.2  # of a simulation: at least so many, about so long at most
@@ -24,7 +26,25 @@ STEPS, STEP_SECONDS, OUTPUTS = (
     4e-4,
     200,
 )  # most on a data set; about how long one takes beside its matrices; outputs
-LEVELS = {"micro": "SGD", "meso": "the diffusion", "empirical": "the data set"}
+
+
+class Kind(NamedTuple):
+    """A level as the page shows it: its class, its words in legends, the name of its files, and its kernels in `PREPARATION`. With
+    `on_data` it trains on a data set; a run takes the time of `most` samples at most."""
+
+    level: str
+    words: str
+    file: str
+    kernels: str | None
+    on_data: bool = False
+    most: float = np.inf
+
+
+LEVELS = {
+    "micro": Kind("Micro", "SGD", "sgd", SGD),
+    "meso": Kind("Meso", "the diffusion", "diffusion", DIFFUSION, most=1e5),
+    "empirical": Kind("Empirical", "the data set", "trained", None, on_data=True),
+}
 DATA = ("samples", "batch", "selection", "step", "form")
 
 
@@ -59,12 +79,12 @@ class Simulation:
         level = content.get("level", "micro")
         if level not in LEVELS:
             raise InvalidProblem([f"level: {str(level)[:40]} given, must be one of {', '.join(LEVELS)}"])
-        if level != "empirical" and content.get("data") is not None:
+        if not LEVELS[level].on_data and content.get("data") is not None:
             raise InvalidProblem(["data: is for the level empirical alone"])
         seed, runs = check_seed(content.get("seed", 0)), _check_runs(content.get("runs", 1))
         if view.problem.inputs.dim is None:
             raise InvalidProblem(["inputs.dim: infinite, but a simulation has a finite one"])
-        if level != "empirical":
+        if not LEVELS[level].on_data:
             asked = cls(view, level, runs, seed)
             _check_cost(asked)
             return asked
@@ -72,6 +92,10 @@ class Simulation:
         asked = cls(View(problem, view.start, view.until), level, runs, seed, form, reach)
         _check_data(asked)
         return asked
+
+    @property
+    def kind(self) -> Kind:
+        return LEVELS[self.level]
 
     @property
     def training(self) -> dict[str, Any]:
@@ -84,7 +108,7 @@ class Simulation:
         return max(1, round(self.view.until / self.reach))
 
     def pieces(self) -> Iterator[Piece]:
-        return _learn(self) if self.level == "empirical" else _follow(self)
+        return _learn(self) if self.kind.on_data else _follow(self)
 
 
 def check_seed(seed: Any) -> int:
@@ -108,23 +132,19 @@ def _check_cost(asked: Simulation) -> None:
 
 
 def seconds(asked: Simulation) -> float:
-    """About how long a simulation takes; units that only Python can call cost far more. The diffusion leaps over samples."""
+    """Return about how long a simulation takes; units that only Python can call cost far more."""
     problem, until = asked.view.problem, asked.view.until
     p, n = problem.student.width, problem.student.width + problem.teacher.width
     cost = 1.0 if is_closed(problem) else 2.0 if has_numbers(problem) else 20.0
     samples = until * (problem.inputs.dim or 0) * asked.runs * float(problem.training.segments["batch"][:, 1].max())
-    if asked.level == "meso":
-        samples = min(samples, 1e5 * asked.runs)
+    samples = min(samples, asked.kind.most * asked.runs)
     return samples * problem.inputs.blocks * (2e-8 + 2e-9 * p * n) * cost
 
 
 def _follow(asked: Simulation) -> Iterator[Piece]:
     """From the same start, a piece of time after the other: the overlaps are a Markov chain, so every piece may begin from the
     last state of the one before."""
-    from solvable.meso import Meso
-    from solvable.micro import Micro
-
-    view, runs, level = asked.view, asked.runs, Meso if asked.level == "meso" else Micro
+    view, runs, level = asked.view, asked.runs, getattr(solvable, asked.kind.level)
     began = monotonic()
     edges = np.linspace(0.0, view.until, max(PIECES, int(seconds(asked) / PIECE_SECONDS) + 1) + 1)
     states: list[Overlaps] = [view.start] * runs

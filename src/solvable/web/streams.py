@@ -24,12 +24,11 @@ HEARTBEAT = 0.5  # seconds between lines that say that work goes on
 
 async def pieces(asked: Simulation, release: Callable[[], None]) -> AsyncIterator[bytes]:
     """A line for each piece of a simulation."""
-    from solvable.web.preparing import DIFFUSION, PREPARATION, SGD
+    from solvable.web.preparing import PREPARATION
 
-    needed = {"micro": SGD, "meso": DIFFUSION}.get(asked.level)
     try:
         await run_in_threadpool(PREPARATION.begin)
-        while needed in PREPARATION.missing:
+        while asked.kind.kernels in PREPARATION.missing:
             yield _line({"compiling": PREPARATION.seconds})
             await asyncio.sleep(HEARTBEAT)
         async for found in _computed(asked.pieces()):
