@@ -30,7 +30,6 @@ $(READY): requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	$(BIN)/solvable warm-up
 	@touch $@
 
 demo: setup
@@ -82,8 +81,8 @@ docs: setup docs/_figures/.drawn
 	$(BIN)/sphinx-build -b html -E -a -W --keep-going docs/site docs/_build/html
 	$(BIN)/python docs/site/links.py docs/_build/html
 
-# after a change of a tutorial; a test compares cells and outputs
-notebooks: setup
+# after a change of a tutorial; a test compares cells and outputs, which are to show no progress of the compiler
+notebooks: warm-up
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/site/notebooks.py
 
 bench: setup

@@ -8,7 +8,6 @@ negligible. Few innovations carry a smooth process, which is why quasi-random po
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import ndtri
-from scipy.stats import qmc
 
 PIVOT = 1e-8  # of the variance: innovations below it are left out; 1e-12 and below amplify rounding until all explodes
 EVEN = 128  # dimensions of quasi-random points; further ones are random
@@ -21,6 +20,8 @@ class Innovations:
     def __init__(
         self, particles: int, most: int, seed: np.random.SeedSequence, beside: int = 0, after: int = 0
     ) -> None:
+        from scipy.stats import qmc
+
         points, order, rest = seed.spawn(3)
         self.random = np.random.default_rng(rest)
         self.even = min(EVEN, most)

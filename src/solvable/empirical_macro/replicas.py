@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student_t
 
 from solvable.empirical_macro.marching import Marched
 from solvable.numerics.statistics import standard_error
@@ -51,6 +50,8 @@ def widened(values: np.ndarray) -> np.ndarray:
     infinite for one alone."""
     if len(values) == 1:
         return np.full(values.shape[1:], np.inf)
+    from scipy.stats import t as student_t
+
     factor = student_t.ppf(0.975, len(values) - 1) / student_t.ppf(0.975, np.inf)
     found: np.ndarray = factor * standard_error(values, axis=0)
     return found

@@ -7,7 +7,6 @@ draw wherever averages are linear in it: less noise for the same law.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import poisson
 
 
 class Chosen(NamedTuple):
@@ -59,6 +58,8 @@ class Subsets:
 
     def draw(self, _: int) -> Chosen:
         if self.replaced:
+            from scipy.stats import poisson
+
             return Chosen(poisson.ppf(self.chances.draw(), self.share) / self.share, 1.0, 1.0 / self.share + 1.0)
         chance = self.chances.draw()
         chosen = max(1, round(self.share * chance.size))
