@@ -247,10 +247,10 @@ def test_the_noise_raises_the_risk_as_the_balance_says(unit) -> None:
     risks = []
     for sign in (1.0, -1.0):
         moved = Omega.copy()
-        moved[:, :2, :2] += sign * 1e-4 * noise[:, :, :2]
+        moved[:, :2, :2] += sign * 1e-6 * noise[:, :, :2]
         parts = moved[:, :2, :2], moved[:, :2, 2:5], moved[:, 2:5, 2:5], start.readout, start.extras, moved[:, 5:]
         risks.append(equations(problem, sv.Overlaps(*parts))[2])
-    assert (risks[0] - risks[1]) / 2e-4 == pytest.approx(expected, rel=1e-6)
+    assert (risks[0] - risks[1]) / 2e-6 == pytest.approx(expected, rel=1e-6)
     assert expected > 0
 
 

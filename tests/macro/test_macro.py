@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import solvable as sv
+from solvable.dynamics.kernel_choice import closed_kernels
 from solvable.levels import Lane, Plan
 from solvable.macro import integration
 from solvable.macro import level as level_module
@@ -491,7 +492,7 @@ def test_small_runs_in_slices_are_the_same_to_the_bit(rtol: float, stop, monkeyp
     )
     start = sv.start(problem, seed=0, students="orthogonal", cross=0.1)
     level, plan = sv.Macro(rtol=rtol), Plan(np.linspace(0, 100, 31), stop)
-    for kernel in (*integrator("explicit", rtol, 1).system, integrator("explicit", rtol, 1).entry):
+    for kernel in (*closed_kernels(problem, moments=False), integrator("explicit", rtol, 1).entry):
         kernel.settle()
     assert integration.is_small(level, [Lane(problem, start)], plan)
     monkeypatch.setattr(integration, "SLICE", 3)

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvable.dynamics import averages, case_averages, case_equations, equations, line_averages, rule_averages
+from solvable.dynamics.case_equations import case_scratch, observe_cases
 from solvable.dynamics.exactness import has_closed_risk, is_closed, rule_for, squared
 from solvable.dynamics.functions import is_additive, is_on_a_line, is_polynomial, scratch_size, with_functions
 from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, RISK, SEEN, WATCHED, Packed, pack, state_of, workspace
 from solvable.dynamics.python_moments import general_moments, risk_on_nodes
 from solvable.dynamics.quadratic_equations import quadratic_rhs, quadratic_scratch
+from solvable.gaussian.closed_forms import for_unit
 from solvable.gaussian.rules import Rule
 from solvable.overlaps import Overlaps
 from solvable.problems import KernelSpec
@@ -28,18 +30,11 @@ class System(NamedTuple):
     observe: Callable[..., None]
     packed: Packed
     compiled: bool = True
+    scratch: int = 0  # numbers of scratch behind the planes
 
     def workspace(self) -> np.ndarray:
-        """For one thread."""
-        problem = self.packed.problems[0]
-        rows = int(problem["rows"])
-        more = scratch_size(rows) if self.rhs is not equations.rhs and self.compiled else 0
-        if self.rhs is quadratic_rhs:
-            more = quadratic_scratch(rows)
-        if problem["several"]:
-            shape = int(problem["students"]), int(problem["teachers"]), rows, int(problem["blocks"])
-            more = max(case_equations.case_scratch(*shape), _SCRATCH[self.rhs](*shape))
-        return workspace(rows, more)
+        """Return scratch for one thread."""
+        return workspace(int(self.packed.problems["rows"][0]), self.scratch)
 
     def data(self, work: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         return self.packed.data(self.workspace() if work is None else work)
@@ -49,10 +44,19 @@ class System(NamedTuple):
         return self if watched is None else self._replace(packed=self.packed.watching(*watched))
 
 
-def slopes_of(problem: KernelSpec) -> Any:
-    """`equations.rhs`, or what is faster for whoever reads nothing but the slope: of plain problems with closed moments."""
-    swift = problem.student.activation == "quadratic" and problem.inputs.blocks == 1
-    return quadratic_rhs if swift and not problem.training.train_readout else equations.rhs
+def closed_kernels(problem: KernelSpec, *, moments: bool) -> tuple[Any, Any]:
+    """Return right-hand side and observer of plain equations with closed moments, the faster ones of quadratic units for whoever
+    reads nothing but the slope."""
+    unit, training = problem.student.unit.name, problem.training
+    swift = unit == "quadratic" and problem.inputs.blocks == 1 and not moments and not training.train_readout
+    return quadratic_rhs if swift else for_unit(equations.rhs, unit), for_unit(equations.observe, unit)
+
+
+def _closed_system(problem: KernelSpec, packed: Packed, *, moments: bool) -> System:
+    rhs, observe = closed_kernels(problem, moments=moments)
+    if rhs is quadratic_rhs:
+        return System(rhs, observe, packed, scratch=quadratic_scratch(int(packed.problems["rows"][0])))
+    return System(rhs, observe, packed)
 
 
 def system(problem: KernelSpec, packed: Packed, nodes: int, seed: int = 0, *, moments: bool = True) -> System:
@@ -61,7 +65,7 @@ def system(problem: KernelSpec, packed: Packed, nodes: int, seed: int = 0, *, mo
     if problem.features:
         return _of_cases(problem, packed, nodes, seed)
     if is_closed(problem):
-        return System(equations.rhs if moments else slopes_of(problem), equations.observe, packed)
+        return _closed_system(problem, packed, moments=moments)
     rule = rule_for(problem, nodes, seed)
     found = with_functions(packed, problem, rule)
     if found is None:
@@ -69,38 +73,36 @@ def system(problem: KernelSpec, packed: Packed, nodes: int, seed: int = 0, *, mo
     rhs = averages.rhs_on_nodes
     if is_additive(problem):
         rhs = averages.rhs_of_polynomials if is_polynomial(problem) else averages.rhs_of_pairs
-    return System(rhs, _observer(problem), found)
+    return System(rhs, _observer(problem), found, scratch=scratch_size(int(packed.problems["rows"][0])))
 
 
 def _of_cases(problem: KernelSpec, packed: Packed, nodes: int, seed: int) -> System:
     """Where samples come in cases."""
     paced = problem.training.rate_rule is not None
+    shape = [int(packed.problems[name][0]) for name in ("students", "teachers", "rows", "blocks")]
+    least = case_scratch(*shape)
     if is_closed(problem):
         closed = case_equations.rhs_of_paced_cases if paced else case_equations.rhs_of_cases
-        return System(closed, case_equations.observe_cases, packed)
+        unit = problem.student.unit.name
+        return System(for_unit(closed, unit), for_unit(observe_cases, unit), packed, scratch=least)
     on_a_line, closed_risk = is_on_a_line(problem), has_closed_risk(problem)
     found = with_functions(packed, problem, None if on_a_line and closed_risk else rule_for(problem, nodes, seed))
     if found is None:
         raise ValueError(
             f"{problem.features[0]}: given together with a function that only Python can call, which is not supported"
         )
-    observe = case_equations.observe_cases if closed_risk else case_averages.observe_cases_on_nodes
+    observe: Any = case_averages.observe_cases_on_nodes
+    if closed_risk:
+        observe = for_unit(observe_cases, problem.student.unit.name)
     if on_a_line:
-        return System(line_averages.rhs_on_a_line, observe, found)
-    plain = case_averages.rhs_of_cases_on_nodes, case_averages.rhs_of_paced_cases_on_nodes
-    shaped = rule_averages.rhs_of_rules, rule_averages.rhs_of_paced_rules
-    return System((shaped if problem.training.is_shaped else plain)[paced], observe, found)
-
-
-_SCRATCH: dict[Any, Callable[..., int]] = {
-    case_equations.rhs_of_cases: case_equations.case_scratch,
-    case_equations.rhs_of_paced_cases: case_equations.case_scratch,
-    case_averages.rhs_of_cases_on_nodes: case_averages.case_node_scratch,
-    case_averages.rhs_of_paced_cases_on_nodes: case_averages.case_node_scratch,
-    line_averages.rhs_on_a_line: case_averages.case_node_scratch,
-    rule_averages.rhs_of_rules: rule_averages.rule_scratch,
-    rule_averages.rhs_of_paced_rules: rule_averages.rule_scratch,
-}
+        return System(
+            line_averages.rhs_on_a_line, observe, found, scratch=max(least, case_averages.case_node_scratch(*shape))
+        )
+    if problem.training.is_shaped:
+        shaped = rule_averages.rhs_of_paced_rules if paced else rule_averages.rhs_of_rules
+        return System(shaped, observe, found, scratch=max(least, rule_averages.rule_scratch(*shape)))
+    plain = case_averages.rhs_of_paced_cases_on_nodes if paced else case_averages.rhs_of_cases_on_nodes
+    return System(plain, observe, found, scratch=max(least, case_averages.case_node_scratch(*shape)))
 
 
 def _observer(problem: KernelSpec) -> Callable[..., None]:
@@ -116,12 +118,14 @@ def observers(problem: KernelSpec, start: Overlaps, nodes: int) -> list[System]:
         exact = is_closed(plain) or rule_for(plain, nodes, 0).exact
         return [_of_cases(plain, packed, nodes, seed) for seed in range(1 if exact else 2)]
     if is_closed(plain):
-        return [System(equations.rhs, equations.observe, packed)]
+        return [_closed_system(plain, packed, moments=True)]
     exact = plain.teacher.target == "additive"
     found = with_functions(packed, plain, None if exact else rule_for(plain, nodes, 0))
     if found is None:
         return [_python_system(plain, packed, rule_for(plain, nodes, seed)) for seed in range(2)]
-    first = System(averages.rhs_of_pairs, _observer(plain), found)
+    first = System(
+        averages.rhs_of_pairs, _observer(plain), found, scratch=scratch_size(int(packed.problems["rows"][0]))
+    )
     if exact or rule_for(plain, nodes, 0).exact:
         return [first]
     again = with_functions(packed, plain, rule_for(plain, nodes, 1))

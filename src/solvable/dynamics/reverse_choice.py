@@ -11,7 +11,7 @@ from solvable.dynamics.exactness import is_closed, rule_for
 from solvable.dynamics.functions import has_numbers, is_polynomial, with_functions
 from solvable.dynamics.gaussian_moments import NODES
 from solvable.dynamics.kernel_data import Packed, pack, workspace
-from solvable.gaussian.closed_forms import KINDS
+from solvable.gaussian.closed_forms import KINDS, for_unit
 from solvable.overlaps import Overlaps
 from solvable.problems import KernelSpec, NotApplicable, Problem
 from solvable.problems.domain import ONE_PASS
@@ -69,10 +69,11 @@ def reversible(problem: Problem, start: Overlaps, *, readouts: bool = False) -> 
     packed = pack(spec, start)
     rows, columns = int(packed.problems["rows"][0]), reverse.EIGENVALUES + packed.blocks.shape[1]
     if problem.features:
-        return _of_cases(packed, columns)
+        return _of_cases(packed, columns, spec.student.unit.name)
     if is_closed(problem):
-        functions = equations.rhs, equations.observe, reverse.back, reverse.back_risk
-        return Reversible(*functions, packed, reverse.scratch_of_reverse(rows), columns)
+        kernels = equations.rhs, equations.observe, reverse.back, reverse.back_risk
+        rhs, observe, back, back_risk = (for_unit(kernel, spec.student.unit.name) for kernel in kernels)
+        return Reversible(rhs, observe, back, back_risk, packed, reverse.scratch_of_reverse(rows), columns)
     found = with_functions(packed, problem, rule_for(problem, NODES, 0))  # the nodes that Macro has
     assert found is not None
     functions = (
@@ -84,14 +85,15 @@ def reversible(problem: Problem, start: Overlaps, *, readouts: bool = False) -> 
     return Reversible(*functions, found, average_reverse.scratch_of_average_reverse(rows), columns)
 
 
-def _of_cases(packed: Packed, columns: int) -> Reversible:
+def _of_cases(packed: Packed, columns: int, unit: str) -> Reversible:
     """With derivatives by the probabilities of all cases and tests, and by the factor of all readouts in tests."""
     p, q, rows, blocks = (int(packed.problems[name][0]) for name in ("students", "teachers", "rows", "blocks"))
-    functions = (
+    kernels = (
         case_equations.rhs_of_cases,
         case_equations.observe_cases,
         case_reverse.back_cases,
         case_reverse.back_risk_of_cases,
     )
+    rhs, observe, back, back_risk = (for_unit(kernel, unit) for kernel in kernels)
     scratch = case_reverse.case_reverse_scratch(p, q, rows, blocks, packed.state.size)
-    return Reversible(*functions, packed, scratch, columns + packed.cases.shape[1] + 1)
+    return Reversible(rhs, observe, back, back_risk, packed, scratch, columns + packed.cases.shape[1] + 1)

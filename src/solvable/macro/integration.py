@@ -10,7 +10,7 @@ import numpy as np
 from solvable.dynamics.equal_units import orbits_of
 from solvable.dynamics.exactness import SCATTER, is_closed, is_exact, tolerance_floor
 from solvable.dynamics.functions import uses_pairs
-from solvable.dynamics.kernel_choice import slopes_of, system, task_risks
+from solvable.dynamics.kernel_choice import closed_kernels, system, task_risks
 from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack, unpack_rest, unpack_scalars
 from solvable.dynamics.orbit_averages import Equalised, advance_orbits, equalised, rhs_of_orbits
 from solvable.dynamics.quadratic_flow import flow_overlaps
@@ -52,12 +52,13 @@ def is_small(level: "Macro", lanes: list[Lane], plan: Plan) -> bool:
         or problem.features  # which have other kernels
     ):
         return False
-    entry, functions, _ = integrator("explicit", level.rtol, 1)
+    entry = integrator("explicit", level.rtol, 1).entry
+    rhs, observe = closed_kernels(problem, moments=False)
     return (
         problem.student.width + problem.teacher.width <= FEW
         and plan.times.size <= MANY
         and (plan.stop is None or plan.stop.function is None)
-        and all(kernel.overloads for kernel in (entry, functions[0], slopes_of(problem)))
+        and all(kernel.overloads for kernel in (entry, rhs, observe))
     )
 
 
@@ -104,7 +105,7 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
         one = one._replace(packed=equalised(one.packed, orbits))
         slope = Equalised(one.rhs, rhs_of_orbits, one.packed.numbers)
     packed, data, compiled = one.packed, one.data(work), one.compiled and function is None
-    entry, functions, rows = integrator(method, rtol, lane.problem.inputs.blocks)
+    entry, functions, rows = integrator(method, rtol, lane.problem.inputs.blocks, lane.problem.student.activation)
     if method == "explicit":
         functions = one.observe, slope
     elif orbits is not None:

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 from numba import float64, int64, types, void
 
 from solvable.dynamics import implicit
-from solvable.dynamics.equations import observe, rhs
+from solvable.dynamics.equations import observe
 from solvable.dynamics.kernel_data import ADVANCE, DATA, SYSTEM_FUNCTION, TOLERATE
 from solvable.dynamics.weight_equations import advance_rows, observe_rows, tolerate_rows
+from solvable.gaussian.closed_forms import for_unit
 from solvable.numerics import dormand_prince, doubling, tsit5
 from solvable.numerics.compiled import compiled
 from solvable.numerics.control import CONTROL_TYPE, REPORT_TYPE
@@ -53,17 +54,23 @@ class Integrator(NamedTuple):
     """
 
     entry: Any
-    system: tuple[Any, ...]  # observer first; what steps are made of; the order of the steps that are doubled
+    system: tuple[
+        Any, ...
+    ]  # observer first; what steps are made of; the order of steps that are doubled; explicit ones: empty
     rows: int  # of memory
 
 
-def integrator(method: str, rtol: float, blocks: int) -> Integrator:
-    """For one of Macro's methods, at this tolerance. With several blocks stability limits the steps more than accuracy does, and
-    order 5 has the longer ones for its work."""
+def integrator(method: str, rtol: float, blocks: int, unit: Any = None) -> Integrator:
+    """Return one of Macro's methods at this tolerance, those that take moments apart with the formulas of a closed unit.
+
+    With several blocks stability limits the steps more than accuracy does, and order 5 has the longer ones for its work.
+    """
     if method == "implicit":
-        return Integrator(doubled, (observe, implicit.advance, implicit.tolerate, ORDERS[method]), doubling.ROWS)
+        parts = for_unit(observe, unit), for_unit(implicit.advance, unit), implicit.tolerate
+        return Integrator(doubled, (*parts, ORDERS[method]), doubling.ROWS)
     if method == "weights":
-        return Integrator(doubled, (observe_rows, advance_rows, tolerate_rows, ORDERS[method]), doubling.ROWS)
+        parts = for_unit(observe_rows, unit), for_unit(advance_rows, unit), tolerate_rows
+        return Integrator(doubled, (*parts, ORDERS[method]), doubling.ROWS)
     if rtol <= (FINE if blocks == 1 else FINER):
-        return Integrator(eighth_order, (observe, rhs), dormand_prince.ROWS)
-    return Integrator(fifth_order, (observe, rhs), tsit5.ROWS)
+        return Integrator(eighth_order, (), dormand_prince.ROWS)
+    return Integrator(fifth_order, (), tsit5.ROWS)

@@ -129,7 +129,9 @@ class Macro(Level):
         for lane in lanes if is_closed(lanes[0].problem) else lanes[:1]:
             method = chosen(self, lane, plan) if is_closed(lane.problem) else "explicit"
             one = system(lane.problem, pack(lane.problem, lane.start), self.nodes, moments=False)
-            entry, functions, _ = integrator(method, self.rtol, lane.problem.inputs.blocks)
+            entry, functions, _ = integrator(
+                method, self.rtol, lane.problem.inputs.blocks, lane.problem.student.activation
+            )
             if one.compiled:
                 kernels = (one.observe, one.rhs) if method == "explicit" else functions
                 prepare(entry, *(kernel for kernel in kernels if not isinstance(kernel, int)))

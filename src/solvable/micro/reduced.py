@@ -11,6 +11,7 @@ from solvable.dynamics.equations import observe
 from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import SEEN, WATCHED, Packed, pack
 from solvable.dynamics.python_kernels import own_amplitudes
+from solvable.gaussian.closed_forms import for_unit
 from solvable.levels import Lane
 from solvable.levels.jobs import Control
 from solvable.levels.observer import NODES
@@ -107,7 +108,9 @@ class Group:
         self.looks = looking.looks_of(cases=bool(self.process[0][0].cases), watched=self.direction != 0)
         least, often = SLOW_LOOK if self.slow else LOOK
         self.stride = max(least, self.records.dim // often)
-        self.observe = first.systems[0].observe if first.compiled else observe
+        self.observe = (
+            first.systems[0].observe if first.compiled else for_unit(observe, "linear")
+        )  # which nobody calls then
         self.equations = self._equations() if self.process[0][0].pace else ()
 
     def _equations(self) -> tuple[Any, ...]:

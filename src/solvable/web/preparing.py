@@ -34,15 +34,23 @@ class Preparation:
         from solvable.dynamics.equations import observe, rhs
         from solvable.dynamics.quadratic_equations import quadratic_rhs
         from solvable.dynamics.reverse import back, back_risk
+        from solvable.gaussian.closed_forms import for_unit
         from solvable.macro.integrators import fifth_order
         from solvable.meso import following
-        from solvable.micro.process import follow
+        from solvable.micro.process import follow_for
 
+        curves = [for_unit(kernel, unit) for unit in ("quadratic", "erf") for kernel in (rhs, observe)]
         kernels: dict[str, tuple[Any, ...]] = {
-            CURVE: (fifth_order, rhs, quadratic_rhs, observe),
-            SGD: (follow,),
-            DIFFUSION: (following.follow,),
-            SCHEDULE: (record, march, reverse, hamiltonian, back, back_risk),
+            CURVE: (fifth_order, quadratic_rhs, *curves),
+            SGD: (follow_for(batches=False, tables=False),),
+            DIFFUSION: (following.form_of(following.follow, watched=False, tables=False),),
+            SCHEDULE: (
+                record,
+                march,
+                reverse,
+                hamiltonian,
+                *(for_unit(kernel, "quadratic") for kernel in (back, back_risk)),
+            ),
         }
         self.missing = [name for name, needed in kernels.items() if not all(one.at_hand for one in needed)]
         self.began = time.monotonic()
