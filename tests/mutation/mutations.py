@@ -1050,14 +1050,14 @@ DESCRIPTIONS = (
     ),
     Mutation(
         "plateau-height-at-its-start",
-        "results/observables.py",
-        "FlatSpan(float(times[begin]), float(times[end]), float(risk[bottom]))",
-        "FlatSpan(float(times[begin]), float(times[end]), float(risk[begin]))",
+        "results/flat_spans.py",
+        "FlatSpan(*borders, float(risk[bottom]))",
+        "FlatSpan(*borders, float(risk[begin]))",
         ("results/test_results.py::test_plateaus_on_known_curves",),
     ),
     Mutation(
         "maxima-are-plateaus",
-        "results/observables.py",
+        "results/flat_spans.py",
         "if times[end] - times[begin] > _turning_time(risk, speed, (peak, bottom, right)):",
         "if True:",
         ("results/test_results.py::test_a_curve_that_turns_without_waiting_has_no_plateau",),

@@ -7,7 +7,8 @@ import pytest
 
 import solvable as sv
 from solvable.results import observables
-from solvable.results.observables import crossing_time, local_exponent, phases, plateaus
+from solvable.results.flat_spans import finer, phases, plateaus
+from solvable.results.observables import crossing_time, local_exponent
 
 
 @pytest.fixture
@@ -182,23 +183,34 @@ def test_plateaus_on_known_curves() -> None:
     """Two logistic drops with rests between them: heights to 1 %, borders between the drops; tails do not count."""
     times = np.linspace(0, 100, 2001)
     risk = 0.5 + 0.3 * np.exp(-times) - 0.3 / (1 + np.exp(-(times - 30))) - 0.19 / (1 + np.exp(-(times - 70)))
-    first, second = plateaus(times, risk)
+    first, second, last = plateaus(times, risk)
     assert first.height == pytest.approx(0.5, rel=0.01)
     assert second.height == pytest.approx(0.2, rel=0.01)
-    assert 0 < first.start < 10 < first.end < 30 < second.start < 40 < second.end < 70
+    assert 0 < first.start < 10 < first.end < 30 < second.start < 40 < second.end < 70 < last.start < 80
+    assert first.left
+    assert second.left
+    assert not last.left
+    assert np.isnan(last.end)
+    assert np.isnan(last.length)
+    assert last.height == pytest.approx(risk[-1])
     assert first.length == first.end - first.start
     assert plateaus(times, np.exp(-times / 10)) == []
     assert plateaus(times, 1 / (1 + times) ** 2) == []
     assert plateaus(times[:2], risk[:2]) == []
     scaled = plateaus(1e6 * times, 1e-3 * risk)
     assert scaled[0].end == pytest.approx(1e6 * first.end)
-    begins_flat = plateaus(times, 1 - 0.9 / (1 + np.exp(-(times - 50))))
+    begins_flat = plateaus(times, 1 - 0.9 / (1 + np.exp(-(times - 50))))[:1]
     assert begins_flat[0].start == 0
-    rippled = plateaus(times, risk * (1 + 1e-4 * np.sin(5 * times)))
+    rippled = plateaus(times, risk * (1 + 1e-4 * np.sin(5 * times)))[:2]
     assert [one.start for one in rippled] == pytest.approx([first.start, second.start], abs=1.0)
     assert [one.height for one in rippled] == pytest.approx([first.height, second.height], rel=1e-2)
-    assert plateaus(times[times <= 29], risk[times <= 29]) == []  # not yet left
-    spans = phases(times, risk, [first, second], 100.0, lambda start, end: False)
+    for until in (15, 25, 29, 30.5):  # not left until the fall has passed its steepest part
+        (waiting,) = plateaus(times[times <= until], risk[times <= until])
+        assert not waiting.left
+        assert waiting.start == pytest.approx(first.start, abs=0.1)
+        assert waiting.height == pytest.approx(first.height, rel=0.01)
+    assert plateaus(times[times <= 33], risk[times <= 33])[0].left
+    spans = phases(times, risk, [first, second, last], 100.0, lambda start, end: False)
     assert [one.name for one in spans] == ["approach", "plateau", "escape", "descent", "plateau", "escape", "descent"]
     assert [one.start for one in spans] == [0.0, *(one.end for one in spans[:-1])]
     assert spans[-1].end == 100.0
@@ -208,6 +220,80 @@ def test_plateaus_on_known_curves() -> None:
     assert [one.name for one in by_norms] == ["norm learning", "plateau"] * 2 + ["escape", "descent"]
     assert phases(times, risk, begins_flat, 100.0, lambda start, end: True)[0].name == "plateau"
     assert phases(times, risk, [], 100.0, lambda start, end: True) == []
+
+
+def logistic(t: np.ndarray) -> np.ndarray:
+    return 0.5 + 0.3 * np.exp(-t) - 0.3 / (1 + np.exp(-(t - 30))) - 0.19 / (1 + np.exp(-(t - 70)))
+
+
+def slope_of(t: np.ndarray) -> np.ndarray:
+    return (np.log(logistic(t + 1e-5)) - np.log(logistic(t - 1e-5))) / 2e-5
+
+
+def test_slopes_tell_borders_between_outputs() -> None:
+    """Forty outputs with slopes tell as much as two thousand without: the distance of outputs is 100 times the tolerance."""
+    fine, coarse = np.linspace(0, 100, 20_001), np.linspace(0, 100, 41)
+    expected = plateaus(fine, logistic(fine))
+    found = plateaus(coarse, logistic(coarse), slope_of(coarse))
+    for one, other in zip(found, expected, strict=True):
+        assert one.left == other.left
+        assert one[:3] == pytest.approx(other[:3], abs=0.15, nan_ok=True)
+    snapped = plateaus(coarse, logistic(coarse))
+    assert abs(snapped[0].start - expected[0].start) > 1.0
+    assert snapped[0].start not in coarse  # interpolated, though less closely
+
+
+def test_a_finer_curve_passes_through_its_outputs() -> None:
+    times = np.linspace(0, 100, 26)  # the first fall is over long before the second output
+    grid, risk, slopes = finer(times, logistic(times), slope_of(times))
+    assert (np.diff(grid) > 0).all()
+    assert np.interp(times, grid, risk) == pytest.approx(logistic(times))
+    assert np.interp(times, grid, slopes) == pytest.approx(slope_of(times), abs=1e-12)
+    assert risk == pytest.approx(logistic(grid), rel=0.08)
+    early = grid <= 8
+    assert (np.diff(risk[early]) <= 1e-12).all()
+
+
+def test_tails_are_no_plateaus_that_wait() -> None:
+    times = np.linspace(0, 1000, 2001)
+    for tail in (
+        1 / (1 + times),
+        1 / np.sqrt(1 + times),
+        np.exp(-times / 10),
+        np.exp(-times / 10) + np.exp(-times / 500),
+    ):
+        assert plateaus(times, tail) == []
+    (end,) = plateaus(times, 0.1 + np.exp(-times))
+    assert not end.left
+    assert end.height == pytest.approx(0.1)
+
+
+def test_plateaus_of_a_run_do_not_depend_on_its_outputs() -> None:
+    problem = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.2, N=1024)
+    start = sv.start(problem, seed=0, scale=0.01)
+    found, names = [], set()
+    for count in (201, 2001):
+        run = sv.run(problem, start, sv.Macro(small_rate=True), times=np.linspace(0, 16_000, count))
+        found += run.plateaus()
+        names.add(tuple(one.name for one in run.phases()))
+    assert names == {("approach", "plateau", "escape", "descent")}
+    coarse, fine = found  # outputs at distances of 80 and 8
+    assert coarse.start == pytest.approx(fine.start, abs=2)
+    assert coarse.end == pytest.approx(fine.end, rel=0.03)
+    clocked = sv.run(problem, start, sv.Macro(small_rate=True), until=3200, clock="rate").plateaus()
+    assert clocked[0].start == pytest.approx(0.2 * fine.start, rel=0.05)
+
+
+def test_a_plateau_that_is_not_left_yet_is_told() -> None:
+    problem = sv.problems.convention("bocchi2026").problem(p=6, p_star=3, eta=0.1)
+    start = sv.start(problem, seed=0, students="orthogonal", cross=0.01)
+    whole, cut = (sv.run(problem, start, sv.Macro(), until=until) for until in (200, 40))
+    ((left,), (waiting,)) = whole.plateaus(), cut.plateaus()
+    assert (left.left, waiting.left) == (True, False)
+    assert waiting.start == pytest.approx(left.start, rel=0.02)
+    assert waiting.height == pytest.approx(left.height, rel=1e-3)
+    assert np.isnan(waiting.end)
+    assert cut.phases() == []
 
 
 def test_a_curve_that_turns_without_waiting_has_no_plateau() -> None:
@@ -226,10 +312,11 @@ def test_a_curve_that_turns_without_waiting_has_no_plateau() -> None:
         assert run.phases() == []
     times = np.linspace(0, 100, 2001)
     for bump in (1 / (1 + (times - 30) ** 2 / 25), np.exp(-((times - 30) ** 2) / 50), 1 / np.cosh((times - 30) / 3)):
-        assert plateaus(times, np.exp(2 * bump)) == []
-        assert plateaus(times, np.exp(0.5 * bump)) == []
+        for size in (0.5, 2):
+            assert [one for one in plateaus(times, np.exp(size * bump)) if one.left] == []
     rests = (1 - 0.6 * np.exp(-times)) * (1 - 0.9 / (1 + np.exp(-(times - 30))))
-    (found,) = plateaus(times, rests)
+    found, end = plateaus(times, rests)
+    assert not end.left
     assert found.height == pytest.approx(1.0, rel=1e-3)
     assert 0.5 < found.start < 5 < 25 < found.end < 30
 

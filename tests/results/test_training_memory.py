@@ -99,6 +99,11 @@ def test_early_stopping_is_the_least_risk(run: sv.Trajectory) -> None:
     assert best.time.tolist() == run.time[run.risk.argmin(axis=1)].tolist()
     assert best.gain == pytest.approx(run.risk[:, -1] - run.risk.min(axis=1))
     assert (best.gain > 0).all()
+    least = run.risk.argmin(axis=1)
+    assert best.after.tolist() == run.time[least - 1].tolist()
+    assert best.before.tolist() == run.time[least + 1].tolist()
+    first = sv.run(PROBLEM, START, sv.Empirical(), until=1, progress=False).early_stopping()
+    assert first.time[0] == first.before[0] > first.after[0]  # it still falls
     stopped = sv.run(
         PROBLEM,
         START,

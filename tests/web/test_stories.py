@@ -49,7 +49,9 @@ def half(name: str, step: int) -> float:
 
 def plateau(name: str, step: int) -> tuple[float, float]:
     """Begin and end of the longest one that has been left."""
-    return max(((one.start, one.end) for one in curve(name, step).plateaus()), key=lambda one: one[1] - one[0])
+    return max(
+        ((one.start, one.end) for one in curve(name, step).plateaus() if one.left), key=lambda one: one[1] - one[0]
+    )
 
 
 def ends(name: str, step: int) -> simulations.Piece:

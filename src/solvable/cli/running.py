@@ -106,7 +106,8 @@ def print_summary(trajectory: Any, summary: dict[str, Any], defaults: dict[str, 
         of = f" (median of {summary['half_risk_runs']} of {summary['runs']} runs)" if many else ""
         print(f"half the first risk at {summary['half_risk_time']:.6g}{of}")
     for plateau in summary["plateaus"]:
-        span = f"from {plateau['start']:.6g} to {plateau['end']:.6g}"
+        end = f"to {plateau['end']:.6g}" if plateau["left"] else "on, not left by the end"
+        span = f"from {plateau['start']:.6g} {end}"
         print(f"{'first run: ' if many else ''}plateau at risk {plateau['height']:.6g} {span}")
     for name in ("output", "plot"):
         if summary[name] is not None:

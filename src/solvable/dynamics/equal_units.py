@@ -40,10 +40,9 @@ def orbits_of(problem: Problem, start: Overlaps) -> np.ndarray | None:
 
 def _may_be_equal(start: Overlaps) -> bool:
     """Whether two students, or two teachers, have the same largest overlap with the others, which costs next to nothing."""
-    cross = start.block_cross_overlap[0]
-    if not cross.size:
-        return len(cross) > 1
-    return any(len(set(cross.max(axis=axis).tolist())) < cross.shape[1 - axis] for axis in (0, 1))
+    rows = start.block_cross_overlap[0].tolist()
+    sides = rows, list(zip(*rows, strict=True))
+    return any(len({max(line, default=0.0) for line in lines}) < len(lines) for lines in sides)
 
 
 def _exchanges(problem: Problem, start: Overlaps) -> Iterator[np.ndarray]:

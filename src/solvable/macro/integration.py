@@ -178,7 +178,7 @@ class _Look:
         self, slope: Callable[[np.ndarray], np.ndarray], report: Any, told: Any, memory: np.ndarray, packed: Packed
     ) -> None:
         self.slope, self.report, self.told, self.memory, self.packed = slope, report, told, memory, packed
-        self.before = np.full(memory.shape[1], np.inf)
+        self.before: np.ndarray | None = None
 
     def __call__(self) -> np.ndarray | None:
         """The state in which the run rests; None if it does not, or has moved since the last look."""
@@ -186,7 +186,7 @@ class _Look:
         self.before = y
         if self.report.segment < len(self.packed.breaks) or not self.told.rests:
             return None
-        if not np.abs(y - before).max() <= MOVED * rtol * np.abs(y).max():
+        if before is None or not np.abs(y - before).max() <= MOVED * rtol * np.abs(y).max():
             return None
         return rest_of(self.slope, y, self.report.end - self.report.time, rtol)
 

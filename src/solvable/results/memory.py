@@ -24,11 +24,16 @@ class EarlyStop(NamedTuple):
         outputs.
     gain : ndarray
         (run,) by how much the risk has risen since, at the last output that the run reached; zero where it still falls.
+    after, before : ndarray
+        (run,) times of the outputs on either side, between which the least risk of the run lies: the closer, the better
+        it is known. Where the output is the first or the last, it is itself that side.
     """
 
     time: np.ndarray
     risk: np.ndarray
     gain: np.ndarray
+    after: np.ndarray
+    before: np.ndarray
 
 
 def gap(trajectory: Trajectory) -> np.ndarray | None:
@@ -134,27 +139,29 @@ def interpolates(self: Trajectory, below: float = 1e-3, *, relative: bool = True
 
 
 def early_stopping(self: Trajectory) -> EarlyStop:
-    """Where each run has its least risk, among its outputs.
+    """Where each run has its least risk, among its outputs. `after` and `before` say how far apart these are there.
 
     Returns
     -------
     EarlyStop
-        Time and risk there, and by how much the risk has risen since.
+        Time and risk there, by how much the risk has risen since, and the outputs on either side.
 
     Examples
     --------
     >>> best = data.early_stopping()
-    >>> bool(best.time[0] < 100 and best.gain[0] > 0)
+    >>> bool(best.after[0] < best.time[0] < best.before[0] < 100 and best.gain[0] > 0)
     True
     """
     _losses(self, "early_stopping")
-    time, risk, gain = np.full((3, len(self.risk)), np.nan)
+    time, risk, gain, after, before = np.full((5, len(self.risk)), np.nan)
     for i, values in enumerate(self.risk):
         reached = np.flatnonzero(np.isfinite(values))
         if reached.size:
-            best = reached[np.argmin(values[reached])]
+            least = int(np.argmin(values[reached]))
+            best, sides = reached[least], reached[[max(least - 1, 0), min(least + 1, reached.size - 1)]]
             time[i], risk[i], gain[i] = self.time[best], values[best], values[reached[-1]] - values[best]
-    return EarlyStop(time, risk, gain)
+            after[i], before[i] = self.time[sides]
+    return EarlyStop(time, risk, gain, after, before)
 
 
 def _losses(trajectory: Trajectory, who: str) -> np.ndarray:

@@ -1,8 +1,7 @@
-"""Observables of a learning curve: exit times, plateaus, phases, exponents, distances."""
+"""Observables of a learning curve: exit times, means, exponents, distances."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -101,134 +100,6 @@ def mean_time(times: np.ndarray, endings: np.ndarray, confidence: float) -> Mean
     mean = float(times[passed].mean()) if fair else np.nan
     half = float(t.ppf(0.5 + 0.5 * confidence, n - 1) * standard_error(times[passed])) if n > 1 else np.nan
     return MeanTime(mean, mean - half, mean + half, n, never, int(broken.sum()))
-
-
-class FlatSpan(NamedTuple):
-    """A plateau: from `start` to `end` the risk stays near `height`."""
-
-    start: float
-    end: float
-    height: float
-
-    @property
-    def length(self) -> float:
-        """How long the plateau lasts."""
-        return self.end - self.start
-
-
-def plateaus(times: np.ndarray, risk: np.ndarray, *, flatness: float = 0.2, floor: float = 1e-9) -> list[FlatSpan]:
-    """Where the risk falls much slower than before and after: valleys of the speed v = |d log(risk) / d time|.
-
-    A plateau lies between two peaks of v (or begins the run) and has been left: v has risen again by a factor
-    1/flatness above the bottom of the valley, and the risk has fallen to a half, or by a twentieth with v past its peak. It starts
-    and ends where v passes `flatness` times the peak on that side, or where the risk is one and a half times as high or low as its
-    height, the risk at the bottom. A tail, slow to the end, is no plateau, nor is the maximum of a curve that rises and falls
-    without a rest, nor a span of less than three outputs, nor anything below `floor` times the largest risk, which is rounding.
-    None of this depends on units.
-    """
-    if not 0 < flatness < 1:
-        raise ValueError(f"flatness: {flatness} given, must be between 0 and 1")
-    good = np.isfinite(risk) & (risk > 0)
-    good &= risk > floor * np.max(risk[good], initial=0.0)
-    times, risk = times[good], risk[good]
-    if len(times) < 3:
-        return []
-    slope = np.gradient(np.log(risk), times)
-    speed = np.abs(slope)
-    speed = np.maximum(speed, 1e-9 * speed.max())  # slower is rounding
-    found: list[FlatSpan] = []
-    peak = bottom = i = 0
-    while i < len(speed):
-        if speed[i] < speed[bottom]:
-            bottom = i
-        deep = bottom == 0 or speed[bottom] < flatness * speed[peak]
-        if deep and speed[bottom] < flatness * speed[i]:
-            right = _next_peak(slope, i, flatness)
-            flat = speed[: right + 1] < flatness * speed[right]
-            end = int(np.flatnonzero(flat)[-1])
-            begin = 0 if bottom == 0 else peak + int(np.argmax(speed[peak:] < flatness * speed[peak]))
-            near = np.flatnonzero(
-                (risk[begin : end + 1] < 1.5 * risk[bottom]) & (risk[begin : end + 1] > risk[bottom] / 1.5)
-            )
-            begin, end = begin + int(near[0]), begin + int(near[-1])
-            passed = right < len(speed) - 1 and risk[right + 1] < 0.95 * risk[bottom]
-            if (passed or risk[right] < 0.5 * risk[bottom]) and end - begin >= 2:
-                if times[end] - times[begin] > _turning_time(risk, speed, (peak, bottom, right)):
-                    found.append(FlatSpan(float(times[begin]), float(times[end]), float(risk[bottom])))
-                peak = bottom = right
-            elif right < len(speed) - 1 and risk[right + 1] > risk[bottom] / 0.95:
-                peak = bottom = right  # it was left by a rise
-            i = right  # else a ripple, and the plateau goes on
-        elif speed[i] > speed[peak] and (
-            peak > 0 or bottom > 0
-        ):  # while rising from the start, the start is the valley
-            peak = bottom = i
-        i += 1
-    return found
-
-
-def _turning_time(risk: np.ndarray, speed: np.ndarray, places: tuple[int, int, int]) -> float:
-    """How long a curve that rises to a maximum between two peaks of its speed and falls again (or the reverse) takes for that at
-    these speeds; zero if it does not turn. A smooth maximum is flat for less than half of it, a rest for much longer.
-    """
-    left, bottom, right = places
-    if (risk[left] - risk[bottom]) * (risk[right] - risk[bottom]) <= 0:
-        return 0.0
-    return sum(float(abs(np.log(risk[i] / risk[bottom])) / speed[i]) for i in (left, right))
-
-
-def _next_peak(slope: np.ndarray, i: int, flatness: float) -> int:
-    """Index of the steepest slope from i on, before it falls to `flatness` of it or turns round."""
-    top = i
-    for j in range(i, len(slope)):
-        steepness = slope[j] * np.sign(slope[top])
-        if steepness > abs(slope[top]):
-            top = j
-        elif steepness < flatness * abs(slope[top]):
-            break
-    return top
-
-
-class Phase(NamedTuple):
-    """A phase of learning with its `name`, from `start` to `end`; a plateau has a `height`."""
-
-    name: str
-    start: float
-    end: float
-    height: float | None = None
-
-
-def phases(
-    times: np.ndarray,
-    risk: np.ndarray,
-    found: list[FlatSpan],
-    end: float,
-    is_norms: Callable[[float, float], bool],
-    begin: float = 0.0,
-) -> list[Phase]:
-    """Divide a learning curve, from `begin` to `end`, into phases: approach, plateau, escape, descent.
-
-    An escape lasts until the risk is half the plateau's height, a descent until the next plateau or the end. What leads
-    to a plateau is "norm learning" where `is_norms(start, end)` says so, else "approach". Without a plateau there are
-    no phases.
-    """
-    spans = [
-        Phase("norm learning" if is_norms(begin, one.start) else "approach", begin, one.start) for one in found[:1]
-    ]
-    for i, one in enumerate(found):
-        last = found[i + 1].start if i + 1 < len(found) else end
-        if last < end and is_norms(one.end, last):
-            spans += [Phase("plateau", *one), Phase("norm learning", one.end, last)]
-            continue
-        after = times >= one.start
-        half = crossing_time(times[after], risk[after], 0.5 * one.height)
-        half = max(half, one.end) if half < last else last
-        spans += [
-            Phase("plateau", *one),
-            Phase("escape", one.end, half),
-            Phase("descent", half, last),
-        ]
-    return [span for span in spans if span.end > span.start]
 
 
 def local_exponent(times: np.ndarray, values: np.ndarray) -> np.ndarray:

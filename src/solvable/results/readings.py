@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable.problems.nearest import not_one_of
-from solvable.results import observables, switching
+from solvable.results import flat_spans, observables, switching
 from solvable.results.ending import Ending
 from solvable.results.quantities import CURVE, OBSERVABLES, curves_of
 from solvable.results.selecting import check_alike, run_number
@@ -110,7 +110,7 @@ def mean_exit_time(
     return observables.mean_time(self.exit_time(below, relative=relative), self.endings, confidence)
 
 
-def plateaus(self: Trajectory, run: int | None = None, *, flatness: float = 0.2) -> list[observables.FlatSpan]:
+def plateaus(self: Trajectory, run: int | None = None, *, flatness: float = 0.2) -> list[flat_spans.FlatSpan]:
     """Spans of time in which the risk hardly moves.
 
     Parameters
@@ -123,25 +123,32 @@ def plateaus(self: Trajectory, run: int | None = None, *, flatness: float = 0.2)
     Returns
     -------
     list of FlatSpan
-        Begin, end and risk of each plateau, as `results.observables.plateaus` finds them; times in the unit of
-        `clock`.
+        Begin, end and risk of each plateau, as `results.flat_spans.plateaus` defines them, and whether it has been `left`; times
+        in the unit of `clock`. The last one may last to the end of the run: its end is NaN, and it may be the end of learning,
+        which a curve cannot tell from a plateau. No plateau at all is an empty list.
+
+    Notes
+    -----
+    Runs of `Macro` are read between their outputs by the slopes that the equations have there. For other levels, several blocks
+    of inputs without keep_blocks=True, and problems with features, the speed is a difference of outputs: borders are then
+    interpolated, and what is shorter than the distance of outputs is not seen.
 
     Examples
     --------
-    >>> len(run.plateaus())
-    1
+    >>> [plateau.left for plateau in run.plateaus()]
+    [True]
     """
     run = run_number(self, "plateaus", run)
     floor = max(1e-9, float(self.settings["rtol"])) if traits_of(self).solves_equations else 1e-9
     return switching.plateaus(self, run, flatness, floor)
 
 
-def phases(self: Trajectory, run: int | None = None, *, flatness: float = 0.2) -> list[observables.Phase]:
+def phases(self: Trajectory, run: int | None = None, *, flatness: float = 0.2) -> list[flat_spans.Phase]:
     """The course of a run, divided into named spans of time.
 
     A plateau is followed by an escape (until the risk is half the plateau's height) and a descent. What leads to a
     plateau is "norm learning" where the students' norms change more outside the teachers' span than within it, else
-    "approach".
+    "approach". Borders are those of `plateaus`; norms are looked at in the next outputs.
 
     Parameters
     ----------
@@ -164,7 +171,7 @@ def phases(self: Trajectory, run: int | None = None, *, flatness: float = 0.2) -
     outside = np.einsum("tkk->t", Q) - within
 
     def is_norms(start: float, end: float) -> bool:
-        ends = np.searchsorted(self.time, [start, end])
+        ends = np.minimum(np.searchsorted(self.time, [start, end]), len(self.time) - 1)
         return bool(abs(np.diff(outside[ends])[0]) > abs(np.diff(within[ends])[0]))
 
     return switching.phases(self, run, self.plateaus(run, flatness=flatness), is_norms)

@@ -13,7 +13,8 @@ import numpy as np
 
 from solvable.problems.schedules import value_at
 from solvable.problems.tasks import before, jumps
-from solvable.results import observables
+from solvable.results import flat_spans, observables
+from solvable.results.slopes import log_slopes
 
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
@@ -75,18 +76,18 @@ def crossing_times(trajectory: Trajectory, levels: np.ndarray) -> np.ndarray:
     return np.array([observables.crossing_time(time, risk, level) for risk, level in pairs])
 
 
-def plateaus(trajectory: Trajectory, run: int, flatness: float, floor: float) -> list[observables.FlatSpan]:
-    """See `Trajectory.plateaus`: those of every piece."""
-    return [
-        one
-        for part in pieces(trajectory)
-        for one in observables.plateaus(part.time, part.risk[run], flatness=flatness, floor=floor)
-    ]
+def plateaus(trajectory: Trajectory, run: int, flatness: float, floor: float) -> list[flat_spans.FlatSpan]:
+    """See `Trajectory.plateaus`: those of every piece. Only of the last one it is not known whether it is left."""
+    parts = pieces(trajectory)
+    slopes = log_slopes(trajectory, run) if len(parts) == 1 else None
+    found = [flat_spans.plateaus(one.time, one.risk[run], slopes, flatness=flatness, floor=floor) for one in parts]
+    closed = [[one for one in spans if one.left] for spans in found[:-1]]
+    return [one for spans in [*closed, found[-1]] for one in spans]
 
 
 def phases(
-    trajectory: Trajectory, run: int, found: list[observables.FlatSpan], is_norms: Callable[[float, float], bool]
-) -> list[observables.Phase]:
+    trajectory: Trajectory, run: int, found: list[flat_spans.FlatSpan], is_norms: Callable[[float, float], bool]
+) -> list[flat_spans.Phase]:
     """See `Trajectory.phases`: those of every piece."""
     last, parts = float(trajectory.end_time[run]), pieces(trajectory)
     spans = []
@@ -94,5 +95,5 @@ def phases(
         begin = 0.0 if i == 0 else float(part.time[0])
         end = last if i == len(parts) - 1 else min(last, float(part.time[-1]))
         inside = [one for one in found if begin <= one.start < end]
-        spans += observables.phases(part.time, part.risk[run], inside, end, is_norms, begin)
+        spans += flat_spans.phases(part.time, part.risk[run], inside, end, is_norms, begin)
     return spans

@@ -155,8 +155,8 @@ def _labels(name: str, manifest: Record) -> dict[str, str]:
         "end_risk_error": "error of the risk at the end",
         "end_training_loss_error": "error of the training loss at the end",
         "end_gap": "gap at the end",
-        "best_risk": "least risk on the way",
-        "best_time": f"time of the least risk, {unit}",
+        "best_risk": "least risk among the outputs",
+        "best_time": f"time of the output with the least risk, {unit}",
         "interpolation_time": f"time to a thousandth of the training loss, {unit}",
         "fewest": "fewest samples that determine the teacher",
     }

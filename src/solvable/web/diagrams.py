@@ -32,7 +32,7 @@ def _half(found: Trajectory) -> float:
 
 
 def _plateau(found: Trajectory) -> float:
-    spans = found.plateaus()
+    spans = [one for one in found.plateaus() if one.left]
     return float(spans[0].height) if spans else np.nan
 
 

@@ -16,7 +16,7 @@ from solvable.papers.figure import PaperFigure, whole
 from solvable.papers.parameters import UNSAID, Parameter, table
 from solvable.papers.worschech2024.settings import KEY, excess, problem
 from solvable.plot.style import figure
-from solvable.results.observables import plateaus
+from solvable.results.flat_spans import plateaus
 
 if TYPE_CHECKING:
     import xarray
@@ -83,7 +83,9 @@ def draw(data: "xarray.Dataset") -> "Figure":
 
 def claims(data: "xarray.Dataset") -> list[Claim]:
     key, times, risks = f"{KEY}/1", data["time"].values, data["equations"].values
-    lengths = np.array([sum(one.length for one in plateaus(times, risk) if one.height < 0.02) for risk in risks])
+    lengths = np.array(
+        [sum(one.length for one in plateaus(times, risk) if one.left and one.height < 0.02) for risk in risks]
+    )
     at, late = int(np.argmin(np.abs(times - 1000))), times.searchsorted(2500)
     falls = risks[:, late] / risks[:, -1]
     power, exponential = (_misfit(risks, times, straight) for straight in (np.log, np.asarray))
@@ -94,11 +96,11 @@ def claims(data: "xarray.Dataset") -> list[Claim]:
         holds(
             key, "the plateau shortens as L grows (largest growth from one L to the next, in units of the length at L = 1)",
             source="figure 1 caption", printed=0.0, found=excess(np.diff(lengths) / lengths[0]), tolerance=0.01,
-            evidence="results.observables.plateaus: " + ", ".join(f"{one:.0f}" for one in lengths),
+            evidence="results.flat_spans.plateaus: " + ", ".join(f"{one:.0f}" for one in lengths),
         ),
         holds(
             key, "until it disappears (length at L = 64, in units of that at L = 1)", source="figure 1 caption", printed=0.0,
-            found=float(lengths[-1] / lengths[0]), tolerance=0.01, evidence="results.observables.plateaus",
+            found=float(lengths[-1] / lengths[0]), tolerance=0.01, evidence="results.flat_spans.plateaus",
         ),
         holds(
             key, "convergence slows down as L grows (largest growth, from one L to the next, of the ln of the loss's fall)",
