@@ -16,7 +16,7 @@ from solvable.dynamics.python_moments import general_moments, risk_on_nodes
 from solvable.dynamics.quadratic_equations import quadratic_rhs, quadratic_scratch
 from solvable.gaussian.rules import Rule
 from solvable.overlaps import Overlaps
-from solvable.problems import KernelSpec
+from solvable.problems.spec import KernelSpec
 
 
 class System(NamedTuple):

@@ -32,10 +32,11 @@ from solvable.gaussian.units import UNITS
 from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
 from solvable.overlaps.watching import WATCHABLE
-from solvable.problems import KernelSpec, RateFunction
+from solvable.problems import RateFunction
 from solvable.problems.rate_rules import KINDS as KINDS_OF_RULES
 from solvable.problems.rules import rule_numbers
 from solvable.problems.schedules import begins_of, within
+from solvable.problems.spec import KernelSpec
 
 UNKNOWN = -1  # a unit without closed form
 RISK, WATCHED = 0, 1  # what `observe` sees: the risk, and whatever a threshold is for
@@ -274,8 +275,9 @@ def state_of(start: Overlaps, problem: KernelSpec | None = None) -> np.ndarray:
         rows = np.concatenate([start.block_student_overlap, start.block_cross_overlap], axis=2)
         return np.concatenate([rows.ravel(), start.readout.ravel()])
     order = row_order(problem)
-    rows = start.stacked[:, order[: moving_rows(problem), None], order]
-    return np.concatenate([rows.ravel(), start.readout.ravel(), start.scalars])
+    return np.concatenate(
+        [start.stacked[:, order[: moving_rows(problem), None], order].ravel(), start.readout.ravel(), start.scalars]
+    )
 
 
 def _plain_numbers(problem: KernelSpec, noise: bool) -> dict[str, Any]:
