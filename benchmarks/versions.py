@@ -34,14 +34,21 @@ def contestants():
         for _ in range(count):
             sv.run(*arguments, **words)
 
+    def each(cases, *arguments, **words):
+        for problem, start in cases:
+            sv.run(problem, start, *arguments, **words)
+
     calls = {}
     for unit in ("linear", "quadratic", "erf"):
         few, many = made(unit, 4, 2), made(unit, 6, 3)
         steps = {"times": [20_000], "clock": "steps", "progress": False}
         calls[f"Macro, 40 short runs, {unit}"] = partial(repeated, 40, *few, sv.Macro(), until=100)
+        calls[f"Macro, 400 runs of one step, {unit}"] = partial(repeated, 400, *many, sv.Macro(), until=1e-6)
         calls[f"Macro, wide, {unit}"] = partial(repeated, 1, *made(unit, 16, 8), sv.Macro(rtol=1e-10), until=200)
         calls[f"Micro, {unit}"] = partial(repeated, 1, *many, sv.Micro(runs=8, threads=1), **steps)
         calls[f"Meso, {unit}"] = partial(repeated, 1, *many, sv.Meso(runs=32, threads=1), until=20, progress=False)
+    fresh = [made("quadratic", 6, 3, label_noise=0.01 * i) for i in range(200)]
+    calls["Macro, 200 problems, one step"] = partial(each, fresh, sv.Macro(), until=1e-6)
     batch = made("quadratic", 6, 3, batch=5)
     few_steps = {"times": [5000], "clock": "steps", "progress": False}
     calls["Micro, batches of 5"] = partial(repeated, 1, *batch, sv.Micro(runs=8, threads=1), **few_steps)

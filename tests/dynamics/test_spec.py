@@ -8,7 +8,8 @@ from gate import first
 from solvable.dynamics.exactness import squared
 from solvable.dynamics.kernel_data import pack
 from solvable.dynamics.reverse_choice import reversible
-from solvable.problems import KernelSpec, Problem
+from solvable.problems import Problem
+from solvable.problems.spec import KernelSpec
 
 CLASSES = {"mixture": sv.Mixture.opposite(1.0), "training__rate_rule": sv.problems.AdaGrad(offset=1.0)}
 PROBLEMS = {

@@ -8,9 +8,9 @@ import numpy as np
 from solvable.dynamics.cases import case_table
 from solvable.dynamics.rows import moving_rows, row_order
 from solvable.overlaps import gram_factor
-from solvable.problems import KernelSpec
 from solvable.problems.rate_rules import KINDS
 from solvable.problems.schedules import value_at
+from solvable.problems.spec import KernelSpec
 
 ORDER = (
     "teacher",

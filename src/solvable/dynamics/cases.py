@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvable.problems import KernelSpec
 from solvable.problems.schedules import Schedule, begins_of, segments_of, within
+from solvable.problems.spec import KernelSpec
 
 Share = tuple[np.ndarray, np.ndarray]  # value and slope in each segment
 

@@ -17,7 +17,8 @@ from solvable.gaussian.chances import (
 )
 from solvable.gaussian.units import Activation
 from solvable.overlaps import Overlaps
-from solvable.problems import EVERYTHING, FEATURES, KernelSpec, Problem
+from solvable.problems import EVERYTHING, FEATURES, Problem
+from solvable.problems.spec import KernelSpec
 
 ANYTHING = replace(EVERYTHING, knows=(*EVERYTHING.knows, *FEATURES))
 EVEN, ODD = ("quadratic",), ("linear", "erf", "tanh")  # units

@@ -16,7 +16,8 @@ from solvable.gaussian.losses import CORRELATION, SQUARED
 from solvable.gaussian.rules import Rule, sobol, tensor
 from solvable.gaussian.units import UNITS
 from solvable.numerics.memory import FLOAT, check_memory, counted
-from solvable.problems import ClipSamples, KernelSpec
+from solvable.problems import ClipSamples
+from solvable.problems.spec import KernelSpec
 
 EXACT_NODES = 2**16
 SCATTER = 1e-5  # relative, of averages over scattered nodes

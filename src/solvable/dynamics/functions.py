@@ -14,7 +14,8 @@ from solvable.gaussian.polynomial_squares import square_scratch
 from solvable.gaussian.rules import Rule
 from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import RELU
-from solvable.problems import KernelSpec, Target
+from solvable.problems import Target
+from solvable.problems.spec import KernelSpec
 
 ODD = ("linear", "erf", "tanh")  # units that are odd and monotone
 

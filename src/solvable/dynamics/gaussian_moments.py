@@ -13,7 +13,8 @@ from solvable.dynamics.closed_moments import Moments
 from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import DRIFT, NOISE, RISK, SEEN, Packed, copied, records_of
 from solvable.overlaps import Overlaps, as_array
-from solvable.problems import EVERYTHING, FEATURES, Inputs, KernelSpec, Problem
+from solvable.problems import EVERYTHING, FEATURES, Inputs, Problem
+from solvable.problems.spec import KernelSpec
 
 NODES = 2**13
 STEPS = replace(EVERYTHING, knows=(*EVERYTHING.knows, "training.rule", "training.lookahead", "training.repeats"))

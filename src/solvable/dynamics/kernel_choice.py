@@ -18,7 +18,7 @@ from solvable.dynamics.quadratic_equations import quadratic_rhs, quadratic_scrat
 from solvable.gaussian.closed_forms import for_unit
 from solvable.gaussian.rules import Rule
 from solvable.overlaps import Overlaps
-from solvable.problems import KernelSpec
+from solvable.problems.spec import KernelSpec
 
 
 class System(NamedTuple):

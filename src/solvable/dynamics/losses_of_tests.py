@@ -11,7 +11,8 @@ from solvable.dynamics.classification import Readout, bias_of, field_moments
 from solvable.gaussian.losses import Loss
 from solvable.gaussian.rules import graded, sobol
 from solvable.overlaps import Overlaps
-from solvable.problems import KernelSpec, Target
+from solvable.problems import Target
+from solvable.problems.spec import KernelSpec
 
 NODES = 2**13
 REACH, OCTAVES, ORDER = 10.0, 12, 10

@@ -9,7 +9,8 @@ from solvable.dynamics.kernel_choice import system
 from solvable.dynamics.kernel_data import pack, unpack, unpack_rest, unpack_scalars
 from solvable.dynamics.rows import moving_rows, row_order
 from solvable.overlaps import Overlaps, check_start, fitted
-from solvable.problems import CASES, KernelSpec, Problem, effective
+from solvable.problems import CASES, Problem, effective
+from solvable.problems.spec import KernelSpec
 
 
 class Derivative(NamedTuple):

@@ -13,7 +13,7 @@ from solvable.dynamics.functions import is_additive
 from solvable.gaussian.all_pairs import quadrature_pairs
 from solvable.gaussian.losses import SQUARED, pushes
 from solvable.gaussian.rules import Rule
-from solvable.problems import KernelSpec
+from solvable.problems.spec import KernelSpec
 
 
 def risk_on_nodes(C: np.ndarray, problem: KernelSpec, readout: np.ndarray, rule: Rule) -> float:

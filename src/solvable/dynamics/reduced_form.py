@@ -28,8 +28,9 @@ from solvable.gaussian.tables import tabulate
 from solvable.gaussian.units import OWN, POLYNOMIAL, TABULATED, UNITS
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.overlaps import Overlaps, gram_factor
-from solvable.problems import KernelSpec, Problem, Target
+from solvable.problems import Problem, Target
 from solvable.problems.networks import Network
+from solvable.problems.spec import KernelSpec
 
 
 class ReducedForm(NamedTuple):

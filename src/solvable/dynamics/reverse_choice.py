@@ -13,8 +13,9 @@ from solvable.dynamics.gaussian_moments import NODES
 from solvable.dynamics.kernel_data import Packed, pack, workspace
 from solvable.gaussian.closed_forms import KINDS, for_unit
 from solvable.overlaps import Overlaps
-from solvable.problems import KernelSpec, NotApplicable, Problem
+from solvable.problems import NotApplicable, Problem
 from solvable.problems.domain import ONE_PASS
+from solvable.problems.spec import KernelSpec
 
 CASES = (
     "mixture", "tasks", "teacher.drift", "teacher.rotation", "training.dropout", "training.input_noise", "training.label_flips",

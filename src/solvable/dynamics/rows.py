@@ -6,7 +6,7 @@ averages, snapshots, then teachers; those that do not move come behind: directio
 
 import numpy as np
 
-from solvable.problems import KernelSpec
+from solvable.problems.spec import KernelSpec
 
 FOLLOWING = ("velocity", "average", "snapshot")  # roles of rows that move with the students
 

@@ -28,7 +28,8 @@ from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import STREAM, Purpose, child
 from solvable.numerics.threads import interruptible
 from solvable.overlaps import Overlaps
-from solvable.problems import CASES, KernelSpec, Problem
+from solvable.problems import CASES, Problem
+from solvable.problems.spec import KernelSpec
 from solvable.results import Ending, Threshold, Trajectory
 from solvable.results.traits import TRAITS
 

@@ -27,7 +27,8 @@ from solvable.numerics.lanes import WIDTH
 from solvable.numerics.memory import FLOAT
 from solvable.numerics.random import child, streams
 from solvable.overlaps import Weights, embed
-from solvable.problems import Data, KernelSpec, Problem
+from solvable.problems import Data, Problem
+from solvable.problems.spec import KernelSpec
 from solvable.results import Ending
 
 AHEAD = 32  # samples in a block

@@ -19,7 +19,6 @@ from solvable.problems.rate_rules import AdaGrad, ClipBatches, LineSearch, Polya
 from solvable.problems.reuse import Ratio
 from solvable.problems.rules import ClipSamples, Rule
 from solvable.problems.schedules import Schedule
-from solvable.problems.spec import KernelSpec
 from solvable.problems.tasks import Task
 from solvable.problems.training import Training
 
@@ -41,7 +40,6 @@ __all__ = [
     "Huber",
     "Inputs",
     "InvalidProblem",
-    "KernelSpec",
     "LineSearch",
     "Loss",
     "Mixture",
