@@ -22,6 +22,7 @@ from solvable.levels.records import Records
 from solvable.levels.seeds import lane_seed, seed_settings
 from solvable.meso import case_leap, following, leap, passage
 from solvable.meso.case_leap import sums_of
+from solvable.numerics.compiled import expect
 from solvable.numerics.driving import first_step
 from solvable.numerics.interpreting import by_machine_code, rewired
 from solvable.numerics.lanes import WIDTH, slots
@@ -165,6 +166,7 @@ class _Setting:
             system(problem, _packed(lane, records.plan.stop), NODES),
         )
         self.packed, self.kernels = self.system.packed, _kernels(problem, self.system)
+        expect(*self.kernels)
         batched = problem.replace(training__batch=2)  # as in a batch, nothing is drawn outside the frames
         if problem.teacher.rotation:
             batched = batched.replace(teacher__drift=1.0)  # teachers that only turn move here too, as in the equations

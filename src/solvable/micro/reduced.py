@@ -17,6 +17,7 @@ from solvable.levels.observer import NODES
 from solvable.levels.records import Records
 from solvable.micro import case_process, looking, process
 from solvable.micro.reach import bounds_of
+from solvable.numerics.compiled import expect
 from solvable.numerics.interpreting import rewired
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
@@ -106,6 +107,8 @@ class Group:
         self.stride = max(least, self.records.dim // often)
         self.observe = first.systems[0].observe if first.compiled else observe
         self.equations = self._equations() if self.process[0][0].pace else ()
+        rhs = self.equations[0] if self.equations else None
+        expect(self.follow, looking.look, looking.see, looking.all_overlaps, self.observe, rhs)
 
     def _equations(self) -> tuple[Any, ...]:
         """For rates that follow the state: the right-hand side and its data, with numbers for each lane."""
