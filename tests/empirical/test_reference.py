@@ -12,7 +12,7 @@ from seeds import seed
 from solvable.empirical.descent import prepare, trajectory
 from solvable.levels import Lane, Plan
 from solvable.levels.jobs import run_jobs
-from solvable.levels.progress import silent
+from solvable.numerics.progress import silent
 from solvable.numerics.threads import one_blas_thread
 
 LOG_COSH = (lambda e: 2 * np.log(np.cosh(e)), lambda e: 2 * np.tanh(e))

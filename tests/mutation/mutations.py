@@ -2842,10 +2842,10 @@ NOTEBOOKS = (
     ),
     Mutation(
         "progress-stays-in-the-notebook",
-        "levels/progress.py",
+        "numerics/progress.py",
         'self._show({"text/plain": "", "text/html": ""})',
         "pass",
-        ("levels/test_progress.py::test_a_notebook_sees_one_output_that_changes_and_goes",),
+        ("numerics/test_progress.py::test_a_notebook_sees_one_output_that_changes_and_goes",),
     ),
     Mutation(
         "cards-not-escaped",

@@ -12,7 +12,7 @@ import pytest
 
 from gate import only
 from solvable.levels.jobs import run_jobs
-from solvable.levels.progress import silent
+from solvable.numerics.progress import silent
 from solvable.numerics.threads import abandon, bell, gather, halt, interruptible, pool, raise_if_abandoned, watching
 
 SOON = 3.0  # seconds from the signal to the end of the process, on a machine that others use too

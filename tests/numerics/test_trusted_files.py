@@ -212,13 +212,13 @@ def test_only_our_own_unused_files_are_removed(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "cache" / "kernels-link").symlink_to(foreign)
     (ours / "link.bin").symlink_to(foreign / "old.bin")
     shared.chmod(0o777)
-    remove_unused(tmp_path / "cache", "kernels-", ".bin", 1e6)
+    remove_unused(tmp_path / "cache", "kernels-", (".bin",), 1e6)
     assert sorted(os.listdir(ours)) == ["link.bin", "model.bin", "new.bin", "notes.txt"]
     assert all((path / "old.bin").exists() for path in (other, foreign, shared))
     assert sorted(os.listdir(tmp_path / "cache")) == ["kernels-0123", "kernels-link", "kernels-shared", "project"]
     shared.chmod(0o700)
     give_away(shared, monkeypatch)
-    remove_unused(tmp_path / "cache", "kernels-", ".bin", 1e6)
+    remove_unused(tmp_path / "cache", "kernels-", (".bin",), 1e6)
     assert (shared / "old.bin").exists()
 
 

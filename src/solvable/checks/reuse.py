@@ -13,7 +13,7 @@ from solvable.empirical.steps import Walk
 from solvable.empirical.worlds import World
 from solvable.levels import Lane, Plan
 from solvable.levels.jobs import Control, run_jobs
-from solvable.levels.progress import silent
+from solvable.numerics.progress import silent
 from solvable.numerics.threads import one_blas_thread
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem

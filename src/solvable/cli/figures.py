@@ -118,20 +118,18 @@ def _draw(keys: list[str], options: Namespace) -> int:
 
 def _with_progress(chosen: list[Any]) -> Iterator[Any]:
     """A progress bar where someone is looking, nothing else."""
-    from rich.console import Console
-    from rich.progress import Progress, TextColumn, TimeElapsedColumn
+    from solvable.numerics.progress import SCREEN, is_terminal
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not is_terminal():
         yield from chosen
         return
-    columns = (TextColumn("{task.description}"), *Progress.get_default_columns()[1:], TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(chosen))
-        for one in chosen:
-            progress.update(task, description=f"computing {one.key}")
+    line = SCREEN.add()
+    try:
+        for number, one in enumerate(chosen):
+            SCREEN.update(line, number, len(chosen), f"computing {one.key}")
             yield one
-            progress.advance(task)
+    finally:
+        SCREEN.remove(line)
 
 
 def _code(verdicts: list[Any]) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from solvable.cli.printing import complain, print_json
-from solvable.levels.progress import clock
+from solvable.numerics.progress import clock
 
 PICTURES = (".png", ".pdf", ".svg")
 

@@ -18,6 +18,7 @@ from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED
 from solvable.dynamics.reverse import EIGENVALUES
 from solvable.dynamics.reverse_choice import reversible
 from solvable.numerics import tsit5
+from solvable.numerics.compiled import expect
 from solvable.numerics.control import FALLS, REPORT, RISES, control, outputs_for
 from solvable.numerics.ending import Ending
 from solvable.overlaps import Overlaps, fitted
@@ -68,6 +69,7 @@ class Course:
         self.mix = Mix(*mixed) if problem.features else None
         self.asked, self.start, self.knobs = asked, start, knobs
         self.functions, self.data = (self.system.observe, self.system.rhs), self.system.data()
+        expect(record, march, reverse, hamiltonian, *self.functions, self.system.back, self.system.back_risk)
         self.first = self.system.packed.state
         self.times, self.segments = np.zeros(1), np.zeros(0, dtype=np.int64)
         self.states = self.costates = self.first[None].copy()

@@ -15,8 +15,8 @@ from solvable.control.knobs import FREELY, Knob
 from solvable.control.numbers import with_schedules
 from solvable.control.optimum import Optimum
 from solvable.levels import run
-from solvable.levels.progress import Report, meter
 from solvable.macro import Macro
+from solvable.numerics.progress import Report, meter
 from solvable.overlaps import Overlaps
 
 GAP = 1e-3  # of the value, below which segments are fine enough

@@ -9,8 +9,8 @@ import numpy as np
 from solvable.empirical.certificates import check_rows, decide, independent_count, room, turned
 from solvable.empirical.sample import DataSet
 from solvable.levels.jobs import Control, run_jobs
-from solvable.levels.progress import silent
 from solvable.numerics.memory import FLOAT, check_memory, counted
+from solvable.numerics.progress import silent
 from solvable.numerics.random import Purpose, child
 from solvable.numerics.statistics import standard_error
 from solvable.numerics.threads import cores, interruptible, one_blas_thread, raise_if_abandoned

@@ -15,8 +15,8 @@ from solvable.fits.profile import Profile, ending_rise, settled_end
 from solvable.fits.report import Found, Interval, Intervals, told
 from solvable.fits.result import Fit
 from solvable.fits.settling import Settled, least, noise_at, searched, settled
-from solvable.levels.progress import Report, meter
 from solvable.macro import Macro
+from solvable.numerics.progress import Report, meter
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 from solvable.problems.own_functions import check_unchanged

@@ -7,7 +7,7 @@ from concurrent.futures import wait
 
 import numpy as np
 
-from solvable.levels.progress import Report
+from solvable.numerics.progress import Report
 from solvable.numerics.threads import GRACE, PULSE, abandon, cores, pool, raise_if_abandoned, watching
 
 Job = Callable[["Control", int], None]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solvable.levels.progress import Report, silent
+from solvable.numerics.progress import Report, silent
 from solvable.overlaps import Overlaps, Weights
 from solvable.problems import Problem
 from solvable.results.threshold import Threshold

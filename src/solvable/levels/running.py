@@ -8,9 +8,9 @@ import numpy as np
 
 from solvable.levels.effective import as_asked, effective_lanes
 from solvable.levels.plan import Lane, Plan
-from solvable.levels.progress import meter
 from solvable.levels.protocol import Level
 from solvable.levels.slips import telling
+from solvable.numerics.progress import meter
 from solvable.overlaps import Overlaps, Weights, check_start, fitted, hearing
 from solvable.problems import Problem, Schedule
 from solvable.problems.own_functions import check_unchanged

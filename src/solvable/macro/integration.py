@@ -20,6 +20,7 @@ from solvable.macro.choice import SHARPER, chosen
 from solvable.macro.integrators import integrator
 from solvable.macro.outputs import Solved, last_rows, overlaps, overlaps_of_rows
 from solvable.macro.rest import alike, leaves, rest_of
+from solvable.numerics.compiled import expect
 from solvable.numerics.control import FALLS, RISES, Y, control, outputs_for
 from solvable.numerics.driving import PAUSED
 from solvable.numerics.ending import Ending
@@ -112,6 +113,7 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
         functions = functions[0], Equalised(functions[1], advance_orbits, packed.numbers), *functions[2:]
     if function is not None:
         functions = _asking(function, lane, functions[0]), *functions[1:]
+    expect(entry, *functions)
     first = np.full(SEEN, np.nan)
     with suppress(np.linalg.LinAlgError):  # too large for averages: the run finds it diverged
         functions[0](0, 0.0, packed.state, first, *data)

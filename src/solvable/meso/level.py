@@ -22,6 +22,7 @@ from solvable.levels.records import Records
 from solvable.levels.seeds import lane_seed, seed_settings
 from solvable.meso import case_leap, following, leap, passage
 from solvable.meso.case_leap import sums_of
+from solvable.numerics.compiled import expect
 from solvable.numerics.driving import first_step
 from solvable.numerics.interpreting import by_machine_code, rewired
 from solvable.numerics.lanes import WIDTH, slots
@@ -178,6 +179,7 @@ class _Setting:
         self.form.process["largest"] = 0  # lengths of inputs are their means
         watched, tables = records.plan.stop is not None, reduced_form.has_tables(self.form.form)
         self.kernels = _kernels(problem, self.system, watched=watched, tables=tables)
+        expect(*self.kernels)
         coordinates = reduced_form.coordinates(batched, lane.start)
         self.first = slots(self.form.slots)
         self.first[:] = np.repeat(coordinates, WIDTH)

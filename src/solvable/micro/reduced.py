@@ -18,6 +18,7 @@ from solvable.levels.observer import NODES
 from solvable.levels.records import Records
 from solvable.micro import case_process, looking, process
 from solvable.micro.reach import bounds_of
+from solvable.numerics.compiled import expect
 from solvable.numerics.interpreting import rewired
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
@@ -112,6 +113,8 @@ class Group:
             first.systems[0].observe if first.compiled else for_unit(observe, "linear")
         )  # which nobody calls then
         self.equations = self._equations() if self.process[0][0].pace else ()
+        rhs = self.equations[0] if self.equations else None
+        expect(self.follow, *self.looks, self.observe, rhs)
 
     def _equations(self) -> tuple[Any, ...]:
         """For rates that follow the state: the right-hand side and its data, with numbers for each lane."""

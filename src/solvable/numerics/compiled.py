@@ -10,8 +10,6 @@ that is being compiled calls it. A `pure` kernel without machine code is interpr
 """
 
 import contextlib
-import math
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,12 +20,15 @@ from numba.core import config, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.core.registry import CPUDispatcher
+from numba.core.sigutils import normalize_signature
 
 from solvable.numerics.interpreting import MISSING, attempt
 from solvable.numerics.kernel_types import KernelType
-from solvable.numerics.kernels_on_disk import KernelCache, cache_directory, is_writable
+from solvable.numerics.kernels_on_disk import KernelCache
 from solvable.numerics.linking import compiler_like
+from solvable.numerics.waiting import Count, Notice
 
+PULSE = 0.05  # seconds between looks at what another process compiles
 REORDER = {"contract", "reassoc", "nsz", "arcp"}
 
 
@@ -53,7 +54,7 @@ class Kernel(CPUDispatcher):
         given = {"strict": not options["fastmath"], "inline": "forceinline" in options, "allocates": options["_nrt"]}
         self.made_by = " ".join(f"{name}={value}" for name, value in {**given, "inner": inner}.items())
         self._compiler: Any = compiler_like(self._compiler, inner=inner)
-        self._cache = KernelCache(self, _tell)
+        self._cache = KernelCache(self, _missed)
 
     @cached_property
     def _numba_type_(self) -> types.Type:  # type: ignore[override]
@@ -86,10 +87,22 @@ class Kernel(CPUDispatcher):
     def compile(self, sig: Any) -> Any:
         if getattr(config, "DISABLE_JIT", False):
             raise ValueError("NUMBA_DISABLE_JIT: is set, so that nothing can be compiled; unset it")
-        with global_compiler_lock, warnings.catch_warnings():
-            warnings.simplefilter("ignore", NumbaExperimentalFeatureWarning)  # functions as values are what we rely on
-            with _NOTICE.around():
+        with global_compiler_lock:
+            arguments, _ = normalize_signature(sig)  # type: ignore[no-untyped-call]
+            if arguments in self.overloads:
                 return super().compile(sig)
+            with _NOTICE.around(self), self._alone(sig), warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore", NumbaExperimentalFeatureWarning
+                )  # functions as values are what we rely on
+                return super().compile(sig)
+
+    @contextlib.contextmanager
+    def _alone(self, sig: Any) -> Iterator[None]:
+        """Within it no other process compiles the same; what it may have compiled meanwhile is on disk."""
+        with self._cache.alone(sig, self.targetctx, lambda: _wait(self)):
+            _NOTICE.awaited = ""
+            yield
 
     def settle(self) -> None:
         """Compile the declared signature now, or load it."""
@@ -155,61 +168,32 @@ def compiled(
 
 
 LISTENERS: list[Callable[[], None]] = []  # called before each kernel that this process compiles
-PAUSE = 0.5  # seconds without compiling, after which it is said again
-
-
-class _Notice:
-    """Says that somebody is about to wait for the compiler: once for the kernels that are compiled in a row.
-
-    It is used by whoever holds the compiler's lock.
-    """
-
-    def __init__(self) -> None:
-        self.wanted, self.said = True, False
-        self._depth, self._missed, self._ended = 0, False, -math.inf
-
-    @contextlib.contextmanager
-    def around(self) -> Iterator[None]:
-        """A compilation, which may begin others."""
-        self._depth += 1
-        try:
-            yield
-        finally:
-            self._depth -= 1
-            if self._depth == 0 and self._missed:
-                self._missed, self._ended = False, time.monotonic()
-
-    def give(self) -> None:
-        """Before a kernel is compiled."""
-        goes_on = self._missed or time.monotonic() - self._ended < PAUSE
-        self._missed = True
-        if self.wanted and not goes_on:
-            print(_again() if self.said else _first(), file=sys.stderr, flush=True)
-            self.said = True
-
-
-def _first() -> str:
-    often = (
-        f"once for each kind of problem (kept in {cache_directory()}; `solvable warm-up --all` does it beforehand)"
-        if is_writable()
-        else f"again each time, because nothing can be kept in {cache_directory()} (set SOLVABLE_CACHE_DIR)"
-    )
-    return f"solvable: compiling for this machine, which takes some 10 to 30 seconds and happens {often}"
-
-
-def _again() -> str:
-    return "solvable: compiling for another kind of problem"
-
-
-_NOTICE = _Notice()
+_NOTICE = Notice()
 
 
 def announce(whether: bool) -> None:
-    """Whether this process says, before it compiles, that it does. Others of a pool may have said so."""
-    _NOTICE.wanted, _NOTICE.said = whether, False
+    """Whether this process shows that it compiles. Others of a pool may have said so."""
+    _NOTICE.reset(wanted=whether)
 
 
-def _tell(_: Kernel) -> None:
+def tell(write: Callable[[Count, str], None]) -> None:
+    """Have `write` called a few times a second with how far the compiler is, in place of a bar."""
+    _NOTICE.tell(write)
+
+
+def expect(*kernels: Any) -> None:
+    """Note which kernels a run is going to call, so that whoever waits sees how many are left. What is none does not count."""
+    _NOTICE.expect(tuple(kernel for kernel in kernels if isinstance(kernel, Kernel)))
+
+
+def _missed(_: Kernel) -> None:
     _NOTICE.give()
     for listener in LISTENERS:
         listener()
+
+
+def _wait(kernel: Kernel) -> None:
+    """Another process compiles a kernel: look again a little later."""
+    _NOTICE.awaited = kernel.py_func.__name__
+    _missed(kernel)
+    time.sleep(PULSE)

@@ -15,6 +15,7 @@ import hashlib
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from enum import EnumType
 from functools import lru_cache
 from itertools import pairwise
@@ -30,12 +31,13 @@ from numba.core.caching import _Cache
 from numba.core.serialize import dumps
 
 from solvable.numerics import trusted_files
+from solvable.numerics.file_locks import locked
 from solvable.numerics.kernel_pickles import load
 from solvable.numerics.linking import names_kernels, rebuilt
 from solvable.numerics.trusted_files import MARK, WEEK, Untrusted
 
 SHIPPED = Path(__file__).parents[1] / "machine_code"  # what an installed wheel may bring
-PREFIX, SUFFIX = "kernels-", ".bin"
+PREFIX, SUFFIX, LOCK = "kernels-", ".bin", ".lock"
 PLAIN = (np.generic, bool, int, float, str, bytes, type, type(None), types.Type)
 FORM = 2  # of the files: inner kernels as code to be linked, with the names of what they call
 UNUSED = 8 * WEEK  # after which a kind of machine code, or a kernel of another form, is removed
@@ -97,6 +99,17 @@ class KernelCache(_Cache):
     def find(self, signature: Any, context: Any) -> Path | None:
         """Return the file with this machine code: the user's own, made for this very machine, else one that came with a wheel."""
         return _find(self._name(signature), context)
+
+    @contextlib.contextmanager
+    def alone(self, signature: Any, context: Any, wait: Callable[[], None]) -> Iterator[None]:
+        """Within it no other process compiles this kernel, as long as all use the same directory. `wait` is called again and again
+        while another one does."""
+        if names_kernels(signature) or self.find(signature, context) is not None:
+            yield
+            return
+        path = _own(context) / self._name(signature)
+        with locked(path.with_suffix(LOCK), path.exists, wait):
+            yield
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         if names_kernels(sig):
@@ -164,7 +177,7 @@ def _read(path: Path) -> bytes | None:
 @lru_cache
 def _remove_unused_once(cache: Path) -> None:
     """Whoever compiles looks after the cache, once in a process."""
-    trusted_files.remove_unused(cache, PREFIX, SUFFIX, UNUSED)
+    trusted_files.remove_unused(cache, PREFIX, (SUFFIX, LOCK), UNUSED)
 
 
 @lru_cache
@@ -185,11 +198,21 @@ def shipped_for(magic: tuple[Any, ...]) -> Path | None:
 
 def identity(kernel: Any) -> str:
     """A digest of all that a kernel's machine code is made of."""
-    known = kernel.__dict__.get("_identity")
+    return _described(kernel)[0]
+
+
+def reached(kernel: Any) -> tuple[Any, ...]:
+    """Return a kernel and all kernels that it calls, directly or not."""
+    return _described(kernel)[1]
+
+
+def _described(kernel: Any) -> tuple[str, tuple[Any, ...]]:
+    known: tuple[str, tuple[Any, ...]] | None = kernel.__dict__.get("_described")
     if known is None:
         told = Description()
         last = told.of(kernel)
-        known = kernel._identity = hashlib.sha256("\n".join([*told.lines, last]).encode()).hexdigest()
+        digest = hashlib.sha256("\n".join([*told.lines, last]).encode()).hexdigest()
+        known = kernel._described = digest, tuple(told.kernels)
     return known
 
 
@@ -199,12 +222,14 @@ class Description:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.kernels: dict[Any, None] = {}  # in the order in which they are met
         self._numbers: dict[int, int] = {}  # of functions that have a line
         self._kept: list[Any] = []  # so that no other object gets their place in memory
 
     def of(self, value: Any) -> str:
         """What a value is, or the number of the line that says so."""
         if hasattr(value, "py_func"):
+            self.kernels[value] = None
             return f"kernel {value.made_by} {value.declared} " + self._function(value.py_func)
         if isinstance(value, FunctionType):
             return self._function(value)

@@ -20,6 +20,7 @@ from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined
 from numba.core.environment import lookup_environment
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # how names begin of the variables that hold what raises errors
+OPTIMISED: list[str] = []  # names of the entries that the compiler optimises now, the last one in particular
 INNER = "inner"  # the kind of a serialised library, beside Numba's own
 
 
@@ -93,7 +94,11 @@ class EntryLibrary(JITCodeLibrary):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(module_of(library), preserve=True)
         self._linking_libraries = []
-        super().finalize()
+        OPTIMISED.append(self.name)
+        try:
+            super().finalize()
+        finally:
+            OPTIMISED.pop()
         codegen: Any = self._codegen
         for variable in self._final_module.global_variables:
             if variable.name.startswith(ENVIRONMENT) and (environment := lookup_environment(variable.name)) is not None:

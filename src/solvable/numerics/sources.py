@@ -14,7 +14,7 @@ ROOMS = (
 )  # fmt: skip
 FURTHER = ("sweeps/measures.py",)  # what a sweep takes from a run
 SILENT = (
-    "levels/progress.py", "numerics/cards.py", "overlaps/card.py",
+    "numerics/progress.py", "numerics/waiting.py", "numerics/cards.py", "overlaps/card.py",
     *(f"results/{name}.py" for name in ("files", "loading", "logs", "netcdf", "saving", "storage")),
 )  # fmt: skip  # write and show
 

@@ -182,7 +182,7 @@ def write(path: Path, content: bytes) -> None:
         raise
 
 
-def remove_unused(directory: Path, prefix: str, suffix: str, seconds: float) -> None:
+def remove_unused(directory: Path, prefix: str, suffixes: tuple[str, ...], seconds: float) -> None:
     """Remove files with our MARK that were not used for so long, from the directories in `directory` that are called prefix...,
     and then those that are empty. Links are not followed, and what others may have written stays."""
     oldest = time.time() - seconds
@@ -190,7 +190,7 @@ def remove_unused(directory: Path, prefix: str, suffix: str, seconds: float) -> 
         if place.name.startswith(prefix) and place.is_dir(follow_symlinks=False):
             for entry in _entries(Path(place.path)):
                 with contextlib.suppress(OSError):
-                    if entry.name.endswith((suffix, PART)) and _is_old(entry, oldest) and _is_ours(entry.path):
+                    if entry.name.endswith((*suffixes, PART)) and _is_old(entry, oldest) and _is_ours(entry.path):
                         os.unlink(entry.path)
             with contextlib.suppress(OSError):  # it is not empty
                 os.rmdir(place.path)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from solvable.gaussian.units import OwnFunction
-from solvable.levels.progress import meter
+from solvable.numerics.progress import meter
 from solvable.sweeps.drive import PULSE, Driver
 from solvable.sweeps.engines import choose
 from solvable.sweeps.functions import Functions

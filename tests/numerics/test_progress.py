@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from solvable.levels import progress
+from solvable.numerics import progress
 
 
 class Shown:
