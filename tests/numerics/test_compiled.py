@@ -12,7 +12,7 @@ import pytest
 from numba import float64
 
 import solvable as sv
-from solvable.gaussian import pairs
+from solvable.gaussian import units
 from solvable.numerics import compiled as compiling
 from solvable.numerics import interpreting, kernel_pickles, kernels_on_disk, trusted_files
 from solvable.numerics.compiled import compiled
@@ -39,7 +39,7 @@ def python(code: str, cache: Path, **environment: str) -> subprocess.CompletedPr
 def kernel_in(source: str, name: str = "f") -> str:
     """The identity of a kernel of a module with this source."""
     module = ModuleType("kernels")
-    module.__dict__.update(compiled=compiled, np=np, pairs=pairs)
+    module.__dict__.update(compiled=compiled, np=np, units=units)
     sys.modules["kernels"] = module
     exec(source, module.__dict__)
     return identity(module.__dict__[name])
@@ -177,7 +177,7 @@ def f(x):
         BASE.replace("SIZE * x", "SIZE * x * x"),
         BASE.replace("@compiled()\ndef f", "@compiled(strict=True)\ndef f"),
         BASE.replace("@compiled()\ndef g", "@compiled(inline=True)\ndef g"),
-        BASE.replace("SIZE * x", "pairs.QUADRATIC * x"),
+        BASE.replace("SIZE * x", "units.QUADRATIC * x"),
         BASE.replace("SIZE = 2.0", "SIZE = np.float32(2.0)"),
     ],
 )
@@ -234,9 +234,9 @@ def test_words_and_places_do_not_change_a_kernel() -> None:
 
 
 def test_a_constant_of_another_module_is_part_of_a_kernel(monkeypatch) -> None:
-    source = BASE.replace("SIZE * x", "pairs.QUADRATIC * x")
+    source = BASE.replace("SIZE * x", "units.QUADRATIC * x")
     before = kernel_in(source)
-    monkeypatch.setattr(pairs, "QUADRATIC", 17)
+    monkeypatch.setattr(units, "QUADRATIC", 17)
     assert kernel_in(source) != before
 
 

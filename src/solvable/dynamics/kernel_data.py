@@ -27,8 +27,7 @@ from numba import float64, from_dtype, int64, void
 
 from solvable.dynamics.cases import Cases, alike, case_table, probability_begins
 from solvable.dynamics.rows import firsts, moving_rows, row_order
-from solvable.gaussian.closed_forms import KINDS, is_even
-from solvable.gaussian.units import UNITS
+from solvable.gaussian.closed_forms import words_of
 from solvable.numerics.kernel_types import Function
 from solvable.overlaps import Overlaps
 from solvable.overlaps.watching import WATCHABLE
@@ -38,7 +37,6 @@ from solvable.problems.rules import rule_numbers
 from solvable.problems.schedules import begins_of, within
 from solvable.problems.spec import KernelSpec
 
-UNKNOWN = -1  # a unit without closed form
 RISK, WATCHED = 0, 1  # what `observe` sees: the risk, and whatever a threshold is for
 SEEN = 2
 NUMBERS = {name: number for number, name in enumerate(WATCHABLE)}  # in PROBLEM.watched
@@ -291,18 +289,12 @@ def _plain_numbers(problem: KernelSpec, noise: bool) -> dict[str, Any]:
         "readout_velocities": "readout_velocity" in problem.scalars,
         "average_rate": (average and average.rate) or 0.0, "average_begin": (average and average.begin) or 0.0,
         "anchor": training.anchor, "drift": problem.teacher.drift, "rotation": problem.teacher.rotation,
-        **_closed_unit(problem.student.activation),
+        **words_of(problem.student.activation),
         "sphere": problem.student.norm == "sphere", "train_readout": training.train_readout, "noise": noise,
         "watched": NOTHING, "watched_row": -1, "watched_column": -1,
         "loss_factor": training.loss_factor, "loss": training.loss_function.kind, "signed": problem.teacher.target == "sign",
         **rule_words(problem), **bias_words(problem),
     }  # fmt: skip
-
-
-def _closed_unit(activation: Any) -> dict[str, Any]:
-    """The number of a closed unit in compiled code, and whether it is even."""
-    kind = KINDS.get(activation, UNKNOWN) if isinstance(activation, str) else UNKNOWN
-    return {"kind": kind, "even": kind != UNKNOWN and is_even(UNITS[activation])}
 
 
 def bias_words(problem: KernelSpec) -> dict[str, Any]:

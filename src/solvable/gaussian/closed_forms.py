@@ -36,6 +36,7 @@ OPTIONAL = ("error_square", "drift", "back_product", "averages_of_several")
 PLANES_OF_REVERSE = 32  # matrices (n, n) of scratch for `back_slopes_times_square`
 HOME = f"{__package__}.closed"
 
+UNKNOWN = -1  # a unit without closed forms
 # the number of each closed unit in compiled code
 KINDS = {
     unit.name: unit.kind if unit.kind < TABULATED else TABULATED + 1 + number
@@ -76,6 +77,12 @@ def check_closed(unit: NamedUnit) -> None:
 def is_even(unit: NamedUnit) -> bool:
     """Return whether a closed unit is even rather than odd."""
     return bool(vars(formulas_of(unit))["PARITY"] == 1)
+
+
+def words_of(activation: Any) -> dict[str, Any]:
+    """Return what compiled code knows of a unit: the number of a closed one, and whether it is even."""
+    kind = KINDS.get(activation, UNKNOWN) if isinstance(activation, str) else UNKNOWN
+    return {"kind": kind, "even": kind != UNKNOWN and is_even(UNITS[activation])}
 
 
 @lru_cache
