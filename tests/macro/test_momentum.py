@@ -215,8 +215,8 @@ def test_averages_and_snapshots_of_linear_students():
                 "times": [0, 1], "rates": [1, 2], "shape": "linear"}},
             "readout_rate: a linear schedule given together with one of momentum.beta; let both go in steps",
         ),
-        ({"anchor": sv.Schedule(times=(0, 1), values=(0.5, 0.6))}, "anchor: Schedule(times=(0.0, 1.0), rates=(0.5, 0.6), "
-         "shape='steps') given, must be one number for the whole run; rates, batch, weight decay, label noise, momentum,"),
+        ({"anchor": sv.Schedule(times=(0, 1), values=(0.5, 0.6))}, "anchor: Schedule(times=(0.0, 1.0), rates=(0.5, 0.6)) "
+         "given, must be one number for the whole run; rates, batch, weight decay, label noise, momentum,"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_in_one_line(training, line):
