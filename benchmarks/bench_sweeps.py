@@ -16,7 +16,7 @@ from common import interleaved, report
 
 import solvable as sv
 from solvable.sweeps import Store, execute, plan
-from solvable.sweeps.engines import Task, work
+from solvable.sweeps.engines import PointTask, work
 from solvable.sweeps.measures import Run
 from solvable.sweeps.records import Labelled
 from solvable.sweeps.sweep import run_measure
@@ -98,7 +98,7 @@ def main() -> None:
         execute(planned, directory / f"{next(numbers)}", workers=workers, progress=False)
         print(f"  with {workers} worker processes, their start included: {time.perf_counter() - begin:.2f} s")
 
-    records = work(tuple(Task(point.key, point.problem, point.measure) for point in planned.points))[0]
+    records = work(tuple(PointTask(point.key, point.problem, point.measure) for point in planned.points))[0]
     risk = np.random.default_rng(0).standard_normal((1, 201))
 
     def segments() -> None:

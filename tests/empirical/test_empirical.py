@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 import solvable as sv
 from seeds import seed
 from solvable.empirical import kernels
-from solvable.empirical.sample import Sample
+from solvable.empirical.sample import DataSet
 from solvable.numerics.symmetric import squares, to_matrix, to_vector
 
 PAPER = sv.problems.convention("saraomannelli2020")
@@ -40,7 +40,7 @@ def test_symmetric_vectors_keep_lengths() -> None:
 def test_slope_and_jacobian_are_those_of_the_loss(n: int, k: int) -> None:
     """By differences: dY/dt = -1/2 dE_n/dY, and (1 - g J)^-1 both by n and by k d unknowns."""
     rows, W = data(4, n, 2)
-    sample = Sample.from_teacher(rows, W.T @ W / 2)
+    sample = DataSet.from_teacher(rows, W.T @ W / 2)
     y = np.random.default_rng(2).standard_normal(k * 4)
     given = sample.data(k * 4)
 

@@ -8,7 +8,7 @@ import solvable as sv
 from seeds import seed
 from solvable.fits.curve import read_curve
 from solvable.fits.noise import Noise
-from solvable.fits.parameters import Family, Parameter, parameters
+from solvable.fits.parameters import Family, InferredNumber, parameters
 from solvable.fits.profile import Profile, settled_end
 from solvable.fits.report import of_curve
 from solvable.fits.tails import Tails, left_out
@@ -85,7 +85,7 @@ def test_an_end_is_sought_with_the_noise_there() -> None:
         """Of the curve, only the last number is what is inferred."""
 
         curve = sv.fits.Curve(np.arange(1, 4.0), np.ones((1, 3)), np.zeros(3))
-        chosen, lower, upper = (Parameter("m", 1.0, -9.0, 9.0),), np.array([-9.0]), np.array([9.0])
+        chosen, lower, upper = (InferredNumber("m", 1.0, -9.0, 9.0),), np.array([-9.0]), np.array([9.0])
 
         def slopes(self, x):
             return np.array([[0.0], [0.0], [1.0]])

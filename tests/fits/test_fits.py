@@ -8,7 +8,7 @@ import solvable as sv
 from seeds import seed
 from solvable.fits.flatness import in_words
 from solvable.fits.noise import Noise
-from solvable.fits.parameters import Parameter
+from solvable.fits.parameters import InferredNumber
 from solvable.fits.profile import ending_rise
 from solvable.fits.report import goodness
 
@@ -318,7 +318,7 @@ def test_what_cannot_be_told_apart_is_told() -> None:
 
 
 def test_flat_directions_in_words() -> None:
-    one, other = Parameter("a", 1.0, 0.1, 10.0), Parameter("b", 0.0, -2.0, 2.0)
+    one, other = InferredNumber("a", 1.0, 0.1, 10.0), InferredNumber("b", 0.0, -2.0, 2.0)
     assert in_words((one, other), np.array([1.0, 0.01])) == "the curve hardly tells a"
     assert in_words((one, other), np.array([1.0, -0.5])).endswith("a and b apart: a × 2 with b -0.347 changes little")
 

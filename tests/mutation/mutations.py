@@ -2459,6 +2459,20 @@ MEMORY = (
         ("results/test_observables.py::test_what_was_computed_enters_a_dataset_that_was_made_before",),
     ),
     Mutation(
+        "a-limit-with-fast-velocities",
+        "results/traits.py",
+        'Traits(counts="alpha",',
+        'Traits(keeps_velocities=True, counts="alpha",',
+        ("macro/test_momentum.py::test_fast_velocities_are_the_effective_rate",),
+    ),
+    Mutation(
+        "a-prediction-of-another-start",
+        "theory/prediction.py",
+        'check_start(problem, given["start"])',
+        "pass",
+        ("theory/test_predictions.py::test_a_start_of_another_problem_is_refused",),
+    ),
+    Mutation(
         "kept-from-totals-of-several-blocks",
         "sweeps/measures.py",
         "any(OBSERVABLES[name].from_states for name in self.keep)",

@@ -27,6 +27,8 @@ risk: float = sv.dynamics.moments(sv.dynamics.field_covariance(printed, start), 
 run: sv.Trajectory = sv.run(printed, start, sv.Macro(), until=10.0, stop=sv.when("risk", below=0.5, relative=True))
 batch = sv.levels.run_batch(printed, run.states(), sv.Micro(runs=2, seed=1), until=1.0)
 ends: list[sv.results.Ending] = batch.ending
+rates: np.ndarray = batch.rate
+excess: np.ndarray | None = batch.gap
 states: list[sv.Overlaps] = [one.last() for one in batch]
 other = float(run.risk_on(printed.replace(teacher__readout=(1.0, 0.0)))[0, -1])
 points: list[sv.landscape.CriticalPoint] = sv.landscape.critical_points(printed)
@@ -39,12 +41,23 @@ sv.convention("bocchi2026")
 sv.Macro(rtol="small")
 sv.Student(breadth=4)
 sv.dynamics.nothing
+
+
+def rate_of(run: sv.Trajectory) -> int:
+    run.gapp
+    return run.rate
+
+
+sv.theory.escape_time()
 """
 ERRORS = {
     4: 'Module has no attribute "convention"',
     5: 'Argument "rtol" to "Macro" has incompatible type "str"',
     6: 'Unexpected keyword argument "breadth" for "Student"',
     7: 'Module has no attribute "nothing"',
+    11: '"Trajectory" has no attribute "gapp"',
+    12: 'Incompatible return value type (got "ndarray',
+    15: 'Missing positional arguments "problem", "start" in call to "escape_time"',
 }
 
 

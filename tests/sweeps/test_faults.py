@@ -23,7 +23,7 @@ import solvable.sweeps.drive
 import solvable.sweeps.engines
 from solvable.cli.main import main
 from solvable.sweeps import Damaged, Store, Sweep, execute, plan, segments, upkeep
-from solvable.sweeps.engines import Task
+from solvable.sweeps.engines import PointTask
 from solvable.sweeps.records import Labelled, Record, encode, key_of
 
 HERE = Path(__file__).parent
@@ -218,7 +218,7 @@ def test_a_long_first_task_does_not_keep_the_others_waiting(monkeypatch: pytest.
     (point,) = light(1, seconds=100.0).points
     engine = solvable.sweeps.engines.Processes(3)
     try:
-        engine.submit((Task(point.key, point.problem, point.measure),))
+        engine.submit((PointTask(point.key, point.problem, point.measure),))
         assert engine.width == 1
         wait_for(lambda: engine.width == 3)
         assert not engine.finished(0.0)

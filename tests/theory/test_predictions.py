@@ -79,6 +79,16 @@ def test_a_moment_is_converted_through_schedules(added) -> None:
     assert moment(SCHEDULED, None, clock.from_alpha(4.0), clock="rate").value == pytest.approx(clock.from_alpha(6.0))
 
 
+@pytest.mark.parametrize("name", ["escape_time", "nearest_solution", "uniform_plateau"])
+def test_a_start_of_another_problem_is_refused(name: str) -> None:
+    """Also where the formula looks at the teachers alone."""
+    erf = sv.problems.convention("worschech2024").problem(K=2, M=2, eta=0.1, N=1000)
+    problem = erf if name == "uniform_plateau" else PROBLEM
+    other = sv.start(problem.replace(student__width=3), seed=0)
+    with pytest.raises(sv.overlaps.InvalidStart, match=r"start: has \(blocks, students, teachers\)"):
+        getattr(sv.theory, name)(problem, other)
+
+
 def test_calls_that_do_not_fit_are_told_as_python_tells_them(added) -> None:
     with pytest.raises(TypeError, match=r"waiting\(\) missing 1 required positional argument: 'alpha'"):
         added(PROBLEM, None)

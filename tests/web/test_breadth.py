@@ -102,8 +102,8 @@ def test_a_diagram_has_the_curves_numbers(client: TestClient) -> None:
 
 
 def test_coarse_cells_come_first() -> None:
-    axis = diagrams.Axis("training.learning_rate", tuple(np.linspace(0.1, 1, 16)))
-    order = diagrams.Diagram(SMALL, axis, diagrams.Axis("run.until", tuple(range(1, 17))), "risk").order()
+    axis = diagrams.DiagramAxis("training.learning_rate", tuple(np.linspace(0.1, 1, 16)))
+    order = diagrams.Diagram(SMALL, axis, diagrams.DiagramAxis("run.until", tuple(range(1, 17))), "risk").order()
     assert len(set(order)) == 256
     assert set(order[:4]) == {(0, 0), (8, 0), (0, 8), (8, 8)}
     assert set(order[:16]) == {(i, j) for i in range(0, 16, 4) for j in range(0, 16, 4)}

@@ -19,7 +19,7 @@ from solvable.cli.main import main
 from solvable.gaussian.losses import LOSSES
 from solvable.gaussian.units import UNITS
 from solvable.web import simulations, work
-from solvable.web.guarding import LONGEST, Refused, Slots
+from solvable.web.guarding import LONGEST, RequestRefused, Slots
 from solvable.web.presets import PRESETS
 from solvable.web.server import STATIC, make_app
 
@@ -421,7 +421,7 @@ def test_sizes_are_refused_before_they_are_made(client: TestClient) -> None:
 def test_simulations_take_turns_and_give_back_their_place(client: TestClient) -> None:
     slots = Slots("simulate", "simulations", 1)
     release = slots.take()
-    with pytest.raises(Refused, match="as many simulations"):
+    with pytest.raises(RequestRefused, match="as many simulations"):
         slots.take()
     release()
     release()

@@ -13,7 +13,7 @@ def facts(trajectory: Any, runs: np.ndarray) -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     if (errors := of_ends(trajectory)) is not None:
-        found["classification_error"] = {"first": errors[0], "last": _median(errors[1][runs])}
+        found["classification_error"] = {"first": errors[0], "last": median(errors[1][runs])}
         with suppress(ValueError):
             found["oracle_error"] = trajectory.oracle_error
     if trajectory.task_risk is not None:
@@ -23,7 +23,8 @@ def facts(trajectory: Any, runs: np.ndarray) -> dict[str, Any]:
     return found
 
 
-def _median(values: np.ndarray) -> float | None:
+def median(values: np.ndarray) -> float | None:
+    """Return the median of the finite entries; None where there are none."""
     finite = values[np.isfinite(values)]
     return float(np.median(finite)) if finite.size else None
 
@@ -31,7 +32,7 @@ def _median(values: np.ndarray) -> float | None:
 def _last(values: np.ndarray) -> float | None:
     """Median over runs at the last output that any of them has."""
     there = np.flatnonzero(np.isfinite(values).any(axis=0))
-    return _median(values[:, there[-1]]) if there.size else None
+    return median(values[:, there[-1]]) if there.size else None
 
 
 def lines(summary: dict[str, Any], many: str) -> list[str]:

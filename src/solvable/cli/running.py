@@ -26,12 +26,12 @@ def summarise(trajectory: Any, output: str | None, plot: str | None) -> dict[str
         else {name: endings.count(name) for name in sorted(set(endings))},
         "message": trajectory.message,
         "end_time": float(np.median(trajectory.end_time[begun])),
-        "risk": {"first": float(trajectory.start_risk[0]), "last": _median(last)},
+        "risk": {"first": float(trajectory.start_risk[0]), "last": cases.median(last)},
         **_training(trajectory, begun),
         **cases.facts(trajectory, begun),
         "risk_error": float(np.nanmax(trajectory.risk_error, initial=0.0)),
         "overlap_error": float(np.nanmax(trajectory.overlap_error, initial=0.0)),
-        "half_risk_time": _median(half),
+        "half_risk_time": cases.median(half),
         "half_risk_runs": int(np.isfinite(half).sum()),
         "plateaus": [plateau._asdict() | {"length": plateau.length} for plateau in trajectory.plateaus(0)],
         "nfev": int(trajectory.nfev.sum()),
@@ -49,7 +49,7 @@ def _training(trajectory: Any, runs: np.ndarray) -> dict[str, Any]:
         losses = {"training_loss": trajectory.training_loss, "gap": trajectory.gap}
         losses |= {name: getattr(trajectory, name) for name in ("training_loss_error", "identity_residual")}
         losses = {name: values for name, values in losses.items() if values is not None}
-    found = {name: _median(np.array([_last(values[i]) for i in runs])) for name, values in losses.items()}
+    found = {name: cases.median(np.array([_last(values[i]) for i in runs])) for name, values in losses.items()}
     return found | {name: trajectory.settings[name] for name in ("particles",) if name in trajectory.settings}
 
 
@@ -62,18 +62,12 @@ def _loss(trajectory: Any, runs: np.ndarray) -> dict[str, Any]:
         return {}
     ended = [run for run in runs.tolist() if np.isfinite(trajectory.end_risk[run])]
     losses = [mean_loss(problem, trajectory.last(run), float(trajectory.end_alpha[run])) for run in ended]
-    return {"loss": _median(np.array(losses))}
+    return {"loss": cases.median(np.array(losses))}
 
 
 def _last(values: np.ndarray) -> float:
     finite = values[np.isfinite(values)]
     return float(finite[-1]) if finite.size else float("nan")
-
-
-def _median(values: np.ndarray) -> float | None:
-    """Of the finite ones."""
-    finite = values[np.isfinite(values)]
-    return float(np.median(finite)) if finite.size else None
 
 
 def print_summary(trajectory: Any, summary: dict[str, Any], defaults: dict[str, Any]) -> None:

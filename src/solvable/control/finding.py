@@ -9,7 +9,7 @@ from solvable.control.course import Asked
 from solvable.control.gradients import ask, checked_start
 from solvable.control.knobs import Knob, knobs
 from solvable.control.optimum import Optimum
-from solvable.control.searching import Plan, search_best
+from solvable.control.searching import SearchPlan, search_best
 from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 from solvable.results.threshold import Threshold
@@ -76,12 +76,14 @@ def optimal(
     if isinstance(guesses, bool) or not isinstance(guesses, int) or guesses < 1:
         raise ValueError(f"guesses: {guesses!r} given, must be a whole number of at least 1")
     asked = ask(problem, until, objective, rtol)
-    return search_best(*_given(asked, start, control, integral), Plan(guesses, refine, progress))
+    return search_best(*_given(asked, start, control, integral), SearchPlan(guesses, refine, progress))
 
 
 def optimal_within(seconds: float, asked: Asked, start: Overlaps, control: Mapping[str, int | Control]) -> Optimum:
     """What can be found in so much time, from one guess; `TimeUp` if not even the best constants."""
-    return search_best(*_given(asked, start, control, None), Plan(1, refine=False, progress=False, seconds=seconds))
+    return search_best(
+        *_given(asked, start, control, None), SearchPlan(1, refine=False, progress=False, seconds=seconds)
+    )
 
 
 def _given(

@@ -54,7 +54,7 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """How a search goes: first guesses, whether segments are halved, whether a bar is shown, after how long it is cut off."""
 
     guesses: int
@@ -68,7 +68,7 @@ class TimeUp(Exception):
 
 
 def search_best(
-    asked: Asked, starts: tuple[Overlaps, ...], knobs: tuple[Knob, ...], integral: Mapping[str, float], plan: Plan
+    asked: Asked, starts: tuple[Overlaps, ...], knobs: tuple[Knob, ...], integral: Mapping[str, float], plan: SearchPlan
 ) -> Optimum:
     """See `optimal`."""
     why, end = "", time.monotonic() + plan.seconds
@@ -94,7 +94,7 @@ def search_best(
     return _told(search, reached, why)
 
 
-def _explore(search: Search, knobs: tuple[Knob, ...], plan: Plan, reached: Reached) -> None:
+def _explore(search: Search, knobs: tuple[Knob, ...], plan: SearchPlan, reached: Reached) -> None:
     """Constants, all guesses, then finer segments."""
     constant, value = constants(search, knobs)
     reached.constant = constant, value

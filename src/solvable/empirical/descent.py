@@ -10,7 +10,7 @@ import numpy as np
 from solvable.empirical.forms import asked, choose
 from solvable.empirical.selecting import CHOSEN, selection_of, share
 from solvable.empirical.steps import Walk
-from solvable.empirical.worlds import Rows, coordinates
+from solvable.empirical.worlds import GivenSamples, coordinates
 from solvable.levels import Lane, Plan
 from solvable.levels.effective import as_asked, effective_lanes
 from solvable.levels.records import Records
@@ -155,7 +155,7 @@ def trajectory(
     )  # fmt: skip
 
 
-def _given(level: Empirical, problem: Problem) -> Rows | None:
+def _given(level: Empirical, problem: Problem) -> GivenSamples | None:
     """Rows of data, in the eigenbasis of the inputs."""
     if level.data is None:
         return None
@@ -165,6 +165,6 @@ def _given(level: Empirical, problem: Problem) -> Rows | None:
     if problem.inputs.blocks > 1:
         rows, tests = rows @ data.basis, tests @ data.basis
     if level.labels is None:
-        return Rows(rows, None, tests, None)
+        return GivenSamples(rows, None, tests, None)
     labels = np.array(level.labels)
-    return Rows(rows, labels[:count], tests, labels[count : count + TESTS])
+    return GivenSamples(rows, labels[:count], tests, labels[count : count + TESTS])

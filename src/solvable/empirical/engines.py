@@ -13,7 +13,7 @@ from solvable.empirical.revealed import Revealed, Space
 from solvable.problems import Problem
 
 
-class Engine(Protocol):
+class SampleEngine(Protocol):
     """Samples, as far as training needs them."""
 
     count: int
@@ -22,7 +22,7 @@ class Engine(Protocol):
 
     def pull(self, columns: np.ndarray) -> np.ndarray: ...
 
-    def some(self, chosen: np.ndarray, /) -> "Engine | None":
+    def some(self, chosen: np.ndarray, /) -> "SampleEngine | None":
         """Of the samples with these numbers alone; None where these cannot be asked without the others."""
 
 
@@ -108,7 +108,7 @@ class ClassEngine:
     coordinates.
     """
 
-    def __init__(self, inner: Engine, scales: np.ndarray, means: np.ndarray, directions: np.ndarray) -> None:
+    def __init__(self, inner: SampleEngine, scales: np.ndarray, means: np.ndarray, directions: np.ndarray) -> None:
         self.count, self.inner, self.scales, self.means, self.directions = (
             inner.count, inner, scales[:, None], means, directions,
         )  # fmt: skip

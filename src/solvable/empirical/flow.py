@@ -8,7 +8,7 @@ import numpy as np
 from solvable.dynamics.gaussian_moments import field_covariance, moments
 from solvable.dynamics.quadratic_flow import flow_factor
 from solvable.empirical.kernels import POPULATION, TRAINING
-from solvable.empirical.sample import Followed, Sample
+from solvable.empirical.sample import DataSet, Followed
 from solvable.levels import Lane, Plan
 from solvable.levels.jobs import Control
 from solvable.levels.limits import check_outputs
@@ -28,7 +28,7 @@ WEIGHTS, ROWS, LABELS = range(3)  # streams of a run
 MOST_NUMBERS = 3 * 10**8  # that outputs and samples may take
 
 
-class Kept:
+class FlowArrays:
     """Arrays that are kept of all runs; NaN where a run ended before an output."""
 
     @np.errstate(all="ignore")  # a run that diverges overflows before it is stopped
@@ -75,7 +75,7 @@ class Kept:
 class Flow:
     """One run: its data set, its flow, and what is kept of it."""
 
-    def __init__(self, level: "Empirical", lane: Lane, place: int, run: int, kept: Kept) -> None:
+    def __init__(self, level: "Empirical", lane: Lane, place: int, run: int, kept: FlowArrays) -> None:
         self.level, self.lane, self.place, self.kept = level, lane, place, kept
         # what rows do not depend on: so that data sets of one seed begin with the same ones
         plain = {"training__samples": None, "training__learning_rate": 1.0, "training__label_noise": 0.0}
@@ -105,7 +105,7 @@ class Flow:
         self._keep(found, sample, P, weights, clock)
         control.done[place] = 1.0
 
-    def _sample(self, problem: Problem, teacher: np.ndarray) -> Sample:
+    def _sample(self, problem: Problem, teacher: np.ndarray) -> DataSet:
         level, count = self.level, self.level.samples(problem) or 0
         if level.data is not None:
             assert level.data.rows is not None
@@ -113,11 +113,11 @@ class Flow:
         else:
             rows = np.random.default_rng(child(self.seed, ROWS)).standard_normal((count, len(teacher)))
         if level.labels is not None:
-            return Sample(rows, np.array(level.labels[:count]), teacher)
+            return DataSet(rows, np.array(level.labels[:count]), teacher)
         noise = np.random.default_rng(child(self.seed, LABELS)).standard_normal(count)
-        return Sample.from_teacher(rows, teacher, np.sqrt(problem.training.label_noise) * noise)
+        return DataSet.from_teacher(rows, teacher, np.sqrt(problem.training.label_noise) * noise)
 
-    def _watch(self, sample: Sample, first: np.ndarray) -> tuple[int, int, float]:
+    def _watch(self, sample: DataSet, first: np.ndarray) -> tuple[int, int, float]:
         """Which of the losses to stop at, in which direction, and the level."""
         stop = self.kept.plan.stop
         if stop is None:
@@ -127,7 +127,7 @@ class Flow:
         level = stop.level_for(unit * float(sample.losses(first)[which])) / unit
         return which, FALLS if stop.falls else RISES, level
 
-    def _keep(self, found: Followed, sample: Sample, P: np.ndarray, weights: Weights, clock: Clock) -> None:
+    def _keep(self, found: Followed, sample: DataSet, P: np.ndarray, weights: Weights, clock: Clock) -> None:
         kept, i = self.kept, self.place
         kept.training[i], kept.population[i] = found.training, found.population
         kept.student[i], kept.cross[i] = _overlaps(P, found.factors, weights)
@@ -146,7 +146,7 @@ def _overlaps(P: np.ndarray, factors: np.ndarray, weights: Weights) -> tuple[np.
     return rows @ rows.swapaxes(-1, -2), rows @ weights.teacher.T / np.sqrt(weights.teacher.shape[1])
 
 
-def _population(sample: Sample, first: np.ndarray, times: np.ndarray, noise: float) -> Followed:
+def _population(sample: DataSet, first: np.ndarray, times: np.ndarray, noise: float) -> Followed:
     """The flow on the population, in closed form; its training loss is the population loss and half the label noise."""
     values, vectors = np.linalg.eigh(sample.teacher)
     values = np.where(values > 1e-14 * len(values) * values[-1], values, 0.0)

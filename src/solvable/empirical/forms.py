@@ -22,7 +22,7 @@ class Form(NamedTuple):
     room: int
 
 
-class Asked(NamedTuple):
+class Questions(NamedTuple):
     """Questions that a run asks of its data: sizes of the parts they are kept in, columns of right and of left questions of each,
     coordinates that the inputs come to have, how many of these a block may add, steps on each part, and at how many outputs all
     parts are asked."""
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
     looks: int
 
 
-def asked(problem: Problem, steps: int, outputs: int) -> Asked:
+def asked(problem: Problem, steps: int, outputs: int) -> Questions:
     """Of a run of so many steps with so many outputs."""
     p, sizes = problem.student.width, part_sizes(problem)
     rows = p + problem.teacher.width + problem.extras.count("direction")
@@ -48,10 +48,10 @@ def asked(problem: Problem, steps: int, outputs: int) -> Asked:
     more = p * rounds * len(sizes)
     blocks = problem.inputs.block_sizes
     coordinates = int(np.minimum(blocks, rows + more).sum())
-    return Asked(sizes, rows + p * (rounds + looks), p * rounds, coordinates, more, rounds, looks)
+    return Questions(sizes, rows + p * (rounds + looks), p * rounds, coordinates, more, rounds, looks)
 
 
-def _questions(problem: Problem, found: Asked, size: int) -> float:
+def _questions(problem: Problem, found: Questions, size: int) -> float:
     """Work of asking a part of so many samples. Frames that grow are read six times on the side on which they grow, to project
     twice and to answer, and their answers twice; frames that are full a third as often."""
     p, t = problem.student.width, np.arange(1, found.rounds + 1)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from solvable.empirical import descent
-from solvable.empirical.flow import MOST_NUMBERS, PAPER, Flow, Kept
+from solvable.empirical.flow import MOST_NUMBERS, PAPER, Flow, FlowArrays
 from solvable.empirical.sample import room
 from solvable.levels import Lane, Level, Plan
 from solvable.levels.jobs import run_jobs
@@ -262,8 +262,8 @@ class Empirical(Level):
         return descent.trajectory(self, lanes, records, losses, form, plan)
 
     @interruptible
-    def _jobs(self, lanes: list[Lane], plan: Plan) -> tuple[Kept, list[Flow]]:
-        kept = Kept(lanes, plan, self.runs)
+    def _jobs(self, lanes: list[Lane], plan: Plan) -> tuple[FlowArrays, list[Flow]]:
+        kept = FlowArrays(lanes, plan, self.runs)
         return kept, [
             Flow(self, lane, i * self.runs + run, run, kept) for i, lane in enumerate(lanes) for run in range(self.runs)
         ]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from solvable.empirical.certificates import check_rows, decide, independent_count, room, turned
-from solvable.empirical.sample import Sample
+from solvable.empirical.sample import DataSet
 from solvable.levels.jobs import Control, run_jobs
 from solvable.levels.progress import silent
 from solvable.numerics.memory import FLOAT, check_memory, counted
@@ -248,7 +248,7 @@ def recovered_by_flow(rows: Any, teacher: Any, until: float = 1e6) -> bool:
     A, dim = W.T @ W / len(W), X.shape[1]
     if independent_count(X) == dim * (dim + 1) // 2:
         return True
-    sample, full = Sample.from_teacher(X, A), turned(W)[1] == dim
+    sample, full = DataSet.from_teacher(X, A), turned(W)[1] == dim
     factor, now, first = np.eye(dim), 0.0, float(sample.losses(np.eye(dim))[0])
     for end in until * 10.0 ** np.arange(1 + MORE_DECADES):
         found = sample.follow(factor, np.array([0.1 * end, end]) - now, method="implicit")

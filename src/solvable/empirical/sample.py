@@ -38,7 +38,7 @@ class Followed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class DataSet:
     """A data set: inputs `rows` (n, d) with `labels` (n,), and the teachers' matrix `teacher` (d, d).
 
     Students come as a factor F (k, d) of their matrix A = F^T F. Without samples only the population loss has a
@@ -50,7 +50,7 @@ class Sample:
     teacher: np.ndarray
 
     @classmethod
-    def from_teacher(cls, rows: np.ndarray, teacher: np.ndarray, noise: np.ndarray | float = 0.0) -> "Sample":
+    def from_teacher(cls, rows: np.ndarray, teacher: np.ndarray, noise: np.ndarray | float = 0.0) -> "DataSet":
         return cls(rows, np.einsum("si,ij,sj->s", rows, teacher, rows) + noise, teacher)
 
     def data(self, unknowns: int = 0) -> tuple[np.ndarray, ...]:

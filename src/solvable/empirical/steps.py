@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvable.dynamics.kernel_data import RISK, WATCHED
-from solvable.empirical.forms import Asked
+from solvable.empirical.forms import Questions
 from solvable.empirical.responses import mean_loss, respond
 from solvable.empirical.selecting import Choice, choices, selection_of
-from solvable.empirical.worlds import SELECTION, Part, Rows, World
+from solvable.empirical.worlds import SELECTION, GivenSamples, Part, World
 from solvable.levels import Lane
 from solvable.levels.jobs import Control
 from solvable.levels.records import Records
@@ -36,20 +36,20 @@ class Rates:
         return *rates, float(value_at(training.weight_decay, step))  # type: ignore[return-value]
 
 
-class Momentum(NamedTuple):
+class MomentumStep(NamedTuple):
     """The share of its velocity that a step keeps, and whether gradients are taken where the velocity would bring the weights."""
 
     beta: float = 0.0
     nesterov: bool = False
 
 
-def momentum_of(problem: Problem) -> Momentum:
+def momentum_of(problem: Problem) -> MomentumStep:
     """Of a problem with fast velocities, or without any."""
     given = problem.training.momentum
     if given is None:
-        return Momentum()
+        return MomentumStep()
     assert isinstance(given.beta, float)
-    return Momentum(given.beta, given.nesterov)
+    return MomentumStep(given.beta, given.nesterov)
 
 
 def _alone(part: Part, choice: Choice) -> tuple[Part, Choice]:
@@ -79,9 +79,9 @@ class Walk:
         (run, time), filled here.
     form : str
         As in `World`.
-    found : Asked
+    found : Questions
         What the run is going to ask.
-    given : Rows, optional
+    given : GivenSamples, optional
         Samples that are given, and others on which the risk is measured.
     stop : Threshold, optional
         Of the training loss; all others are the records'.
@@ -89,7 +89,7 @@ class Walk:
 
     def __init__(
         self, lane: Lane, problem: Problem, run: int, seed: np.random.SeedSequence, records: Records, training_loss: np.ndarray,
-        form: str, found: Asked, given: Rows | None, stop: Threshold | None,
+        form: str, found: Questions, given: GivenSamples | None, stop: Threshold | None,
     ) -> None:  # fmt: skip
         self.lane, self.problem = replace(lane, problem=problem), problem
         self.run, self.seed, self.records = run, seed, records

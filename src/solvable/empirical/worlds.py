@@ -8,14 +8,14 @@ import numpy as np
 from solvable.empirical.engines import (
     ClassEngine,
     DenseEngine,
-    Engine,
     GramEngine,
     GramSpace,
     RevealedEngine,
+    SampleEngine,
     compressed,
     gaussian_rows,
 )
-from solvable.empirical.forms import Asked
+from solvable.empirical.forms import Questions
 from solvable.empirical.revealed import Revealed, Space
 from solvable.empirical.testing import HeldOut
 from solvable.levels import Lane
@@ -28,11 +28,11 @@ NOISE, MATRIX, SELECTION, DIRECTIONS, CLASSES = range(5)  # streams of a run
 class Part(NamedTuple):
     """Samples that are asked together, and their labels."""
 
-    engine: Engine
+    engine: SampleEngine
     labels: np.ndarray
 
 
-class Rows(NamedTuple):
+class GivenSamples(NamedTuple):
     """Given samples: rows (n, dim) in the eigenbasis of the inputs, and labels where these are given too. Others, which training
     does not see, are for the risk; there may be none."""
 
@@ -51,15 +51,17 @@ class World:
         Problem and start.
     form : str
         "coordinates", "frames", "dense", "rows" or "gram".
-    found : Asked
+    found : Questions
         What the run is going to ask.
     seed : SeedSequence
         Of the run.
-    given : Rows, optional
+    given : GivenSamples, optional
         Samples in place of Gaussian ones.
     """
 
-    def __init__(self, lane: Lane, form: str, found: Asked, seed: np.random.SeedSequence, given: Rows | None) -> None:
+    def __init__(
+        self, lane: Lane, form: str, found: Questions, seed: np.random.SeedSequence, given: GivenSamples | None
+    ) -> None:
         self.problem, self.form, self.found, self.given = lane.problem, form, found, given
         self.random = {name: np.random.default_rng(child(seed, name)) for name in (NOISE, MATRIX, SELECTION, CLASSES)}
         self.space: Any
@@ -92,7 +94,7 @@ class World:
         return [self._part(self._engine(size), None if self.given is None else self.given.labels)
                 for size in self.found.sizes]  # fmt: skip
 
-    def _engine(self, size: int) -> Engine:
+    def _engine(self, size: int) -> SampleEngine:
         random = self.random[MATRIX]
         if self.form == "gram":
             return GramEngine(self.space)
@@ -103,7 +105,7 @@ class World:
     def _rows(self, count: int) -> np.ndarray:
         return gaussian_rows(count, self.space, self.random[MATRIX]) if self.given is None else self.given.rows
 
-    def _part(self, engine: Engine, labels: np.ndarray | None) -> Part:
+    def _part(self, engine: SampleEngine, labels: np.ndarray | None) -> Part:
         problem = self.problem
         p, q = problem.student.width, problem.teacher.width
         shift: Any = 0.0
@@ -120,7 +122,7 @@ class World:
             made = np.where(self.random[CLASSES].random(engine.count) < problem.training.label_flips, -made, made)
         return Part(engine, made)
 
-    def _in_classes(self, engine: Engine) -> tuple[Engine, np.ndarray]:
+    def _in_classes(self, engine: SampleEngine) -> tuple[SampleEngine, np.ndarray]:
         """Samples with their classes, and what these add to labels."""
         mixture, random = self.problem.mixture, self.random[CLASSES]
         assert mixture is not None

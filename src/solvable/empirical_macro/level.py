@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from solvable.empirical_macro.marching import March, Marched
-from solvable.empirical_macro.outcome import Outcome, outcome, trajectory
+from solvable.empirical_macro.outcome import LaneCurves, outcome, trajectory
 from solvable.empirical_macro.replicas import WIDTHS
 from solvable.empirical_macro.translation import check, particles, room, setting, span
 from solvable.levels import Lane, Level, Plan
@@ -154,7 +154,7 @@ class EmpiricalMacro(Level):
     @interruptible
     def _trajectory(self, lanes: list[Lane], plan: Plan, jobs: list["_Pass"], count: int) -> Trajectory:
         each, observed = len(jobs) // len(lanes), effective_lanes(lanes)  # without velocities, which losses do not see
-        found: list[Outcome] = []
+        found: list[LaneCurves] = []
         for i, lane in enumerate(observed):
             passes = [job.found for job in jobs[i * each : (i + 1) * each]]
             found.append(outcome(lane, plan, passes, each // self.replicas, self.two_times))

@@ -21,7 +21,7 @@ import numpy as np
 from solvable.empirical_macro.particles import Fields, Innovations
 from solvable.empirical_macro.selections import All, Chances, Chosen, Epochs, Persistent, Subsets, draws
 from solvable.empirical_macro.setting import Setting
-from solvable.empirical_macro.weights import Weights
+from solvable.empirical_macro.weights import MeanFieldWeights
 
 DRAWN = 16  # draws of a selection on quasi-random points; further ones are random
 RESOLVED = 1e-4  # of the largest variance: directions on which responses are corrected
@@ -52,7 +52,7 @@ class March:
         self.p, self.q = setting.cross.shape[1:]
         self.blocks, self.times = setting.eigenvalues.size, setting.steps.size
         rows = (self.times + 1) * self.p
-        self.weights = Weights(setting)
+        self.weights = MeanFieldWeights(setting)
         self.fields_of_teachers = np.tensordot(setting.eigenvalues, setting.teachers, axes=1)
         self.readout = setting.readout.astype(float).copy()
         self.readout_velocity = np.zeros(self.p)

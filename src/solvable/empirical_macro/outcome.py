@@ -8,7 +8,7 @@ import numpy as np
 
 from solvable.dynamics.kernel_data import RISK, WATCHED
 from solvable.empirical_macro.marching import Marched
-from solvable.empirical_macro.replicas import Average, average, disagreement, doubt, extrapolated, present, widened
+from solvable.empirical_macro.replicas import ReplicaMeans, average, disagreement, doubt, extrapolated, present, widened
 from solvable.levels import Lane, Plan
 from solvable.levels.observer import NODES, Observer
 from solvable.results import Blocks, Ending, Trajectory
@@ -18,13 +18,13 @@ FINE = 2**16  # nodes for the risk of the average where it has no closed form; r
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LaneCurves:
     """Curves of a lane at the output times, NaN where it had ended, and its last state."""
 
     risk: np.ndarray  # (time,)
     risk_error: np.ndarray
     start_risk: float
-    mean: Average  # at all steps
+    mean: ReplicaMeans  # at all steps
     outputs: np.ndarray  # steps
     reached: np.ndarray  # (time,) which of them are before the end
     ending: Ending
@@ -38,7 +38,7 @@ class Outcome:
         return found
 
 
-def outcome(lane: Lane, plan: Plan, passes: Sequence[Marched | None], widths: int, two_times: bool) -> Outcome:
+def outcome(lane: Lane, plan: Plan, passes: Sequence[Marched | None], widths: int, two_times: bool) -> LaneCurves:
     """Of all passes of a lane, replica by replica, each with so many widths of kinks."""
     made = [_none(lane, plan) if one is None else one for one in passes]
     outputs = plan.times.astype(int)
@@ -77,7 +77,7 @@ def outcome(lane: Lane, plan: Plan, passes: Sequence[Marched | None], widths: in
     blank = np.where(keep, 0.0, np.nan)
     kernels = [_kernel(replicas, name, outputs, keep) if two_times else None for name in ("correlation", "response")]
     start_risk = float(look(mean, 0)[0][RISK]) if mean.reached else np.nan
-    return Outcome(risk + blank, error + blank, start_risk, mean, outputs, keep, ending, end, *kernels)
+    return LaneCurves(risk + blank, error + blank, start_risk, mean, outputs, keep, ending, end, *kernels)
 
 
 class _Look:
@@ -87,13 +87,13 @@ class _Look:
         self.observer = Observer(lane, plan, nodes)
         self.teachers = lane.start.block_teacher_overlap
 
-    def __call__(self, found: Marched | Average, step: int) -> tuple[np.ndarray, float]:
+    def __call__(self, found: Marched | ReplicaMeans, step: int) -> tuple[np.ndarray, float]:
         rows = np.concatenate([found.students[step], found.cross[step]], axis=2)
         return self.observer.see(np.concatenate([rows.ravel(), found.readout[step]]), float(step))
 
 
 def _end(
-    replicas: list[Marched], mean: Average, risks: np.ndarray, outputs: np.ndarray, last: int
+    replicas: list[Marched], mean: ReplicaMeans, risks: np.ndarray, outputs: np.ndarray, last: int
 ) -> tuple[Ending, int]:
     """How a run ends but for thresholds, and at which step: where it is a failure, the first at which nothing is known."""
     apart = [disagreement(np.array([one.training_loss[: mean.reached] for one in replicas]))] if mean.reached else []
@@ -111,7 +111,7 @@ def _end(
     return Ending.FINISHED, int(last)
 
 
-def _stopped(plan: Plan, mean: Average, look: _Look, before: int) -> int | None:
+def _stopped(plan: Plan, mean: ReplicaMeans, look: _Look, before: int) -> int | None:
     """The first step, before this one, at which the threshold is passed."""
     stop = plan.stop
     if stop is None or not mean.reached:
@@ -148,7 +148,7 @@ def _none(lane: Lane, plan: Plan) -> Marched:
 
 
 def trajectory(
-    level: str, settings: dict[str, Any], lanes: list[Lane], plan: Plan, found: Sequence[Outcome], work: int
+    level: str, settings: dict[str, Any], lanes: list[Lane], plan: Plan, found: Sequence[LaneCurves], work: int
 ) -> Trajectory:
     """One run for each lane; `work` is what a step costs."""
 
@@ -175,7 +175,7 @@ def trajectory(
     )  # fmt: skip
 
 
-def _ends(lanes: list[Lane], found: Sequence[Outcome], work: int) -> Ends:
+def _ends(lanes: list[Lane], found: Sequence[LaneCurves], work: int) -> Ends:
     """The last state that is known of each run."""
     states = []
     for lane, one in zip(lanes, found, strict=True):

@@ -73,7 +73,7 @@ def disagreement(values: np.ndarray) -> int | None:
 
 
 @dataclass(frozen=True)
-class Average:
+class ReplicaMeans:
     """Means over replicas of a lane at all times, and the widened standard errors of losses and overlaps."""
 
     students: np.ndarray  # (time, blocks, p, p)
@@ -86,7 +86,7 @@ class Average:
     reached: int  # times at which all replicas are there
 
 
-def average(replicas: Sequence[Marched], groups: Sequence[Sequence[Marched]]) -> Average:
+def average(replicas: Sequence[Marched], groups: Sequence[Sequence[Marched]]) -> ReplicaMeans:
     """Of replicas; `groups` has the passes of each, one for each width of kinks."""
     means = {name: np.mean([getattr(one, name) for one in replicas], axis=0) for name in Numbers}
 
@@ -99,7 +99,7 @@ def average(replicas: Sequence[Marched], groups: Sequence[Sequence[Marched]]) ->
 
     worst = np.max([error("students"), error("cross"), error("readout")], axis=0)
     residual = np.mean([one.residual for one in replicas], axis=0)
-    return Average(
+    return ReplicaMeans(
         **means, training_loss_error=error("training_loss"), overlap_error=worst, residual=residual,
         reached=min(one.reached for one in replicas),
     )  # fmt: skip

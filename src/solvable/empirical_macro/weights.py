@@ -14,7 +14,7 @@ import numpy as np
 from solvable.empirical_macro.setting import Setting
 
 
-class Weights:
+class MeanFieldWeights:
     """Overlaps per block of students at all times with each other, C (blocks, rows, rows), and with the teachers, m (blocks, rows,
     q), and responses R (blocks, rows, rows) to kicks inside d; a row is a time and a student."""
 

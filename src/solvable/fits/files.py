@@ -18,7 +18,7 @@ SEPARATORS = ",;\t"
 COMMENT = "#"
 
 
-class Table(NamedTuple):
+class CurveTable(NamedTuple):
     """What a file has: (times,), (runs, times), (times,) or None, what the names of its columns tell, and how it was read."""
 
     time: np.ndarray
@@ -37,7 +37,7 @@ class Columns(NamedTuple):
     error: int | None
 
 
-def read_csv(path: Path, chosen: Mapping[str, Any] | None = None) -> Table:
+def read_csv(path: Path, chosen: Mapping[str, Any] | None = None) -> CurveTable:
     """Read the columns `time` (or `alpha`, `steps`), `risk` (or `mse`, `loss`) and `error`, or those that are chosen; several of
     the same name are runs. Empty cells are missing values, lines that begin with # are passed over."""
     lines = _cells(read_text(path))
@@ -54,7 +54,7 @@ def read_csv(path: Path, chosen: Mapping[str, Any] | None = None) -> Table:
     clock = TIMES.get(names[columns.time].lower())
     unused = [name for i, name in enumerate(names) if i not in used and name]
     told = f"column {value}" + (f" (not {', '.join(unused)})" if unused else "")
-    return Table(numbers[:, 0], values, error, clock, quantity, told)
+    return CurveTable(numbers[:, 0], values, error, clock, quantity, told)
 
 
 def _cells(text: str) -> list[tuple[int, list[str]]]:

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvable.fits.model import Model
+from solvable.fits.model import CurveModel
 from solvable.fits.noise import Noise
-from solvable.fits.parameters import Parameter
+from solvable.fits.parameters import InferredNumber
 
 FLAT = 1.0  # standard deviation from which on a direction is called flat: of a logarithm, or in quarters of a range
 SHARE = 0.15  # of a direction, below which a parameter does not take part
@@ -26,7 +26,7 @@ class Spread(NamedTuple):
         return self.covariance / np.outer(widths, widths)
 
 
-def spread(model: Model, noise: Noise, x: np.ndarray) -> Spread:
+def spread(model: CurveModel, noise: Noise, x: np.ndarray) -> Spread:
     """From the singular values of the slopes in units of the noise."""
     from scipy.linalg import solve_triangular
 
@@ -42,7 +42,7 @@ def spread(model: Model, noise: Noise, x: np.ndarray) -> Spread:
     return Spread(covariance, flat, slopes)
 
 
-def in_words(chosen: tuple[Parameter, ...], direction: np.ndarray) -> str:
+def in_words(chosen: tuple[InferredNumber, ...], direction: np.ndarray) -> str:
     """Which change of parameters the curve does not tell; the one that takes part most is doubled."""
     order = [i for i in np.argsort(-np.abs(direction), kind="stable") if abs(direction[i]) > SHARE]
     leader = chosen[order[0]]
@@ -53,5 +53,5 @@ def in_words(chosen: tuple[Parameter, ...], direction: np.ndarray) -> str:
     return f"the curve does not tell {' and '.join(chosen[i].name for i in order)} apart: {' with '.join(changes)} changes little"
 
 
-def _change(one: Parameter, by: float) -> str:
+def _change(one: InferredNumber, by: float) -> str:
     return f"{one.name} × {np.exp(by):.3g}" if one.is_logarithmic else f"{one.name} {by * one.unit:+.3g}"

@@ -8,9 +8,9 @@ import numpy as np
 
 from solvable.fits import noise as noises
 from solvable.fits.curve import MOST, Curve, read_curve
-from solvable.fits.model import FEW_NODES, RTOL, Model
+from solvable.fits.model import FEW_NODES, RTOL, CurveModel
 from solvable.fits.noise import Noise
-from solvable.fits.parameters import Family, Parameter, Start, check_arguments, parameters
+from solvable.fits.parameters import Family, InferredNumber, Start, check_arguments, parameters
 from solvable.fits.profile import Profile, ending_rise, settled_end
 from solvable.fits.report import Found, Interval, Intervals, told
 from solvable.fits.result import Fit
@@ -138,7 +138,7 @@ def _start(curve: Any, given: Any) -> Start:
     return given
 
 
-def _models(family: Family, data: Curve, chosen: tuple[Parameter, ...], level: Macro) -> list[Model]:
+def _models(family: Family, data: Curve, chosen: tuple[InferredNumber, ...], level: Macro) -> list[CurveModel]:
     """One for each value of a whole number that is free."""
     whole = [one for one in chosen if one.is_whole]
     rest = tuple(one for one in chosen if not one.is_whole)
@@ -149,7 +149,9 @@ def _models(family: Family, data: Curve, chosen: tuple[Parameter, ...], level: M
         raise ValueError(f"free: {whole[0].name}: {len(values)} whole numbers to try, must be at most {MOST_WHOLE}")
     if whole and whole[0].name in WIDTHS and data.overlaps is not None:
         raise ValueError(f"overlaps: their number changes with {whole[0].name}, which is free; leave one of them out")
-    models = [Model(family, data, rest, {} if value is None else {whole[0].name: value}, level) for value in values]
+    models = [
+        CurveModel(family, data, rest, {} if value is None else {whole[0].name: value}, level) for value in values
+    ]
     for model in models:
         family.member(model.values(model.first))  # mistakes show here
     return models
@@ -162,7 +164,7 @@ def _profiled(given: Settled, source: str, seed: int, report: Report) -> tuple[F
         model = best.model
         profile = Profile(model, law, best.x, best.least)
 
-        def noise(x: np.ndarray, model: Model = model) -> Noise | None:
+        def noise(x: np.ndarray, model: CurveModel = model) -> Noise | None:
             return _own_noise(Found(model, x, 0.0), source, seed)
 
         ends: list[float] = []
@@ -176,7 +178,7 @@ def _profiled(given: Settled, source: str, seed: int, report: Report) -> tuple[F
     return best, law, {one.name: _outside(one, low, high, inside) for one, low, high, inside in each}, profile
 
 
-def _outside(one: Parameter, low: float, high: float, inside: float) -> Interval:
+def _outside(one: InferredNumber, low: float, high: float, inside: float) -> Interval:
     ends = one.outer(min(low, inside)), one.outer(max(high, inside))
     return Interval(ends, (bool(np.isinf(low)), bool(np.isinf(high))))
 
@@ -189,7 +191,7 @@ def _own_noise(found: Found, source: str, seed: int) -> Noise | None:
         return None
 
 
-def _not_excluded(models: list[Model], best: Found, law: Noise, source: str, seed: int) -> Intervals:
+def _not_excluded(models: list[CurveModel], best: Found, law: Noise, source: str, seed: int) -> Intervals:
     """The least and the greatest of the whole numbers that the curve does not exclude, if one is free."""
     if not best.model.fixed:
         return {}

@@ -6,7 +6,7 @@ import numpy as np
 
 from solvable.fits.curve import Curve, observed, overlaps_of, stacked
 from solvable.fits.noise import Noise
-from solvable.fits.parameters import Family, Parameter
+from solvable.fits.parameters import Family, InferredNumber
 from solvable.levels import run
 from solvable.macro import Macro
 from solvable.overlaps import InvalidStart
@@ -17,14 +17,14 @@ FEW_NODES = 1024  # of averages without a closed form, where replicas tell their
 FAR = 50.0  # a row of a start that no weights have
 
 
-class Model:
+class CurveModel:
     """Predicted rows of a curve, where some numbers are chosen by the search and others are fixed."""
 
     def __init__(
         self,
         family: Family,
         curve: Curve,
-        chosen: tuple[Parameter, ...],
+        chosen: tuple[InferredNumber, ...],
         fixed: Mapping[str, float] | None = None,
         level: Macro | None = None,
     ) -> None:
@@ -115,8 +115,8 @@ class Model:
         )  # fmt: skip
         return found.x, float(2 * found.cost)
 
-    def held(self, number: int, value: float) -> "Model":
+    def held(self, number: int, value: float) -> "CurveModel":
         """The same with one of the chosen parameters fixed at what the search sees as `value`."""
         rest = (*self.chosen[:number], *self.chosen[number + 1 :])
         fixed = {self.chosen[number].name: self.chosen[number].outer(value)}
-        return Model(self.family, self.curve, rest, self.fixed | fixed, self.level)
+        return CurveModel(self.family, self.curve, rest, self.fixed | fixed, self.level)

@@ -23,7 +23,7 @@ Start = Overlaps | Mapping[str, Any] | Callable[..., Overlaps]
 
 
 @dataclass(frozen=True)
-class Parameter:
+class InferredNumber:
     """A number that is inferred, between bounds. The search sees the logarithm of positive ones, and others in quarters of the
     range between their bounds."""
 
@@ -181,7 +181,7 @@ def _scaled(given: Overlaps, factors: Mapping[str, float]) -> Overlaps:
     )
 
 
-def parameters(family: Family, free: Any) -> tuple[Parameter, ...]:
+def parameters(family: Family, free: Any) -> tuple[InferredNumber, ...]:
     """The numbers that are free, checked; `free` is a list of names, or has None, a guess, or (lower, upper) for each."""
     if isinstance(free, str):
         free = [free]
@@ -192,7 +192,7 @@ def parameters(family: Family, free: Any) -> tuple[Parameter, ...]:
     return tuple(_parameter(family, name, given) for name, given in free.items())
 
 
-def _parameter(family: Family, name: Any, given: Any) -> Parameter:
+def _parameter(family: Family, name: Any, given: Any) -> InferredNumber:
     if not isinstance(name, str):
         raise ValueError(f"free: {name!r} given, must be the name of a number")
     own = family.value(name)
@@ -211,7 +211,7 @@ def _parameter(family: Family, name: Any, given: Any) -> Parameter:
         if not is_whole:
             lower, upper = (_allowed(family, name, inside, bound) for bound in (lower, upper))
     middle = np.sqrt(lower * upper) if lower > 0 else 0.5 * (lower + upper)
-    return Parameter(name, float(inside if np.isfinite(inside) else middle), float(lower), float(upper), is_whole)
+    return InferredNumber(name, float(inside if np.isfinite(inside) else middle), float(lower), float(upper), is_whole)
 
 
 def _allowed(family: Family, name: str, inside: float, bound: float) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from solvable.fits.flatness import spread
-from solvable.fits.model import Model
+from solvable.fits.model import CurveModel
 from solvable.fits.noise import Noise
 from solvable.fits.tails import Tails
 
@@ -36,7 +36,7 @@ def ending_rise(noise: Noise, least: float, degrees: int) -> float:
 class Profile:
     """Intervals about the best parameters. Where it meets better ones on its way, `better` has them."""
 
-    def __init__(self, model: Model, noise: Noise, best: np.ndarray, least: float) -> None:
+    def __init__(self, model: CurveModel, noise: Noise, best: np.ndarray, least: float) -> None:
         self.model, self.noise, self.best, self.least = model, noise, best, least
         self.spread = spread(model, noise, best)
         self.tails = Tails(model, noise, best, self.spread.slopes)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solvable.fits.curve import Curve, observed
-from solvable.fits.model import Model
+from solvable.fits.model import CurveModel
 from solvable.fits.noise import Noise
 from solvable.fits.profile import Profile
 from solvable.fits.result import SMALL, Fit
@@ -27,7 +27,7 @@ READ_AS = {
 class Found(NamedTuple):
     """The best parameters of a model, and the sum of squared residuals in units of the noise."""
 
-    model: Model
+    model: CurveModel
     x: np.ndarray
     least: float
 

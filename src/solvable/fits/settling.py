@@ -7,7 +7,7 @@ import numpy as np
 
 from solvable.fits import noise as noises
 from solvable.fits.curve import Curve
-from solvable.fits.model import Model
+from solvable.fits.model import CurveModel
 from solvable.fits.noise import Noise
 from solvable.fits.report import Found, goodness
 
@@ -30,7 +30,7 @@ class Settled(NamedTuple):
     rests: bool
 
 
-def settled(models: list[Model], data: Curve, source: str, seed: int) -> Settled:
+def settled(models: list[CurveModel], data: Curve, source: str, seed: int) -> Settled:
     """The best of all models, with the noise that belongs to it. Where that fits badly, the most likely parameters are sought, with
     the noise that each of them makes."""
     law = noises.rough(data)
@@ -53,7 +53,7 @@ def _surprise(found: Settled) -> float:
     return found.best.model.misfit(found.law, found.best.x) + 2 * float(np.log(np.diag(found.law.root)).sum())
 
 
-def _likeliest(model: Model, first: np.ndarray, seed: int) -> Settled | None:
+def _likeliest(model: CurveModel, first: np.ndarray, seed: int) -> Settled | None:
     """The most likely parameters near a guess, each with its own noise: where the noise changes much with the parameters, its size
     tells more than the mean."""
     from scipy.optimize import minimize
@@ -112,7 +112,7 @@ def _with_noise(best: Found, before: Found | None, source: str, seed: int) -> tu
     raise AssertionError
 
 
-def searched(model: Model, law: Noise, first: np.ndarray) -> Found:
+def searched(model: CurveModel, law: Noise, first: np.ndarray) -> Found:
     """The best parameters near a guess."""
     return Found(model, *model.search(law, first))
 
@@ -122,7 +122,7 @@ def least(found: Iterable[Found]) -> Found:
     return min(found, key=lambda one: one.least)
 
 
-def _guesses(model: Model) -> list[np.ndarray]:
+def _guesses(model: CurveModel) -> list[np.ndarray]:
     random, span = np.random.default_rng(0), np.minimum(model.upper - model.lower, 2.0)
     moves = 0.5 * span * random.uniform(-1, 1, (GUESSES - 1, span.size))
     return [model.first, *np.clip(model.first + moves, model.lower, model.upper)] if span.size else [model.first]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from solvable.fits.model import Model
+from solvable.fits.model import CurveModel
 from solvable.fits.noise import Noise
 
 SURE = 4.0  # standard errors of skewness and kurtosis, beyond which a sample is not normal
@@ -16,7 +16,7 @@ MOST = 25.0  # by which factor a rise is stretched at most
 class Tails:
     """The replicas of a noise as seen by a fit: along each parameter, and in what no parameter can do."""
 
-    def __init__(self, model: Model, noise: Noise, x: np.ndarray, slopes: np.ndarray | None = None) -> None:
+    def __init__(self, model: CurveModel, noise: Noise, x: np.ndarray, slopes: np.ndarray | None = None) -> None:
         from scipy.linalg import solve_triangular
 
         self.along = np.zeros((x.size, 0))

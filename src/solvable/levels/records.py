@@ -14,7 +14,7 @@ from solvable.numerics.threads import interruptible
 from solvable.problems import Schedule
 from solvable.results import Blocks, Ending, Trajectory
 from solvable.results.building import Curves, Ends, build
-from solvable.results.rest import with_rest
+from solvable.results.extra_rows import with_rest
 
 
 class Records:

@@ -9,7 +9,7 @@ from solvable.levels import Lane, Plan
 from solvable.problems import Problem
 from solvable.results import Blocks, Trajectory
 from solvable.results.building import Curves, Ends, build
-from solvable.results.rest import with_rest
+from solvable.results.extra_rows import with_rest
 
 if TYPE_CHECKING:
     from solvable.macro.level import Macro

@@ -126,10 +126,8 @@ def draw_entries(
     of a kind have a colour and a name in the legend."""
     data, ax = dataset(source), axes(ax)
     if name not in data or 0 in data[name].shape:
-        curves = [
-            one for one, it in data.data_vars.items() if {"run", "time"} <= {*it.dims} and "long_name" in it.attrs
-        ]
-        drawn = [str(one) for one in curves if 0 not in data[one].shape]
+        labelled = data.filter_by_attrs(long_name=lambda label: label is not None)
+        drawn = [str(one) for one, it in labelled.items() if {"run", "time"} <= {*it.dims} and 0 not in it.shape]
         raise ValueError(f"plot: the run has no {name}; it has {', '.join(drawn)}")
     values = data[name].isel(run=run)
     lines = ax.plot(data["time"], values.values.reshape(values.sizes["time"], -1), **style)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 SUCCESS = "share of runs that get there"
 ROOM = 10  # letters of the names along an axis; longer ones are slanted
 PLAIN = ("training", "inputs", "start", "level", "run", "recovery")  # tables whose fields are known by themselves
-SCHEDULE = re.compile(r"times=\(([^)]*)\) rates=\(([^)]*)\) shape='(\w+)'")  # as a schedule shows itself
+SCHEDULE = re.compile(r"times=\(([^)]*)\) rates=\(([^)]*)\)(?: shape='(\w+)')?")  # as a schedule shows itself
 
 
 def positions_along(data: Any, dim: str, ax: "Axes", which: str) -> np.ndarray:
@@ -74,4 +74,4 @@ def short(value: Any) -> str:
         return str(value)
     times, rates = ([f"{float(part):.4g}" for part in text.split(",") if part.strip()] for text in found.groups()[:2])
     steps = [rates[0], *(f"{rate} ({time})" for rate, time in zip(rates[1:], times[1:], strict=True))]
-    return (", " if found[3] == "steps" else " to ").join(steps)
+    return (" to " if found[3] == "linear" else ", ").join(steps)

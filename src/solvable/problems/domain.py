@@ -18,7 +18,7 @@ from pydantic_core import PydanticUndefined
 from solvable.gaussian.units import UNITS
 from solvable.problems.features import FEATURES
 from solvable.problems.inputs import PowerLaw
-from solvable.problems.model import InvalidProblem, Model
+from solvable.problems.model import InvalidProblem, Model, short
 from solvable.problems.networks import Network
 from solvable.problems.problem import Problem
 from solvable.problems.reuse import REUSE, Ratio
@@ -141,7 +141,7 @@ class Domain:
     def _unknown(self, problem: Problem) -> Iterator[tuple[str, str, str]]:
         for path, value in unusual_settings(problem):
             if path not in self.knows:
-                yield path, f"is {_short(value)}", _STEP if path == "training.step" else "does not know this setting"
+                yield path, f"is {short(value)}", _STEP if path == "training.step" else "does not know this setting"
 
     def _networks(self, problem: Problem) -> Iterator[tuple[str, str, str]]:
         student, teacher = problem.student, problem.teacher
@@ -152,7 +152,7 @@ class Domain:
         ]:
             if not _has_readout(network, allowed):
                 what = _READOUTS[allowed] if isinstance(allowed, str) else f"readouts {allowed:.6g}"
-                yield f"{name}.readout", f"is {_short(network.readout)}", f"is for {what}"
+                yield f"{name}.readout", f"is {short(network.readout)}", f"is for {what}"
         for name, width, wanted in [
             ("student", student.width, self.student_width),
             ("teacher", teacher.width, self.teacher_width),
@@ -163,7 +163,7 @@ class Domain:
             what = "free norm" if self.norm == "free" else "norm one ('sphere')"
             yield "student.norm", f"is {student.norm!r}", f"is for students of {what}"
         if self.target not in (ANY, teacher.target):
-            yield "teacher.target", f"is {_short(teacher.target)}", "is for additive targets"
+            yield "teacher.target", f"is {short(teacher.target)}", "is for additive targets"
         if self.teachers == "orthonormal" and not teacher.is_orthonormal:
             given = "is 'sampled'" if teacher.overlap == "sampled" else "is another Gram matrix"
             yield "teacher.overlap", given, "is for 'orthonormal' teachers"
@@ -175,7 +175,7 @@ class Domain:
             return
         allowed = (self.units,) if isinstance(self.units, str) else self.units
         given = {name: getattr(problem, name).activation for name in ("student", "teacher")}
-        wrong = {name: f"is {_short(unit)}" for name, unit in given.items() if unit not in allowed}
+        wrong = {name: f"is {short(unit)}" for name, unit in given.items() if unit not in allowed}
         if len(wrong) == 2 and given["student"] == given["teacher"]:
             wrong = {"student": f"{wrong['student']}, as the teacher's"}
         for name, text in wrong.items():
@@ -301,8 +301,3 @@ def _has_readout(network: Network, allowed: str | float) -> bool:
         return bool(values[0] > 0 and np.ptp(values) <= 1e-12 * values[0])
     wanted = 1 / network.width if allowed == "mean" else float(allowed)
     return all(math.isclose(value, wanted, rel_tol=1e-12) for value in values)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

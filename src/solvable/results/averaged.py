@@ -8,6 +8,7 @@ import numpy as np
 
 from solvable.overlaps import Overlaps, integrated
 from solvable.problems import Problem
+from solvable.results.quantities import CURVE, observable
 
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
@@ -31,8 +32,10 @@ def bias_scalars(trajectory: Trajectory) -> np.ndarray:
     return np.zeros((*t.risk.shape, 0)) if t.scalars is None else t.scalars[:, :, :count]
 
 
+@observable("run time", "risk of the averaged weights", CURVE, from_states=True, applies=is_kept)
 def average_risk(trajectory: Trajectory) -> np.ndarray:
-    """(run, time) see `Trajectory.average_risk`."""
+    """(run, time) risk of the averaged weights, with the readouts of the run, where the training keeps an average. With several
+    blocks of inputs it needs keep_blocks=True."""
     from solvable.dynamics.gaussian_moments import NODES
     from solvable.dynamics.kernel_choice import risks
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable.problems.tasks import first_sample, stretches
+from solvable.results.quantities import CURVE, always, observable
 from solvable.results.traits import traits_of
 
 if TYPE_CHECKING:
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
 
 
+@observable("run time task", "forgetting of a task", CURVE, written=always)
 def forgetting(trajectory: Trajectory) -> np.ndarray:
-    """(run, time, task) see `Trajectory.forgetting`."""
+    """(run, time, task) the risk of a task less that at the end of its own stretch, in which it was more probable than every
+    other (the latest that has ended); NaN before. It needs outputs at these ends, which default outputs have. Stretches that
+    ended before the run began are not known to it."""
     t, risks = trajectory, _risks("forgetting", trajectory)
     found, known = np.full(risks.shape, np.nan), stretches(t.problem.tasks)
     if not any(np.isfinite(end) for spans in known for _, end in spans):
@@ -31,8 +35,11 @@ def forgetting(trajectory: Trajectory) -> np.ndarray:
     return found
 
 
+@observable("run time task", "head start of a task", CURVE, written=always)
 def head_start(trajectory: Trajectory) -> np.ndarray:
-    """(run, time, task) see `Trajectory.head_start`."""
+    """(run, time, task) by how much the risk of a task has fallen since the start of the run, until the first sample of this
+    task comes: what learning other tasks does for it. NaN after that. It needs an output at time zero. In a run of
+    `problem.later` this also counts for tasks that were trained before it: what they lose shows as a negative head start."""
     t, risks = trajectory, _risks("head_start", trajectory)
     if t.alpha[0] != 0:
         raise ValueError(f"head_start: the first output is at {t.time[0]:.6g}, must be at 0; ask for it by `times`")

@@ -154,16 +154,12 @@ def _check_shapes(arrays: dict[str, np.ndarray], problem: Problem, labels: dict[
 
 def _belonging(problem: Problem, arrays: dict[str, np.ndarray]) -> set[str]:
     """Optional variables that must be there because of others, or of the problem."""
-    pairs = {"student": True, "cross": True, "extra": bool(problem.extras)}
-    names = {f"block_{name}_overlap" for name, has in pairs.items() if has}
-    if problem.teacher.is_moving:
-        names.add("moving_block_teacher_overlap")
-    found = names if names & arrays.keys() else set()
-    if problem.extras:
-        found |= {"extra_overlap", "end_block_extra_overlap"}
-    if problem.scalars:
-        found |= {"scalars", "end_scalars"}
-    return found | ({"moving_teacher_overlap", "end_block_teacher_overlap"} if problem.teacher.is_moving else set())
+    moving, further, counted = problem.teacher.is_moving, bool(problem.extras), bool(problem.scalars)
+    has = {"student": True, "cross": True, "teacher": moving, "extra": further}
+    at_outputs, at_ends = ({names[part] for part in has if has[part]} for names in (AT_OUTPUTS, AT_ENDS))
+    kept = at_outputs if at_outputs & arrays.keys() else set()
+    totals = {"extra_overlap": further, "moving_teacher_overlap": moving, "scalars": counted, "end_scalars": counted}
+    return kept | at_ends | {name for name, there in totals.items() if there}
 
 
 def _ending(name: str) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from solvable.problems.schedules import Schedule
 from solvable.results.observables import crossing_time
 from solvable.results.other_risk import opposite_risk
+from solvable.results.quantities import CURVE, observable
 
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
@@ -31,8 +32,10 @@ class EarlyStop(NamedTuple):
     gain: np.ndarray
 
 
+@observable("run time", "test loss less training loss", CURVE, written=lambda t: t.base == "steps")
 def gap(trajectory: Trajectory) -> np.ndarray | None:
-    """(run, time) see `Trajectory.gap`."""
+    """(run, time) by how much the squared loss on fresh samples exceeds that on the data set, with the same noise and flips of
+    labels. None without a data set, for other losses, and with flips for rows of data and for blocks that were not kept."""
     training = trajectory.problem.training
     if trajectory.training_loss is None or training.loss != "squared" or isinstance(training.label_noise, Schedule):
         return None
@@ -46,8 +49,10 @@ def gap(trajectory: Trajectory) -> np.ndarray | None:
     return found
 
 
+@observable("run time")
 def test_loss(trajectory: Trajectory) -> np.ndarray:
-    """(run, time) see `Trajectory.test_loss`."""
+    """(run, time) what `training_loss` would be on infinitely many samples; for other losses than the squared one without noise
+    on their labels, `loss`."""
     training, losses = trajectory.problem.training, _losses(trajectory, "test_loss")
     if training.loss != "squared":
         if training.label_noise != 0 or training.label_flips:

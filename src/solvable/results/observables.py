@@ -9,6 +9,7 @@ import numpy as np
 
 from solvable.numerics.statistics import standard_error
 from solvable.results.ending import Ending
+from solvable.results.quantities import CURVE, observable
 
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
@@ -305,16 +306,20 @@ def overlap_with(role: str, trajectory: Trajectory) -> np.ndarray | None:
     return found
 
 
+@observable("run time head")
 def bias(trajectory: Trajectory) -> np.ndarray | None:
-    """(run, time) or (run, time, head), see `Trajectory.bias`."""
+    """(run, time), or (run, time, head), what is added to outputs; None where nothing is."""
     count = trajectory.problem.scalars.count("bias")
     if trajectory.scalars is None or not count:
         return None
     return trajectory.scalars[:, :, 0] if count == 1 else trajectory.scalars[:, :, :count]
 
 
+@observable("run time", "mean loss", CURVE, from_states=True)
 def loss(trajectory: Trajectory) -> np.ndarray:
-    """(run, time) see `Trajectory.loss`."""
+    """(run, time) the mean of the loss that is trained on, over the mix of tasks and classes at each time, without noise on
+    labels; for the squared loss it is the risk. Over one variable it is exact, else an average over 8192 nodes. With several
+    blocks of inputs it needs keep_blocks=True. Once it was asked for, `data` and files have it too."""
     from solvable.dynamics.losses_of_tests import mean_loss
     from solvable.results.classifying import of_states
 
@@ -323,8 +328,9 @@ def loss(trajectory: Trajectory) -> np.ndarray:
     return trajectory.risk.copy()
 
 
+@observable("run time input")
 def eigenvalues(trajectory: Trajectory) -> np.ndarray:
-    """(run, time, dim) see `Trajectory.eigenvalues`."""
+    """(run, time, dim) eigenvalues of `matrix`, smallest first."""
     t = trajectory
     if t.matrix is None:
         raise ValueError(f"eigenvalues: a run of {t.level} has no matrix on the inputs; Empirical has")
@@ -334,15 +340,9 @@ def eigenvalues(trajectory: Trajectory) -> np.ndarray:
     return values
 
 
-def oracle_error(trajectory: Trajectory) -> float:
-    from solvable.dynamics.oracle import oracle_error as error_of
-
-    return error_of(trajectory.problem)
-
-
+@observable("run")
 def end_risk(trajectory: Trajectory) -> np.ndarray:
-    """(run,) the risk in the last state: of the last output where the run ended there, else as the run measured it on rows of data,
-    else computed; NaN where there is no end to speak of."""
+    """(run,) risk of the last state, also where no output was taken then; NaN for runs that diverged or disagreed."""
     from solvable.dynamics.gaussian_moments import NODES, moments
     from solvable.dynamics.kernel_choice import risks as risks_of
 

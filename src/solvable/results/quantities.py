@@ -1,7 +1,8 @@
 """OBSERVABLES: the table of all arrays that a trajectory has, by name.
 
-A row is written once, in the class `Trajectory`: beside a field that levels fill (`field(metadata=row(...))`), or above a property
-that follows from such fields (`@observable(...)`). Files, datasets, means, sweeps, thresholds and pictures read the table.
+A row is written once: beside a field of `Trajectory` that levels fill (`field(metadata=row(...))`, `optional(...)`), or above the
+function that computes the array from such fields (`@observable(...)`), which `Trajectory` has as a property. Files, datasets,
+means, sweeps, thresholds and pictures read the table.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ class Observable(property, Generic[Value]):
 def observable(
     axes: str, label: str = "", kind: str = ARRAY, **more: Any
 ) -> Callable[[Callable[[Any], Value]], Observable[Value]]:
-    """Decorate a method of `Trajectory`, which becomes a property with this row."""
+    """Decorate a function of a trajectory, which becomes a property with this row."""
     return lambda function: Observable(function, Row(axes, label, kind, **more))
 
 

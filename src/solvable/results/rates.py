@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from solvable.problems.rate_rules import AdaGrad
+from solvable.results.quantities import CURVE, observable
 
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
 
 
+@observable("run time", "learning rate", CURVE, from_states=True)
 def rate(trajectory: Trajectory) -> np.ndarray:
-    """(run, time) see `Trajectory.rate`."""
+    """(run, time) the learning rate, also where it follows the state (`training.rate_rule`); of momentum beta the bare one. For
+    several blocks of inputs all rules but AdaGrad need keep_blocks=True."""
     t, rule = trajectory, trajectory.problem.training.rate_rule
     base = np.where(np.isfinite(t.risk), t.problem.training.schedule(t.alpha), np.nan)
     if "learning_rate" in t.labels:

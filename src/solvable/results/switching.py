@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 SMALLEST = 1e-300  # risk, for its logarithm
 
 
-class Piece(NamedTuple):
+class Stretch(NamedTuple):
     """Times, in the unit of the trajectory's clock, and risks (run, time) from one jump to the next."""
 
     time: np.ndarray
     risk: np.ndarray
 
 
-def pieces(trajectory: Trajectory) -> list[Piece]:
+def pieces(trajectory: Trajectory) -> list[Stretch]:
     """The curve between jumps, each piece with the risks at both of its ends."""
     t, tasks = trajectory, trajectory.problem.tasks
     if t.task_risk is None:
-        return [Piece(t.time, t.risk)]
+        return [Stretch(t.time, t.risk)]
     found, last = [], t.alpha[0] - 1.0
     begin: tuple[np.ndarray, np.ndarray] | None = None
     for jump in [time for time in jumps(tasks) if t.alpha[0] < time <= t.alpha[-1]]:
@@ -47,10 +47,10 @@ def pieces(trajectory: Trajectory) -> list[Piece]:
 
 def _piece(
     t: Trajectory, inside: np.ndarray, begin: tuple[np.ndarray, np.ndarray] | None, end: tuple[np.ndarray, np.ndarray] | None
-) -> Piece:  # fmt: skip
+) -> Stretch:  # fmt: skip
     parts = [begin, (t.alpha[inside], t.risk[:, inside]), end]
     there = [(time, risk.reshape(len(t.risk), -1)) for time, risk in (part for part in parts if part is not None)]
-    return Piece(
+    return Stretch(
         t.clock.from_alpha(np.concatenate([time for time, _ in there])), np.hstack([risk for _, risk in there])
     )
 

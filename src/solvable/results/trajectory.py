@@ -224,23 +224,6 @@ class Trajectory:
         """(run, time, p, p) overlaps of students with their copies of a time; None where the training keeps none."""
         return observables.overlap_with("snapshot", self)
 
-    @observable("run time head")
-    def bias(self) -> np.ndarray | None:
-        """(run, time), or (run, time, head), what is added to outputs; None where nothing is."""
-        return observables.bias(self)
-
-    @observable("run time", "risk of the averaged weights", CURVE, from_states=True, applies=averaged.is_kept)
-    def average_risk(self) -> np.ndarray:
-        """(run, time) risk of the averaged weights, with the readouts of the run, where the training keeps an average. With several
-        blocks of inputs it needs keep_blocks=True."""
-        return averaged.average_risk(self)
-
-    @observable("run time", "learning rate", CURVE, from_states=True)
-    def rate(self) -> np.ndarray:
-        """(run, time) the learning rate, also where it follows the state (`training.rate_rule`); of momentum beta the bare one. For
-        several blocks of inputs all rules but AdaGrad need keep_blocks=True."""
-        return rates.rate(self)
-
     @observable("run time")
     def mse(self) -> np.ndarray:
         """(run, time) the mean squared error without noise on labels: the risk over `training.loss_factor`."""
@@ -251,23 +234,6 @@ class Trajectory:
         """(run, time) half the mean squared error over all Gaussian inputs, saraomannelli2020's E, without noise on labels."""
         return self.risk / (2 * self.problem.training.loss_factor)
 
-    @observable("run time", "test loss less training loss", CURVE, written=lambda t: t.base == "steps")
-    def gap(self) -> np.ndarray | None:
-        """(run, time) by how much the squared loss on fresh samples exceeds that on the data set, with the same noise and flips of
-        labels. None without a data set, for other losses, and with flips for rows of data and for blocks that were not kept."""
-        return memory.gap(self)
-
-    @observable("run time")
-    def test_loss(self) -> np.ndarray:
-        """(run, time) what `training_loss` would be on infinitely many samples; for other losses than the squared one without noise
-        on their labels, `loss`."""
-        return memory.test_loss(self)
-
-    @observable("run time input")
-    def eigenvalues(self) -> np.ndarray:
-        """(run, time, dim) eigenvalues of `matrix`, smallest first."""
-        return observables.eigenvalues(self)
-
     @observable("run time student teacher")
     def frame(self) -> np.ndarray:
         """(run, time, p, p*) polar factor S = R (R^T R)^(-1/2) of the cross overlaps: which combination of students learns which
@@ -276,44 +242,12 @@ class Trajectory:
         """
         return nearest_frame(self.cross_overlap)
 
-    @observable("run time", "classification error", CURVE, from_states=True, applies=classifying.is_asked_for)
-    def classification_error(self) -> np.ndarray:
-        """(run, time) how often output and label have different signs, over the mix of tasks and classes at each time, without
-        noise on labels. With several blocks of inputs it needs keep_blocks=True. Exact for linear and quadratic units and for one
-        or two erf, tanh or ReLU units; errors of averages over nodes are about 7e-5 (eight ReLU units that have learned), 3e-4
-        (eight others), 1e-3 (sixteen) or 2e-3 (any other unit). Once it was asked for, `data` and files have it too."""
-        return classifying.classification_error(self)
-
-    @observable("run time", "mean loss", CURVE, from_states=True)
-    def loss(self) -> np.ndarray:
-        """(run, time) the mean of the loss that is trained on, over the mix of tasks and classes at each time, without noise on
-        labels; for the squared loss it is the risk. Over one variable it is exact, else an average over 8192 nodes. With several
-        blocks of inputs it needs keep_blocks=True. Once it was asked for, `data` and files have it too."""
-        return observables.loss(self)
-
     @property
     def oracle_error(self) -> float:
         """The least classification error, that of who knows the classes (`dynamics.oracle_error` tells for which)."""
-        return observables.oracle_error(self)
+        from solvable.dynamics.oracle import oracle_error
 
-    @observable("run time task", "forgetting of a task", CURVE, written=always)
-    def forgetting(self) -> np.ndarray:
-        """(run, time, task) the risk of a task less that at the end of its own stretch, in which it was more probable than every
-        other (the latest that has ended); NaN before. It needs outputs at these ends, which default outputs have. Stretches that
-        ended before the run began are not known to it."""
-        return forgetting.forgetting(self)
-
-    @observable("run time task", "head start of a task", CURVE, written=always)
-    def head_start(self) -> np.ndarray:
-        """(run, time, task) by how much the risk of a task has fallen since the start of the run, until the first sample of this
-        task comes: what learning other tasks does for it. NaN after that. It needs an output at time zero. In a run of
-        `problem.later` this also counts for tasks that were trained before it: what they lose shows as a negative head start."""
-        return forgetting.head_start(self)
-
-    @observable("run")
-    def end_risk(self) -> np.ndarray:
-        """(run,) risk of the last state, also where no output was taken then; NaN for runs that diverged or disagreed."""
-        return observables.end_risk(self)
+        return oracle_error(self.problem)
 
     @observable("run", is_required=True, kinds="O")
     def ending(self) -> list[Ending]:
@@ -337,6 +271,17 @@ class Trajectory:
 
     # what takes more than a few lines is written in the modules beside this one, by subject
 
+    bias = observables.bias
+    average_risk = averaged.average_risk
+    rate = rates.rate
+    gap = memory.gap
+    test_loss = memory.test_loss
+    eigenvalues = observables.eigenvalues
+    classification_error = classifying.classification_error
+    loss = observables.loss
+    head_start = forgetting.head_start
+    forgetting = forgetting.forgetting
+    end_risk = observables.end_risk
     at = snapshots.at
     last = snapshots.last
     states = snapshots.states

@@ -56,7 +56,7 @@ def read_control(table: Any) -> ControlTable:
                 [f"control.{name}: is neither a number of a problem nor a setting{hint(name, SETTINGS)}, must be one of "
                  f"{', '.join(SETTINGS)}, or a path as training.learning_rate"]
             )  # fmt: skip
-    settings = _inside(
+    settings = read_inside(
         "control", SettingsTable, {name: table[name] for name in SettingsTable.model_fields if name in table}
     )
     control = {name: _control(name, value) for name, value in flat(names, FreeTable.model_fields).items()}
@@ -83,7 +83,7 @@ def flat(table: dict[str, Any], leaves: Any = ()) -> dict[str, Any]:
 
 def _control(name: str, given: Any) -> Control:
     given = {"segments": given} if not isinstance(given, dict) else given
-    read = _inside(f"control.{name}", FreeTable, given)
+    read = read_inside(f"control.{name}", FreeTable, given)
     try:
         return Control(read.segments, read.edges, read.shape, read.lower, read.upper)
     except ValueError as error:
@@ -100,7 +100,8 @@ def _integral(given: Any) -> dict[str, float]:
     return {name: float(value) for name, value in found.items()}
 
 
-def _inside(name: str, model: type[Any], table: dict[str, Any]) -> Any:
+def read_inside(name: str, model: type[Any], table: dict[str, Any]) -> Any:
+    """Read a table of a file; mistakes are named with the table they are in."""
     try:
         return model.from_mapping(table)
     except InvalidProblem as error:

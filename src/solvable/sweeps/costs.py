@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from solvable.numerics.threads import cores
-from solvable.sweeps.engines import Task, work
+from solvable.sweeps.engines import PointTask, work
 from solvable.sweeps.points import Points
-from solvable.sweeps.protocol import Records
+from solvable.sweeps.protocol import RecordStore
 from solvable.sweeps.records import KEY
 from solvable.sweeps.status import failure_key
 
@@ -43,7 +43,7 @@ class Cost(NamedTuple):
     memory: int
 
 
-def cost_of(points: Points, store: Records, workers: int | None, shard: tuple[int, int]) -> Cost:
+def cost_of(points: Points, store: RecordStore, workers: int | None, shard: tuple[int, int]) -> Cost:
     """Of what a share of the points lacks in a store."""
     missing = _missing(points, store, shard)
     workers = cores() if workers is None else max(1, workers)
@@ -51,7 +51,7 @@ def cost_of(points: Points, store: Records, workers: int | None, shard: tuple[in
         return Cost(len(points), 0, 0.0, workers, 0, 0)
     chosen = missing[np.unique(np.linspace(0, missing.size - 1, PROBES).round().astype(int))]
     probes = [points.at(int(number)) for number in chosen]
-    tasks = [Task(point.key, point.problem, point.measure) for point in probes]
+    tasks = [PointTask(point.key, point.problem, point.measure) for point in probes]
     work((tasks[0],))  # compiles
     timed = [work((task,)) for task in tasks]
     each = float(np.mean([seconds for _, seconds in timed]))
@@ -60,7 +60,7 @@ def cost_of(points: Points, store: Records, workers: int | None, shard: tuple[in
     return Cost(len(points), missing.size, seconds, workers, int(size * missing.size), _resident())
 
 
-def _missing(points: Points, store: Records, shard: tuple[int, int]) -> np.ndarray:
+def _missing(points: Points, store: RecordStore, shard: tuple[int, int]) -> np.ndarray:
     """Numbers of the points of a share that are still to be computed."""
     one, of = shard
     numbers = np.fromiter(islice(points.numbers(), one - 1, None, of), dtype=np.int64)
@@ -70,7 +70,7 @@ def _missing(points: Points, store: Records, shard: tuple[int, int]) -> np.ndarr
     return numbers[~np.fromiter(done, dtype=bool, count=numbers.size)]
 
 
-def _is_done(store: Records, key: bytes) -> bool:
+def _is_done(store: RecordStore, key: bytes) -> bool:
     """Or would fail again."""
     if store.has(key):
         return True

@@ -4,8 +4,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
-from solvable.sweeps.engines import CHUNK_SECONDS, Chunk, Engine, Outcome, Task, failure
-from solvable.sweeps.protocol import Records
+from solvable.sweeps.engines import CHUNK_SECONDS, Chunk, Engine, Outcome, PointTask, failure
+from solvable.sweeps.protocol import RecordStore
 
 LONGEST_CHUNK = 256
 MOST_WAITING = 20_000
@@ -24,21 +24,27 @@ class Driver:
     """
 
     def __init__(
-        self, engine: Engine, store: Records, stored: Callable[[list[bytes]], None], report: Callable[[int, int], None]
+        self,
+        engine: Engine,
+        store: RecordStore,
+        stored: Callable[[list[bytes]], None],
+        report: Callable[[int, int], None],
     ) -> None:
         self.engine, self.store, self.stored, self.report = engine, store, stored, report
         self.settled = self.skipped = 0
-        self._coming: Iterator[Task | None] | None = None  # None when there are no more
-        self._waiting: deque[Task] = deque()
-        self._suspects: deque[Task] = deque()  # given to a worker that died; each is tried alone, beside the others
+        self._coming: Iterator[PointTask | None] | None = None  # None when there are no more
+        self._waiting: deque[PointTask] = deque()
+        self._suspects: deque[PointTask] = (
+            deque()
+        )  # given to a worker that died; each is tried alone, beside the others
         self._deaths: dict[bytes, int] = {}
         self._flying: dict[int, bool] = {}  # chunks by identity, and whether alone
         self._unsettled: set[bytes] = set()  # tasks taken and not yet on the disk
-        self._buffer: list[tuple[Task, bytes]] = []
+        self._buffer: list[tuple[PointTask, bytes]] = []
         self._size = 1
         self._flushed = self._refreshed = time.monotonic()
 
-    def run(self, tasks: Iterable[Task | None]) -> None:
+    def run(self, tasks: Iterable[PointTask | None]) -> None:
         """Until all tasks are settled; they are taken as they are needed, None where a point needs none. Whatever ends it, what has
         come back is written and nothing is left running."""
         self._coming = iter(tasks)
@@ -116,7 +122,7 @@ class Driver:
             for task in outcome.chunk:  # among others it may be innocent
                 self._blame(task, alone=alone, is_certain=outcome.final and len(outcome.chunk) == 1)
 
-    def _blame(self, task: Task, *, alone: bool, is_certain: bool) -> None:
+    def _blame(self, task: PointTask, *, alone: bool, is_certain: bool) -> None:
         self._deaths[task.key] = self._deaths.get(task.key, 0) + alone
         if is_certain or self._deaths[task.key] >= DEATHS:
             self._buffer.append((task, failure(task, DIED)))

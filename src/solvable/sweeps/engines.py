@@ -33,7 +33,7 @@ CHUNK_SECONDS = 0.25  # of work in a chunk: short enough to lose little in a cra
 MESSAGE = 300  # characters that are kept of an error
 
 
-class Task(NamedTuple):
+class PointTask(NamedTuple):
     """One point to compute: the key of its result, its problem and its measure."""
 
     key: bytes
@@ -41,7 +41,7 @@ class Task(NamedTuple):
     measure: Measure
 
 
-Chunk = tuple[Task, ...]
+Chunk = tuple[PointTask, ...]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Engine(Protocol):
     def close(self) -> None: ...
 
 
-def failure(task: Task, message: str, *, final: bool = True) -> bytes:
+def failure(task: PointTask, message: str, *, final: bool = True) -> bytes:
     """`final`: it would fail again; else the next sweep tries."""
     text = message if len(message) <= MESSAGE else f"{message[:MESSAGE]}..."
     return encode(Record(failure_key(task.key), {"failure": text, "final": final}))
@@ -98,7 +98,7 @@ def work(chunk: Chunk) -> tuple[list[bytes], float]:
     return records, time.perf_counter() - began
 
 
-def _record(task: Task) -> bytes:
+def _record(task: PointTask) -> bytes:
     try:
         about = {"content": task.measure.content(task.problem), "made_by": made_by()}
         return encode(Record(task.key, about, task.measure.compute(task.problem)))

@@ -15,7 +15,7 @@ from solvable.sweeps.makers import STALE, Stale, StoredResults, Tell, damage_or_
 from solvable.sweeps.memory import Memory
 from solvable.sweeps.planning import Sweep
 from solvable.sweeps.points import Points
-from solvable.sweeps.protocol import Records
+from solvable.sweeps.protocol import RecordStore
 from solvable.sweeps.records import encode
 from solvable.sweeps.store import Store
 from solvable.sweeps.swept import Swept
@@ -24,7 +24,7 @@ from solvable.sweeps.upkeep import Damage
 
 def execute(
     planned: Sweep,
-    store: str | Path | Records | None,
+    store: str | Path | RecordStore | None,
     *,
     workers: int | None = None,
     cluster: str | None = None,
@@ -123,7 +123,7 @@ def _warn(notice: Damage | Stale) -> None:
     warnings.warn(damage_or_stale(notice), stacklevel=4)
 
 
-def opened(store: str | Path | Records | None, *, create: bool = True) -> Records:
+def opened(store: str | Path | RecordStore | None, *, create: bool = True) -> RecordStore:
     if store is None:
         return Memory()
     return Store(store, create=create) if isinstance(store, str | Path) else store

@@ -13,6 +13,7 @@ from solvable.problems.file_tables import RUN_TABLES, SWEEP_TABLES, naming, read
 from solvable.problems.model import Model, Plain
 from solvable.problems.nearest import instead
 from solvable.runfiles import read_content
+from solvable.runfiles.control_table import read_inside
 from solvable.sweeps.expressions import Expression, as_text
 from solvable.sweeps.grid import WHOLE, axis_values
 from solvable.sweeps.measures import FewestSamples, Measure, Run
@@ -91,7 +92,7 @@ def _planned(path: Path) -> Sweep:
     for name, table in given.items():
         if not isinstance(table, dict):
             raise InvalidProblem([f"{name}: {table!r} given, must be a table"])
-    settings = _inside("sweep", SweepTable, given["sweep"])
+    settings = read_inside("sweep", SweepTable, given["sweep"])
     vary = {name: _axis(name, values) for name, values in _flat(given["vary"]).items()}
     derive = _flat(given["derive"])
     if not vary:
@@ -101,13 +102,6 @@ def _planned(path: Path) -> Sweep:
         problem, measure, vary,
         together=settings.together, derive=derive, where=settings.where, title=settings.title or path.stem,
     )  # fmt: skip
-
-
-def _inside(name: str, model: type[Any], table: dict[str, Any]) -> Any:
-    try:
-        return model.from_mapping(table)
-    except InvalidProblem as error:
-        raise InvalidProblem([f"{name}.{line}" for line in error.problems]) from None
 
 
 def _base(
@@ -132,7 +126,7 @@ def _base(
         for name in ("start", "level", "run"):
             if name in tables:
                 raise InvalidProblem([f"{name}: given together with recovery, which has none"])
-        table = _inside("recovery", RecoveryTable, recovery)
+        table = read_inside("recovery", RecoveryTable, recovery)
         return Problem.from_mapping(filled), FewestSamples(table.instances, table.seed, table.by)
     begin = filled.setdefault("start", {})
     if isinstance(begin, dict) and "student_overlap" not in begin:

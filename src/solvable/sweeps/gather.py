@@ -19,7 +19,7 @@ from solvable.numerics.installing import missing
 from solvable.results.files import write_whole
 from solvable.results.quantities import OBSERVABLES
 from solvable.sweeps.makers import Maker, maker_of
-from solvable.sweeps.protocol import Records
+from solvable.sweeps.protocol import RecordStore
 from solvable.sweeps.records import KEY, MANIFEST, Damaged, Record, check, fields
 from solvable.sweeps.status import failure_key
 
@@ -53,7 +53,7 @@ class Cells(BackendArray):
     was no result when the dataset was made: it does not change while it is looked at.
     """
 
-    def __init__(self, store: Records, keys: np.ndarray, name: str, shape: Shape) -> None:
+    def __init__(self, store: RecordStore, keys: np.ndarray, name: str, shape: Shape) -> None:
         self._store, self._keys, self._name, self._inner = store, keys, name, shape.sizes
         self.shape = (*keys.shape[:-1], *shape.sizes)
         self.dtype = shape.dtype
@@ -99,7 +99,7 @@ def _warn(error: Exception) -> None:
     warnings.warn(f"a result is damaged and left out ({error}); the sweep computes it again", stacklevel=2)
 
 
-def dataset(store: Records, manifest: Record) -> xarray.Dataset:
+def dataset(store: RecordStore, manifest: Record) -> xarray.Dataset:
     """One dimension for each axis, then those within a point. `done` tells which points are there, `failure` why others are not."""
     check_manifest(manifest)
     axes = manifest.about["axes"]
@@ -164,7 +164,7 @@ def _labels(name: str, manifest: Record) -> dict[str, str]:
 
 
 def _scan(
-    store: Records, names: list[bytes | None]
+    store: RecordStore, names: list[bytes | None]
 ) -> tuple[dict[str, Shape], np.ndarray | None, np.ndarray, Counter[Maker]]:
     """The variables of all results; the output times, if all have the same; which results there are, and who made them."""
     makers: Counter[Maker] = Counter()
@@ -198,7 +198,7 @@ def _scan(
     return joined, first[1] if same and first is not None else None, done, makers
 
 
-def _failures(store: Records, names: list[bytes | None], done: np.ndarray) -> np.ndarray:
+def _failures(store: RecordStore, names: list[bytes | None], done: np.ndarray) -> np.ndarray:
     texts = np.full(len(names), "", dtype=object)
     for i in np.flatnonzero(~done):
         name = names[i]
@@ -238,7 +238,7 @@ def keys_in(manifest: Record) -> Iterator[bytes]:
     return (key for cell in manifest.arrays["keys"].values if any(key := cell.tobytes()))
 
 
-def sweeps_in(store: Records) -> list[Record]:
+def sweeps_in(store: RecordStore) -> list[Record]:
     """The manifests of all sweeps in a store."""
     found = [store.read(key) for key in store.keys() if key.startswith(MANIFEST)]  # noqa: SIM118
     for one in found:

@@ -28,7 +28,7 @@ class Holdings:
         self.sizes: dict[str, int] = {}
         self.own: list[str] = []  # segments that this process wrote
         self.broken: dict[str, os.stat_result] = {}  # segments without a readable index, as they were then
-        self._open: dict[str, segments.Reader] = {}
+        self._open: dict[str, segments.SegmentReader] = {}
 
     def refresh(self) -> None:
         """See what other processes have written since."""
@@ -105,12 +105,12 @@ class Holdings:
                 self.refresh()
         raise gone
 
-    def _reader(self, name: str) -> segments.Reader:
+    def _reader(self, name: str) -> segments.SegmentReader:
         """The segments read last stay open: records are read in the order of the grid, from few segments."""
         if name not in self._open:
             while len(self._open) >= OPEN:
                 del self._open[next(iter(self._open))]
-            self._open[name] = segments.Reader(self.segments / name)
+            self._open[name] = segments.SegmentReader(self.segments / name)
         return self._open[name]
 
     def close(self, name: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from solvable.numerics.sources import CHANGED, computing_code
 from solvable.results.storage import versions
 from solvable.sweeps.points import Points
-from solvable.sweeps.protocol import Records
+from solvable.sweeps.protocol import RecordStore
 from solvable.sweeps.records import HEAD, LENGTH, Damaged, check
 from solvable.sweeps.status import failure_key
 from solvable.sweeps.store import Store
@@ -80,7 +80,7 @@ def stale_of(makers: Counter[Maker]) -> Stale:
     return Stale(sum(others.values()), sum(makers.values()), tuple(sorted({maker.version for maker in others})))
 
 
-def makers_of(store: Records, keys: Iterable[bytes]) -> Counter[Maker]:
+def makers_of(store: RecordStore, keys: Iterable[bytes]) -> Counter[Maker]:
     """Of the results that are there; damaged ones are passed over."""
     found: Counter[Maker] = Counter()
     for key in keys:
@@ -99,7 +99,7 @@ class StoredResults:
     again.
     """
 
-    def __init__(self, store: Records, points: Points, tell: Tell) -> None:
+    def __init__(self, store: RecordStore, points: Points, tell: Tell) -> None:
         self.store, self.points, self.tell = store, points, tell
         self.makers: Counter[Maker] = Counter()
         self._sound = bytearray(points.grid.size)  # cells whose result was read

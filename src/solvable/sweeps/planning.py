@@ -10,14 +10,14 @@ import numpy as np
 
 from solvable.problems import Problem
 from solvable.sweeps.costs import Cost, cost_of
-from solvable.sweeps.engines import Task
+from solvable.sweeps.engines import PointTask
 from solvable.sweeps.functions import Functions
 from solvable.sweeps.grid import Grid, Rule
 from solvable.sweeps.makers import StoredResults
 from solvable.sweeps.measures import Measure
 from solvable.sweeps.memory import Memory
 from solvable.sweeps.points import Points
-from solvable.sweeps.protocol import Records
+from solvable.sweeps.protocol import RecordStore
 from solvable.sweeps.records import Record
 from solvable.sweeps.status import Status, status_of
 from solvable.sweeps.store import Store
@@ -60,7 +60,7 @@ class Sweep:
         self.points.make()
         return self.grid.manifest(self.points.keys, self.points.first, self.title)
 
-    def status(self, store: Records) -> Status:
+    def status(self, store: RecordStore) -> Status:
         """How much of the sweep a store has.
 
         Parameters
@@ -82,7 +82,7 @@ class Sweep:
 
     def tasks(
         self, results: StoredResults, shard: tuple[int, int] = (1, 1), *, retry: bool = False
-    ) -> Iterator[Task | None]:
+    ) -> Iterator[PointTask | None]:
         """What is still to do, point by point.
 
         Parameters
@@ -96,7 +96,7 @@ class Sweep:
 
         Returns
         -------
-        iterator of Task or None
+        iterator of PointTask or None
             For each point of this share; None for a point that is done, or would fail again.
 
         Examples
@@ -116,10 +116,10 @@ class Sweep:
                 continue
             point = self.points.at(number)
             functions.check(point.problem)
-            yield Task(point.key, point.problem, point.measure)
+            yield PointTask(point.key, point.problem, point.measure)
 
     def estimate(
-        self, store: Records | None = None, workers: int | None = None, shard: tuple[int, int] = (1, 1)
+        self, store: RecordStore | None = None, workers: int | None = None, shard: tuple[int, int] = (1, 1)
     ) -> Cost:
         """Time a few points, spread over the grid; nothing is stored.
 

@@ -6,7 +6,7 @@ from typing import Protocol
 from solvable.sweeps.records import Record
 
 
-class Records(Protocol):
+class RecordStore(Protocol):
     """What sweeps ask of a store: `Store` and `Memory` have it."""
 
     def refresh(self) -> None: ...

@@ -112,7 +112,7 @@ def read_all(path: Path) -> dict[bytes, bytes]:
     return {key: content[at : at + size] for key, (_, at, size) in read_index(path).items()}
 
 
-class Reader:
+class SegmentReader:
     """An open segment. (It is read, not mapped into memory: a mapped file that another machine removes would kill the
     process.)
     """

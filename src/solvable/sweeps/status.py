@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from solvable.sweeps.protocol import Records
+from solvable.sweeps.protocol import RecordStore
 from solvable.sweeps.records import key_of
 
 
@@ -36,7 +36,7 @@ def failure_key(key: bytes) -> bytes:
     return key_of(["failure", key.hex()])
 
 
-def status_of(store: Records, keys: Iterable[bytes]) -> Status:
+def status_of(store: RecordStore, keys: Iterable[bytes]) -> Status:
     points = done = failed = 0
     for key in keys:
         points += 1

@@ -14,7 +14,7 @@ from solvable.sweeps.executing import execute
 from solvable.sweeps.grid import Rule
 from solvable.sweeps.measures import Drawn, Measure, Run
 from solvable.sweeps.planning import plan
-from solvable.sweeps.protocol import Records
+from solvable.sweeps.protocol import RecordStore
 from solvable.sweeps.swept import Swept
 
 STORE = "solvable.store"
@@ -27,7 +27,7 @@ def sweep(
     times: Any = None, clock: str | None = None, stop: Threshold | None = None, keep: Sequence[str] = ("risk",),
     measure: Measure | None = None,
     together: Sequence[Sequence[str]] = (), derive: Mapping[str, Rule] | None = None, where: Rule | None = None,
-    store: str | Path | Records | None = STORE, workers: int | None = None, cluster: str | None = None,
+    store: str | Path | RecordStore | None = STORE, workers: int | None = None, cluster: str | None = None,
     shard: tuple[int, int] = (1, 1), retry: bool = False, stale: str = "keep",
     progress: bool | None = None, title: str | None = None,
 ) -> Swept:  # fmt: skip

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from solvable.problems.nearest import telling_names
 from solvable.sweeps.planning import Sweep
-from solvable.sweeps.protocol import Records
+from solvable.sweeps.protocol import RecordStore
 from solvable.sweeps.status import Status
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Swept:
     """
 
     sweep: Sweep
-    store: Records
+    store: RecordStore
 
     @property
     def status(self) -> Status:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, check_start
+from solvable.overlaps import Overlaps
 from solvable.problems import Problem
 from solvable.theory import sphere_escape
 from solvable.theory.plateau import START, Constants, Plateau, constants_of, on_sphere, plateau, roots, unequal
@@ -29,7 +29,6 @@ def check_waiting(problem: Problem) -> None:
 def _escape(problem: Problem, start: Overlaps) -> _Escape:
     constants = constants_of(problem)
     p, _, h, _, b = constants
-    check_start(problem, start)
     waiting, (low, high) = plateau(problem).value, roots(constants)
     if waiting.growth <= 0:
         raise NotApplicable("training.learning_rate: so large that cross overlaps do not grow on the plateau")
@@ -140,7 +139,6 @@ def stair_lengths(problem: Problem, start: Overlaps, *, clock: str = "alpha") ->
     (1,)
     """
     _, q, h, _, _ = constants_of(problem)
-    check_start(problem, start)
     values = np.linalg.svd(start.cross_overlap, compute_uv=False)
     if values[0] == 0:
         raise NotApplicable("cross_overlap: is zero at the start, so the deterministic limit never escapes")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from solvable.dynamics.gaussian_moments import field_covariance, moments
-from solvable.overlaps import Overlaps, check_start
+from solvable.overlaps import Overlaps
 from solvable.problems import Domain, Problem
 from solvable.theory.prediction import MOMENT, RATE, SQUARE, TIME, NotApplicable, Prediction, checked_times, prediction
 
@@ -85,7 +85,6 @@ def flow_rate(problem: Problem, start: Overlaps, *, clock: str = PAPER) -> Predi
     >>> round(float(sv.theory.flow_rate(problem, start).value), 4)
     6.6667
     """
-    check_start(problem, start)
     values = _eigenvalues(start, problem)
     times = np.ones_like(values)
     together = _commutes(problem, start)
@@ -176,7 +175,6 @@ def flow_bound(problem: Problem, start: Overlaps, time: Any, *, clock: str = PAP
     0.3571
     """
     d, _ = _spanning(problem)
-    check_start(problem, start)
     p, q = problem.student.width, problem.teacher.width
     Q, R, T = start.student_overlap, start.cross_overlap, start.teacher_overlap
     inverse = np.linalg.pinv(Q, rcond=1e-11, hermitian=True)
@@ -257,7 +255,6 @@ def _commutes(problem: Problem, start: Overlaps) -> bool:
 
 def _entropy(problem: Problem, start: Overlaps) -> float:
     d, _ = _spanning(problem)
-    check_start(problem, start)
     if not _commutes(problem, start):
         raise NotApplicable("start: A(0) is not a multiple of the identity; say students='spanning'")
     size = float(np.trace(start.student_overlap)) / problem.student.width / d  # A = size x identity

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from solvable.overlaps import Overlaps, check_start
+from solvable.overlaps import Overlaps
 from solvable.problems import Domain, Problem
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times, prediction
 
@@ -59,7 +59,6 @@ def check_finite(problem: Problem) -> int:
 
 def squared_distances(problem: Problem, start: Overlaps) -> np.ndarray:
     """(blocks,) squared distance of the two vectors within each block."""
-    check_start(problem, start)
     a, b = np.array(problem.student.readout_values), np.array(problem.teacher.readout_values)
     Q, R, T = start.block_student_overlap, start.block_cross_overlap, start.block_teacher_overlap
     found: np.ndarray = a @ Q @ a - 2 * a @ R @ b + b @ T @ b

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, check_start
+from solvable.overlaps import Overlaps
 from solvable.problems import Domain, Problem
 from solvable.problems.reuse import Ratio, per_dimension
 from solvable.theory.prediction import NotApplicable, Prediction, checked_times, prediction
@@ -99,7 +99,6 @@ def linear_data_losses(problem: Problem, start: Overlaps, steps: Any) -> Predict
     >>> sv.theory.linear_data_losses(problem, start, [0, 1000]).value.training_loss.round(6)
     array([1.5, 0. ])
     """
-    check_start(problem, start)
     wanted = np.atleast_1d(checked_times("steps", steps))
     if not (np.isfinite(wanted).all() and (wanted == np.rint(wanted)).all()):
         raise ValueError("steps: must be whole numbers")

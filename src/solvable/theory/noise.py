@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from solvable.numerics.random import Purpose, child
-from solvable.overlaps import InvalidStart, Overlaps, Seed, check_start
+from solvable.overlaps import InvalidStart, Overlaps, Seed
 from solvable.problems import Problem
 from solvable.theory import sphere_noise
 from solvable.theory.plateau import SMALL, constants_of, on_sphere, plateau, roots, unequal
@@ -109,7 +109,6 @@ def noisy_starts(problem: Problem, start: Overlaps, draws: int = 100, seed: Seed
     >>> len(sv.theory.noisy_starts(problem, start).value)
     100
     """
-    check_start(problem, start)
     if not isinstance(draws, int | np.integer) or draws < 1:
         raise ValueError(f"draws: {draws!r} given, must be a whole number, at least 1")
     p, dim = problem.student.width, problem.inputs.dim

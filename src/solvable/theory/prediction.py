@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, ParamSpec
 import numpy as np
 
 from solvable.numerics.cards import card, short
+from solvable.overlaps import check_start
 from solvable.problems import Domain, NotApplicable, Problem
 from solvable.results import Clock
 
@@ -103,10 +104,11 @@ def prediction(
 ) -> Callable[[Callable[Given, Prediction]], Callable[Given, Prediction]]:
     """Make a function of a problem a prediction, which `available` lists.
 
-    It raises outside its `domain`, a Domain or a function that checks a problem; left out, the function checks all itself. Its body
-    counts in its own clock, the default of `clock`: times that are given (`alpha`, `time`) come in that, and the value goes out in
-    the clock that was asked for. `clock` here says how it changes: TIME, RATE, SQUARE, MOMENT, or names of the rates that the value
-    has. The docstring gets the entries of parameters that many predictions share.
+    It raises outside its `domain`, a Domain or a function that checks a problem (left out, the body checks that itself), and for a
+    `start` that does not belong to the problem. The body counts in its own clock, the default of `clock`: times that are given
+    (`alpha`, `time`) come in that, and the value goes out in the clock that was asked for. `clock` here says how it changes: TIME,
+    RATE, SQUARE, MOMENT, or names of the rates that the value has. The docstring gets the entries of parameters that many
+    predictions share.
     """
 
     def decorate(function: Callable[Given, Prediction]) -> Callable[Given, Prediction]:
@@ -127,6 +129,8 @@ def prediction(
             problem, unit = given["problem"], str(given.get("clock", own))
             if domain is not None or unit != own:
                 check(problem)
+            if given.get("start") is not None:
+                check_start(problem, given["start"])
             if unit == own:
                 return function(*bound.args, **bound.kwargs)
             given |= {name: _between(problem, given[name], unit, own) for name in {"alpha", "time"} & given.keys()}

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, check_start, nearest_frame
+from solvable.overlaps import Overlaps, nearest_frame
 from solvable.problems import Domain, Problem
 from solvable.theory import approach, at_the_teacher, linear, sphere
 from solvable.theory.prediction import RATE, NotApplicable, Prediction, prediction
@@ -46,7 +46,6 @@ def nearest_solution(problem: Problem, start: Overlaps) -> Prediction:
     (4, 2)
     """
     p, q = _widths(problem)
-    check_start(problem, start)
     S, T = nearest_frame(start.cross_overlap), start.teacher_overlap
     if np.isnan(S).any():
         rank = int(np.linalg.matrix_rank(start.cross_overlap))
@@ -89,7 +88,6 @@ def nearest_distance(problem: Problem, start: Overlaps) -> Prediction:
     2.8164
     """
     p, q = _widths(problem)
-    check_start(problem, start)
     size = float(np.linalg.norm(start.cross_overlap, "nuc"))
     squared = p / q * np.trace(start.teacher_overlap) - 2 * math.sqrt(p / q) * size + np.trace(start.student_overlap)
     return Prediction(math.sqrt(max(squared, 0.0)), ("quadratic units",), "bocchi2026, (17)")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, check_start
+from solvable.overlaps import Overlaps
 from solvable.problems import Domain, Problem
 from solvable.theory.prediction import NotApplicable, Prediction, prediction
 
@@ -21,7 +21,7 @@ SMALL = ("students orthogonal", "cross overlaps small")
 SPHERE = Domain(units="quadratic", norm="sphere", label_noise=True, teacher_width=1)
 
 
-class Constants(NamedTuple):
+class SphereConstants(NamedTuple):
     """Width, gamma, Delta, omega and b per unit of t, and t per unit of alpha."""
 
     p: int
@@ -32,7 +32,7 @@ class Constants(NamedTuple):
     pace: float
 
 
-def constants_of(problem: Problem, *, trained: bool = False) -> Constants:
+def constants_of(problem: Problem, *, trained: bool = False) -> SphereConstants:
     sampled = isinstance(problem, Problem) and problem.teacher.overlap == "sampled"
     replace(SPHERE, teachers="any" if sampled else "orthonormal", trained_readout=trained).require(problem)
     rate, p, noise = problem.training.schedule.rates[0], problem.student.width, float(problem.training.label_noise)
@@ -40,10 +40,10 @@ def constants_of(problem: Problem, *, trained: bool = False) -> Constants:
         raise NotApplicable("training.readout_rate: is another one; this closed form is for learning_rate / width^2")
     gamma = 2 * problem.training.loss_factor * rate
     omega = 4 * (1 - gamma / p * (1 + 1 / p + 4 / p**2 + noise / 2))
-    return Constants(p, gamma, noise, omega, 4 * (1 - 6 * gamma), gamma / p)
+    return SphereConstants(p, gamma, noise, omega, 4 * (1 - 6 * gamma), gamma / p)
 
 
-def growing_constants(problem: Problem) -> Constants:
+def growing_constants(problem: Problem) -> SphereConstants:
     constants = constants_of(problem)
     if constants.omega <= 0:
         raise NotApplicable("training.learning_rate: so large that cross overlaps do not grow")
@@ -128,7 +128,6 @@ def sphere_overlap(problem: Problem, start: Overlaps, alpha: float | np.ndarray,
     0.0041
     """
     _, _, _, a, b, pace = constants_of(problem)
-    check_start(problem, start)
     u, time = (
         float(start.cross_overlap[0, 0]) ** 2,
         2 * pace * np.asarray(alpha, dtype=float),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from solvable.overlaps import Overlaps, Seed, check_start
+from solvable.overlaps import Overlaps, Seed
 from solvable.problems import Problem
 from solvable.theory.prediction import TIME, NotApplicable, Prediction, prediction
 from solvable.theory.sphere import SMALL, constants_of, growing_constants, optimal_rate
@@ -39,7 +39,6 @@ def escape_time(problem: Problem, start: Overlaps, drop: float) -> Prediction:
     width one, else with cross overlaps that keep growing (arnaboldi2023, (45))."""
     p = growing_constants(problem).p
     check_drop(drop)
-    check_start(problem, start)
     m, Q = start.cross_overlap[:, 0], start.student_overlap
     size, between = float(np.sum(m**2)), float(np.sum(Q**2) - p)
     if size == 0:

@@ -40,14 +40,14 @@ QUANTITIES: dict[str, Callable[[Trajectory], float]] = {"risk": _final, "half": 
 
 
 @dataclass(frozen=True)
-class Axis:
+class DiagramAxis:
     """A setting by its dotted name, and the values that it takes."""
 
     name: str
     values: tuple[float, ...]
 
     @classmethod
-    def read(cls, which: str, table: Any) -> Axis:
+    def read(cls, which: str, table: Any) -> DiagramAxis:
         if not isinstance(table, dict) or set(table) != {"name", "values"}:
             raise InvalidProblem([f"{which}: must have name and values"])
         name, values = table["name"], table["values"]
@@ -76,8 +76,8 @@ class Diagram:
     """A checked request for a diagram."""
 
     state: dict[str, Any]
-    x: Axis
-    y: Axis
+    x: DiagramAxis
+    y: DiagramAxis
     quantity: str
 
     @classmethod
@@ -85,7 +85,7 @@ class Diagram:
         quantity = content.get("quantity", "risk")
         if quantity not in QUANTITIES:
             raise InvalidProblem([f"quantity: {str(quantity)[:40]} given, must be one of {', '.join(QUANTITIES)}"])
-        x, y = Axis.read("x", content.get("x")), Axis.read("y", content.get("y"))
+        x, y = DiagramAxis.read("x", content.get("x")), DiagramAxis.read("y", content.get("y"))
         if x.name == y.name:
             raise InvalidProblem([f"y.name: {y.name} given for both axes, must be two settings"])
         work.view(content.get("state"))

@@ -33,7 +33,7 @@ POLICY = (
 HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is refused, with the reason. Status 429: it may be answered later."""
 
     def __init__(self, status: int, lines: list[str]) -> None:
@@ -103,13 +103,13 @@ async def asked(request: Request, longest: int = LONGEST) -> Any:
             async for part in request.stream():
                 content += part
                 if len(content) > longest:
-                    raise Refused(413, [f"request: longer than {longest} bytes"])
+                    raise RequestRefused(413, [f"request: longer than {longest} bytes"])
     except TimeoutError:
-        raise Refused(408, [f"request: has not come within {CLIENT_SECONDS:g} s"]) from None
+        raise RequestRefused(408, [f"request: has not come within {CLIENT_SECONDS:g} s"]) from None
     try:
         return json.loads(content, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise Refused(400, ["request: is not valid JSON"]) from None
+        raise RequestRefused(400, ["request: is not valid JSON"]) from None
 
 
 def _no_constant(name: str) -> float:
@@ -122,7 +122,7 @@ def answer(handler: Callable[[Request], Any]) -> Callable[[Request], Any]:
     async def guarded(request: Request) -> Response:
         try:
             response: Response = await handler(request)
-        except Refused as error:
+        except RequestRefused as error:
             return refuse(error.status, error.lines)
         except InvalidProblem as error:
             return refuse(422, error.problems[:20])
@@ -151,7 +151,9 @@ class Queue:
 
     async def do(self, request: Request, work: Callable[..., Any], *args: Any) -> Any:
         if self.left >= self.most:
-            raise Refused(429, [f"{self.what}: as many as this server takes are waiting; try again in {RETRY} seconds"])
+            raise RequestRefused(
+                429, [f"{self.what}: as many as this server takes are waiting; try again in {RETRY} seconds"]
+            )
         self._change(1)
         self._last = time.monotonic()
         flag = np.zeros(1)
@@ -196,7 +198,7 @@ class Slots:
 
     def take(self) -> Callable[[], None]:
         if not self.free:
-            raise Refused(
+            raise RequestRefused(
                 429, [f"{self.what}: as many {self.plural} as this server takes are running; try again in a moment"]
             )
         self.free -= 1

@@ -24,7 +24,7 @@ from solvable.gaussian.losses import LOSSES
 from solvable.gaussian.units import UNITS
 from solvable.numerics.threads import cores
 from solvable.web import streams
-from solvable.web.guarding import Guard, Queue, Refused, SameOrigin, Slots, answer, asked, no_such_page
+from solvable.web.guarding import Guard, Queue, RequestRefused, SameOrigin, Slots, answer, asked, no_such_page
 from solvable.web.presets import PRESETS
 
 STATIC = Path(__file__).with_name("static")
@@ -83,7 +83,7 @@ def make_app(hosts: list[str]) -> ASGIApp:
 
         kind = request.path_params["kind"]
         if kind not in exports.KINDS:
-            raise Refused(404, [f"{kind}: must be one of {', '.join(exports.KINDS)}"])
+            raise RequestRefused(404, [f"{kind}: must be one of {', '.join(exports.KINDS)}"])
         parts = _parts(await asked(request, LONGEST_EXPORT), "state", "view", "sgd", "kept")
         content, media = await drawing.do(request, lambda: exports.KINDS[kind](exports.Taken.read(parts)))
         return Response(content, media_type=media)
@@ -111,7 +111,7 @@ async def _static(request: Request) -> Response:
     ours = {path.name: path for path in STATIC.iterdir() if path.suffix in KINDS}
     if name in ours:
         return FileResponse(ours[name], media_type=KINDS[ours[name].suffix])
-    raise Refused(404, [f"{name}: there is no such file"])
+    raise RequestRefused(404, [f"{name}: there is no such file"])
 
 
 def _streamed(lines: Any, release: Any) -> Response:
@@ -122,7 +122,7 @@ def _streamed(lines: Any, release: Any) -> Response:
 
 def _parts(content: Any, *names: str) -> dict[str, Any]:
     if not isinstance(content, dict) or set(content) - set(names):
-        raise Refused(422, [f"request: must have {', '.join(names)} and nothing else"])
+        raise RequestRefused(422, [f"request: must have {', '.join(names)} and nothing else"])
     return content
 
 

@@ -6,7 +6,7 @@ import pytest
 import solvable as sv
 from solvable.dynamics.kernel_data import pack, summed, unpack
 from solvable.results import Blocks, Ending
-from solvable.results.rest import with_rest
+from solvable.results.extra_rows import with_rest
 
 BLOCKS = sv.Spectrum(eigenvalues=(2.0, 0.5))
 
