@@ -29,8 +29,8 @@ async def pieces(asked: Simulation, release: Callable[[], None]) -> AsyncIterato
     needed = {"micro": SGD, "meso": DIFFUSION}.get(asked.level)
     try:
         await run_in_threadpool(PREPARATION.begin)
-        while needed in PREPARATION.missing:
-            yield _line({"compiling": PREPARATION.seconds})
+        while needed is not None and (words := PREPARATION.words(needed)):
+            yield _line({"compiling": words})
             await asyncio.sleep(HEARTBEAT)
         async for found in _computed(asked.pieces()):
             yield _line(
