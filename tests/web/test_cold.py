@@ -55,8 +55,29 @@ def test_sgd_says_that_it_is_being_compiled(monkeypatch) -> None:
         for line in answer.iter_lines():
             lines.append(json.loads(line))
             PREPARATION.missing.clear()
-    assert "compiling" in lines[0]
+    assert lines[0] == {"compiling": "beginning"}
     assert "risk" in lines[-1]
+    assert client.get("/api/compiling").json() == {"compiling": ""}
+
+
+def test_a_process_tells_how_far_it_is(tmp_path) -> None:
+    """Whoever waits for a kind hears it, and what is made before."""
+    told = (tmp_path / "told").open("w+b")
+    preparation, one = Preparation(), warming.Compiling(subprocess.Popen(["true"]), io.StringIO(), told)
+    assert one.progress() == (0, 0, "")
+    for number in range(100):
+        told.write(f"{number} 160 {number // 2} of 80 kernels\n".encode())
+    told.write(b"100 16")  # not yet a line
+    told.flush()
+    assert one.progress() == (99, 160, "49 of 80 kernels")
+    preparation.missing, preparation._compiling = [CURVE, SGD], one
+    assert preparation.words(CURVE) == "49 of 80 kernels"
+    assert preparation.words(SGD) == "first limit, 49 of 80 kernels"
+    assert preparation.words(SCHEDULE) == ""
+    one.process.wait()
+    assert one.failure() is None
+    assert one.progress() == (0, 0, "")
+    assert preparation.words(CURVE) == "beginning"
 
 
 @pytest.mark.slow
@@ -95,7 +116,7 @@ def test_curves_come_first_and_are_interpreted_until_then(monkeypatch) -> None:
 
     def start(name: str) -> warming.Compiling:
         order.append(name)
-        return warming.Compiling(Nothing(), io.StringIO())
+        return warming.Compiling(Nothing(), io.StringIO(), io.BytesIO())
 
     monkeypatch.setattr(warming, "start", start)
     monkeypatch.setattr(Kernel, "at_hand", False)

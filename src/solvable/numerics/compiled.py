@@ -12,7 +12,7 @@ that is being compiled calls it. A `pure` kernel without machine code is interpr
 import contextlib
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -26,7 +26,7 @@ from solvable.numerics.interpreting import MISSING, attempt
 from solvable.numerics.kernel_types import KernelType
 from solvable.numerics.kernels_on_disk import KernelCache
 from solvable.numerics.linking import compiler_like
-from solvable.numerics.waiting import Count, Notice
+from solvable.numerics.waiting import Count, Named, Notice
 
 PULSE = 0.05  # seconds between looks at what another process compiles
 REORDER = {"contract", "reassoc", "nsz", "arcp"}
@@ -176,6 +176,11 @@ def announce(whether: bool) -> None:
     _NOTICE.reset(wanted=whether)
 
 
+def how_far() -> str:
+    """Return how far this process is with what it compiles now, in words; "" if it compiles nothing."""
+    return _NOTICE.now()
+
+
 def tell(write: Callable[[Count, str], None]) -> None:
     """Have `write` called a few times a second with how far the compiler is, in place of a bar."""
     _NOTICE.tell(write)
@@ -184,6 +189,23 @@ def tell(write: Callable[[Count, str], None]) -> None:
 def expect(*kernels: Any) -> None:
     """Note which kernels a run is going to call, so that whoever waits sees how many are left. What is none does not count."""
     _NOTICE.expect(tuple(kernel for kernel in kernels if isinstance(kernel, Kernel)))
+
+
+def entries_of(run: Callable[[], Any]) -> tuple[Kernel, ...]:
+    """Return the kernels that a run says it is going to call (`expect`), without the run."""
+    _NOTICE.named = ()
+    try:
+        run()
+    except Named:
+        pass
+    finally:
+        entries, _NOTICE.named = _NOTICE.named, None
+    return entries
+
+
+def expect_always(kernels: Iterable[Kernel]) -> None:
+    """Note which kernels this process is going to call in all its runs together."""
+    _NOTICE.always = tuple(dict.fromkeys(kernels))
 
 
 def _missed(_: Kernel) -> None:

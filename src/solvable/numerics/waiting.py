@@ -24,6 +24,10 @@ REFRESH = 0.25  # seconds between looks at the counts
 CLEARING = 1.0  # seconds that a terminal may take to remove a bar
 
 
+class Named(Exception):
+    """Raised in place of a run that is only to name its entries."""
+
+
 class Count(NamedTuple):
     """How far a stretch of compiling is: kernels that are ready, of how many, and steps of work done, of how many."""
 
@@ -120,12 +124,17 @@ class Notice:
         self.awaited = ""  # the kernel that another process compiles, while this one waits for it
         self._said = False
         self._depth, self._outermost = 0, None
+        self.always: tuple[Any, ...] = ()  # entries that are expected whatever runs
+        self.named: tuple[Any, ...] | None = None  # entries of a run that is only to name them
         self._expected: tuple[Any, ...] = ()
         self._stretch: _Stretch | None = None
 
     def expect(self, entries: tuple[Any, ...]) -> None:
         """Note which entries will be needed, so that their kernels count from the beginning."""
-        self._expected = entries
+        if self.named is not None:
+            self.named = entries
+            raise Named
+        self._expected = self.always + entries
         if self._stretch is not None and self._stretch.goes_on:
             self._stretch.work.add(entries)
 
@@ -177,6 +186,11 @@ class Notice:
     def tell(self, write: Callable[[Count, str], None]) -> None:
         """From now on, and at once, tell `write` how far it is, in counts and words, and show nothing."""
         self.unshown, self.show = 0.0, lambda _: _Told(write)
+
+    def now(self) -> str:
+        """Say how far it is; "" where nothing is compiled."""
+        stretch = self._stretch
+        return self.words(stretch.work.count()) if stretch is not None and stretch.goes_on else ""
 
     def _shown(self, first: Count) -> "_Seen":
         if not in_notebook():  # where a line would stay in the file

@@ -6,8 +6,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import IO, Any, NamedTuple
 
+from solvable.numerics.progress import SCREEN, is_terminal
 from solvable.numerics.threads import cores
 
 
@@ -43,17 +45,23 @@ REPEATED = {"training__repeats": 2, **ERF}
 CLIPPED = {"training__rule": {"norm": 0.5}, **ERF}
 SEARCH = {"control": {"training.learning_rate": 2}, "guesses": 1, "refine": False}
 PACED = {"training__rate_rule": {"kind": "adagrad", "offset": 1.0}}
+# kinds that share few kernels stand beside each other, for two processes that compile at once; the first two are the most usual
 USUAL: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
-    "diffusion": [("Meso", {}, {})],
     "SGD": [("Micro", {}, {})],
     "limit": [("Macro", {}, {}), ("Macro", {}, ERF), ("Macro", {"rtol": 1e-6}, {})],
+    "diffusion": [("Meso", {}, {})],
 }
 SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
-    "finite data": [("Empirical", {"method": "stabilised"}, FEW), ("Empirical", {"method": "implicit"}, FEW)],
+    "best schedules": [(OPTIMAL, SEARCH, {})],
+    "classes": [("Macro", {}, CLASSES), ("Micro", {}, CLASSES), ("Micro", {"form": "full"}, CLASSES)],
     "spectra": [
         ("Macro", {"method": "implicit"}, TWO),
         ("Macro", {"method": "weights", "small_rate": True}, TWO),
     ],
+    "losses and rules": [("Macro", {}, REPEATED), ("Macro", {}, SIGNS), ("Macro", {}, ROBUST), ("Micro", {}, REPEATED)],
+    "finite data": [("Empirical", {"method": "stabilised"}, FEW), ("Empirical", {"method": "implicit"}, FEW)],
+    "full weights": [("Micro", {"form": "full"}, {})],
+    "best schedules of classes": [(OPTIMAL, SEARCH, CLASSES)],
     "smooth units": [
         ("Macro", {}, TANH),
         ("Macro", {}, CUBIC),
@@ -61,61 +69,101 @@ SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
         ("Micro", {}, PRODUCT),
         (OPTIMAL, SEARCH, TANH),
     ],
-    "smooth units of classes": [("Macro", {}, CLASSES | TANH), ("Macro", {}, CLASSES | TANH | PACED)],
-    "best schedules": [(OPTIMAL, SEARCH, {})],
-    "best schedules of classes": [(OPTIMAL, SEARCH, CLASSES)],
-    "full weights": [("Micro", {"form": "full"}, {})],
-    "classes": [("Macro", {}, CLASSES), ("Micro", {}, CLASSES), ("Micro", {"form": "full"}, CLASSES)],
     "diffusion of classes": [("Meso", {}, CLASSES)],
-    "losses and rules": [("Macro", {}, REPEATED), ("Macro", {}, SIGNS), ("Macro", {}, ROBUST), ("Micro", {}, REPEATED)],
+    "smooth units of classes": [("Macro", {}, CLASSES | TANH), ("Macro", {}, CLASSES | TANH | PACED)],
     "rates that follow the state": [("Macro", {}, PACED), ("Macro", {}, CLIPPED | PACED), ("Micro", {}, PACED)],
 }
+LINE = 400  # bytes of which the last are looked at for how far a process is
+PULSE = 0.05  # seconds between looks
+
+
+def make(name: str) -> None:
+    """Compile one kind here, and write to standard output how far that is, a line each time."""
+    from solvable.numerics import compiled
+
+    runs = (USUAL | SELDOM)[name]
+    compiled.tell(lambda count, words: print(count.done, count.total, words, flush=True))
+    compiled.expect_always(entry for run in runs for entry in compiled.entries_of(partial(follow, *run)))
+    for run in runs:
+        follow(*run)
 
 
 class Compiling(NamedTuple):
-    """A process that compiles, and the file into which it says what went wrong."""
+    """A process that compiles, the file into which it says what went wrong, and the one that says how far it is."""
 
     process: subprocess.Popen[bytes]
     said: IO[str]
+    told: IO[bytes]
 
     def failure(self) -> str | None:
         """What it said, if it has failed."""
-        with self.said:
+        with self.said, self.told:
             self.said.seek(0)
             return self.said.read() if self.process.returncode else None
+
+    def progress(self) -> tuple[int, int, str]:
+        """Return the work done, of how much, and words for it; zeros and "" before it compiles."""
+        try:
+            size = os.fstat(self.told.fileno()).st_size
+            end = os.pread(self.told.fileno(), LINE, max(0, size - LINE))  # without moving where the process writes
+        except ValueError:  # the file is closed: it has ended
+            return 0, 0, ""
+        last = end.rpartition(b"\n")[0].rpartition(b"\n")[2].decode()
+        done, total, words = last.split(" ", 2) if last else ("0", "0", "")
+        return int(done), int(total), words
 
 
 def start(name: str) -> Compiling:
     """Compile one kind in a process of its own."""
-    command = f"from solvable.runfiles.warming import *; [follow(*run) for run in (USUAL | SELDOM)[{name!r}]]"
-    said = tempfile.TemporaryFile("w+")  # noqa: SIM115  (read when the process has ended)
+    command = f"from solvable.runfiles.warming import make; make({name!r})"
+    said, told = tempfile.TemporaryFile("w+"), tempfile.TemporaryFile()  # noqa: SIM115  (read later)
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", command],  # -P: no module of the directory that we are in
         env={**os.environ, "SOLVABLE_PATIENCE": "0"},
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
+        stdout=told,
         stderr=said,
     )
-    return Compiling(process, said)
+    return Compiling(process, said, told)
+
+
+class _Running:
+    """A process for one kind, and its line on the terminal."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.begun, self.compiling = name, time.monotonic(), start(name)
+        self.line = SCREEN.add() if is_terminal() else None
+
+    def show(self) -> None:
+        done, total, words = self.compiling.progress()
+        if self.line is not None:
+            SCREEN.update(self.line, done, max(total, 1), f"{self.name}: {words}" if words else self.name)
+
+    def close(self) -> None:
+        if self.line is not None:
+            SCREEN.remove(self.line)
 
 
 def warm_up(everything: bool, tell: Callable[[str, float], None]) -> None:
-    """Compile what is usually needed, or everything. `tell` hears of each kind when it is done, and after how many seconds."""
+    """Compile what is usually needed, or everything. `tell` hears of each kind when it is done, and after how many seconds; on a
+    terminal a bar for each process shows how far it is."""
     waiting = [*USUAL, *(SELDOM if everything else {})]
-    running: dict[str, tuple[Compiling, float]] = {}
+    running: list[_Running] = []
     try:
         while waiting or running:
             while waiting and len(running) < cores():
-                name = waiting.pop(0)
-                running[name] = start(name), time.monotonic()
-            for name, (one, begun) in list(running.items()):
-                if one.process.poll() is None:
+                running.append(_Running(waiting.pop(0)))
+            time.sleep(PULSE)
+            for one in list(running):
+                one.show()
+                if one.compiling.process.poll() is None:
                     continue
-                del running[name]
-                if (failure := one.failure()) is not None:
-                    raise RuntimeError(f"{name}: could not be compiled\n{failure}")
-                tell(name, time.monotonic() - begun)
-            time.sleep(0.02)
+                one.close()
+                running.remove(one)
+                if (failure := one.compiling.failure()) is not None:
+                    raise RuntimeError(f"{one.name}: could not be compiled\n{failure}")
+                tell(one.name, time.monotonic() - one.begun)
     finally:
-        for one, _ in running.values():
-            one.process.kill()
+        for one in running:
+            one.compiling.process.kill()
+            one.close()

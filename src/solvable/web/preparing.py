@@ -2,7 +2,6 @@
 
 import logging
 import threading
-import time
 from typing import Any
 
 from solvable.numerics.interpreting import interpret_all, machine_code_only
@@ -14,11 +13,10 @@ CURVE, SGD, DIFFUSION, SCHEDULE = "limit", "SGD", "diffusion", "best schedules"
 
 
 class Preparation:
-    """What is missing of the machine code for curves, SGD, diffusion and best schedules, and since when it is being made."""
+    """What is missing of the machine code for curves, SGD, diffusion and best schedules, and how far it is."""
 
     def __init__(self) -> None:
         self.missing: list[str] = []  # in the order in which it is made
-        self.began = time.monotonic()
         self._compiling: warming.Compiling | None = None
         self._begun, self._lock = False, threading.Lock()
 
@@ -53,7 +51,6 @@ class Preparation:
             ),
         }
         self.missing = [name for name, needed in kernels.items() if not all(one.at_hand for one in needed)]
-        self.began = time.monotonic()
         if CURVE in self.missing:
             interpret_all()
         if self.missing:
@@ -73,10 +70,13 @@ class Preparation:
             if name == CURVE:
                 machine_code_only()
 
-    @property
-    def seconds(self) -> int:
-        """Since it began."""
-        return int(time.monotonic() - self.began)
+    def words(self, needed: str) -> str:
+        """How far the machine code is that somebody waits for; "" once it is there."""
+        if needed not in (missing := self.missing.copy()):
+            return ""
+        told = "" if self._compiling is None else self._compiling.progress()[2]
+        first = f"first {missing[0]}, " if missing[0] != needed else ""
+        return first + (told or "beginning")
 
     def end(self) -> None:
         if self._compiling is not None:

@@ -55,6 +55,11 @@ def make_app(hosts: list[str]) -> ASGIApp:
     async def presets(request: Request) -> Response:  # noqa: ARG001
         return JSONResponse(PRESETS)
 
+    async def compiling(request: Request) -> Response:  # noqa: ARG001
+        from solvable.numerics.compiled import how_far
+
+        return JSONResponse({"compiling": how_far()})
+
     async def curve(request: Request) -> Response:
         state = await asked(request)
         content = await curves.do(request, _curve, state)
@@ -94,6 +99,7 @@ def make_app(hosts: list[str]) -> ASGIApp:
         Route("/", answer(page)),
         Route("/static/{name}", answer(_static)),
         Route("/api/presets", answer(presets)),
+        Route("/api/compiling", answer(compiling)),
         *(Route(f"/api/{name}", answer(handler), methods=["POST"]) for name, handler in posts.items()),
     ]
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False), Middleware(SameOrigin)]
@@ -160,6 +166,6 @@ def _optimal(content: dict[str, Any]) -> dict[str, Any]:
 
     PREPARATION.begin()
     view, control = work.view(content.get("state")), schedules.check(content.get("control"))
-    if SCHEDULE in PREPARATION.missing:
-        return {"compiling": PREPARATION.seconds}
+    if words := PREPARATION.words(SCHEDULE):
+        return {"compiling": words}
     return schedules.best(view, control)

@@ -28,8 +28,8 @@ async def pieces(asked: Simulation, release: Callable[[], None]) -> AsyncIterato
 
     try:
         await run_in_threadpool(PREPARATION.begin)
-        while asked.kind.kernels in PREPARATION.missing:
-            yield _line({"compiling": PREPARATION.seconds})
+        while words := PREPARATION.words(asked.kind.kernels):
+            yield _line({"compiling": words})
             await asyncio.sleep(HEARTBEAT)
         async for found in _computed(asked.pieces()):
             yield _line(

@@ -122,7 +122,7 @@ def curve(asked: View) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         "theory_refusal": unknown,
         "accuracy": RTOL * (_number(found.start_risk[0]) or 0.0),
         "landscape": landscape_refusal(asked.problem),
-        "compiling": CURVE in PREPARATION.missing,
+        "compiling": PREPARATION.words(CURVE),
         "cut_off": bool(found.ending[0] == Ending.INTERRUPTED),
         "eigenvalues": sorted(map(float, asked.problem.inputs.eigenvalues), reverse=True),
         "exponent": power(asked),

@@ -5,10 +5,7 @@ import {ending} from "./words.js";
 import {draw} from "./drawing.js";
 
 let busy = 0, saying = null;
-const WAITING = {  // after so many milliseconds
-  300: "Computing…",
-  4000: "Computing… A kind of problem that is new to this machine is first compiled for it, which takes 10 to 30 seconds.",
-};
+const SOON = 300, LONG = 2000;  // milliseconds after which it is said that something is computed, and how far the compiler is
 
 export function ask() {
   // one request at a time, then the newest: what is old by then is never asked; a busy server is asked again, for the newest
@@ -26,10 +23,17 @@ export function ask() {
 }
 
 async function askOnce(mine) {
-  const asked = tables(), settings = settingsOf(), slow = Object.entries(WAITING).map(([after, words]) => setTimeout(() => say(words), after));
+  const asked = tables(), settings = settingsOf(), soon = setTimeout(() => say("Computing…"), SOON);
+  const long = setInterval(async () => {
+    const words = await compiling();
+    if (words && waited) say(`Computing… A kind of problem that is new to this machine is compiled for it first: ${words}.`);
+  }, LONG);
+  let waited = true;
   busy = 0;
   const found = await answered("/api/curve", asked, async answer => unpack(await answer.arrayBuffer()), seconds => { busy = seconds; });
-  slow.forEach(one => clearTimeout(one));
+  waited = false;
+  clearTimeout(soon);
+  clearInterval(long);
   document.body.classList.toggle("stale", !found);
   if (!found) { say(busy ? "The server is busy; it is asked again in a moment." : "Not computed.", true); return; }
   page.shown = found;
@@ -37,13 +41,19 @@ async function askOnce(mine) {
   found.count = reached(found);
   problems([]);
   draw();
-  const {success, compiling, cut_off} = found.facts;
-  if (compiling) {
-    say("Curves are being compiled for this machine, which takes 10 to 30 seconds: until then they are drawn more slowly.", true);
+  const {success, compiling: far, cut_off} = found.facts;
+  if (far) {
+    say(`Curves are being compiled for this machine (${far}): until then they are drawn more slowly.`, true);
     if (cut_off) busy = 2;  // ask again: soon it will not be
     else setTimeout(() => { page.asking ?? ask(); }, 3000);
   } else say(ending(found.facts), !success);
   document.documentElement.dataset.drawn = mine;
+}
+
+async function compiling() {
+  // how far the compiler is with what the server computes; "" where nothing is compiled
+  const answer = await fetch("/api/compiling").catch(() => null);
+  return answer?.ok ? (await answer.json()).compiling : "";
 }
 
 export const reached = found => Math.max(1, Array.from(found.arrays.risk.values).findLastIndex(Number.isFinite) + 1);

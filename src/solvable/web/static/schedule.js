@@ -36,7 +36,7 @@ export async function findBest() {
       if (mine !== searching) return;
       const content = answer ? await answer.json() : {problems: ["the server does not answer"]};
       if ("compiling" in content) {
-        $("best-words").textContent = `Best schedules are being compiled for this machine, which takes about a minute: ${content.compiling} s so far.`;
+        $("best-words").textContent = `Best schedules are being compiled for this machine: ${content.compiling}.`;
         await new Promise(resolve => { setTimeout(resolve, 1000); });
         continue;
       }

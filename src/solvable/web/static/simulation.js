@@ -57,7 +57,7 @@ function done(level) {
 
 function take(piece, level) {
   const {samples, shown} = page;
-  if ("compiling" in piece) { say(`${NAMES[level]} is being compiled for this machine, which takes 10 to 30 seconds: ${piece.compiling} s so far.`); return; }
+  if ("compiling" in piece) { say(`${NAMES[level]} is being compiled for this machine: ${piece.compiling}.`); return; }
   if ("working" in piece) { say(`${NAMES[level]} is running: ${Math.round(piece.working)} s so far.`); return; }
   if (piece.problems) {
     problems(piece.problems);
