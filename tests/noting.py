@@ -1,0 +1,45 @@
+"""Numbers that tests of random problems leave in their reports, and the lines that add them up when a session ends."""
+
+from collections import Counter, defaultdict
+from contextlib import contextmanager
+
+
+class Note:
+    """Numbers of one test. They go with its report, from other processes too."""
+
+    def __init__(self, node):
+        self.node = node
+
+    @contextmanager
+    def of(self, family, form, description):
+        """A function that takes numbers, `note(runs=..., z=...)`; a test that fails inside tells its description."""
+        numbers = {"family": family, "form": form, "test": self.node.name, "runs": 0, "z": 0.0, "followed": 0}
+
+        def note(runs=0, z=0.0, followed=0):
+            numbers.update(
+                runs=numbers["runs"] + runs, z=max(numbers["z"], float(z)), followed=numbers["followed"] + followed
+            )
+
+        try:
+            yield note
+        except BaseException:
+            print(description)
+            raise
+        finally:
+            self.node.user_properties.append(("laws", numbers))
+
+
+def lines_of(reports):
+    """One line for each family and form: problems, runs, the worst |z| with its test, how many were followed."""
+    groups = defaultdict(list)
+    for report in reports:
+        for name, numbers in getattr(report, "user_properties", ()):
+            if name == "laws" and getattr(report, "when", "") == "call":
+                groups[numbers["family"], numbers["form"]].append(numbers)
+    for (family, form), notes in sorted(groups.items()):
+        worst = max(notes, key=lambda numbers: numbers["z"])
+        runs = ", ".join(f"{count} x {n}" for n, count in sorted(Counter(one["runs"] for one in notes).items()))
+        yield (
+            f"laws of {family} ({form}): {len(notes)} problems; problems x runs {runs}; worst |z| {worst['z']:.2f} in "
+            f"{worst['test']}; followed {sum(one['followed'] for one in notes)}"
+        )
