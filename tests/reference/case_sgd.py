@@ -248,7 +248,7 @@ def labels_of(one, kind, task, fields):
     else:
         taught = one.target(fields)
     y = one.labels[kind] + taught + one.teacher_bias
-    return np.sign(y) if one.signs else y
+    return np.where(y > 0, 1.0, -1.0) if one.signs else y
 
 
 def gradient(one, a, b, z, y, size):
