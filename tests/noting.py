@@ -12,13 +12,22 @@ class Note:
 
     @contextmanager
     def of(self, family, form, description):
-        """A function that takes numbers, `note(runs=..., z=...)`; a test that fails inside tells its description."""
-        numbers = {"family": family, "form": form, "test": self.node.name, "runs": 0, "z": 0.0, "followed": 0}
+        """A function that takes numbers: `runs`, how many were `followed`, the largest `z`, or `share` of what is allowed.
 
-        def note(runs=0, z=0.0, followed=0):
-            numbers.update(
-                runs=numbers["runs"] + runs, z=max(numbers["z"], float(z)), followed=numbers["followed"] + followed
-            )
+        A test that fails inside prints the description."""
+        numbers = {
+            "family": family,
+            "form": form,
+            "test": self.node.name,
+            "runs": 0,
+            "z": 0.0,
+            "share": 0.0,
+            "followed": 0,
+        }
+
+        def note(runs=0, followed=0, **largest):
+            numbers.update(runs=numbers["runs"] + runs, followed=numbers["followed"] + followed)
+            numbers.update({name: max(numbers[name], float(value)) for name, value in largest.items()})
 
         try:
             yield note
@@ -30,16 +39,17 @@ class Note:
 
 
 def lines_of(reports):
-    """One line for each family and form: problems, runs, the worst |z| with its test, how many were followed."""
+    """One line for each family and form: problems, runs, the worst |z|, or share of what is allowed, and how many were followed."""
     groups = defaultdict(list)
     for report in reports:
         for name, numbers in getattr(report, "user_properties", ()):
             if name == "laws" and getattr(report, "when", "") == "call":
                 groups[numbers["family"], numbers["form"]].append(numbers)
     for (family, form), notes in sorted(groups.items()):
-        worst = max(notes, key=lambda numbers: numbers["z"])
+        kind, what = ("share", "share of what is allowed") if any(one["share"] for one in notes) else ("z", "|z|")
+        worst = max(notes, key=lambda numbers: numbers[kind])
         runs = ", ".join(f"{count} x {n}" for n, count in sorted(Counter(one["runs"] for one in notes).items()))
         yield (
-            f"laws of {family} ({form}): {len(notes)} problems; problems x runs {runs}; worst |z| {worst['z']:.2f} in "
+            f"laws of {family} ({form}): {len(notes)} problems; problems x runs {runs}; worst {what} {worst[kind]:.2g} in "
             f"{worst['test']}; followed {sum(one['followed'] for one in notes)}"
         )

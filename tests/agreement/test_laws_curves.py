@@ -11,8 +11,8 @@ import solvable as sv
 from solvable.dynamics.reverse_choice import check_reversible
 
 UNTIL = 2.0
-OFF = 1e-3  # of the largest derivative, for what differences of runs at rtol 1e-11 leave
-MARGIN = 300.0  # times rtol: errors of steps add up over a run
+OFF = 1e-4  # of the largest derivative, for what differences of runs at rtol 1e-11 leave
+MARGIN = 30.0  # times rtol: errors of steps add up over a run
 SMOOTH = tuple(
     feature
     for feature in drawing.FEATURES
@@ -76,7 +76,7 @@ def test_gradients_are_those_of_differences(number, laws_note):
         of_gradient, of_differences = np.array(pairs).T
         scale = max(1.0, np.abs(of_differences).max())
         off = np.abs(of_gradient - of_differences).max() / scale
-        note(runs=1, z=off / OFF)
+        note(runs=1, share=off / OFF)
         assert off < OFF, (names, pairs)
 
 
@@ -104,7 +104,7 @@ def test_the_error_of_a_run_follows_rtol(number, laws_note):
                 for name in ("risk", "student_overlap", "cross_overlap", "readout")
                 if getattr(exact, name).size
             )
-            note(runs=1, z=off / (MARGIN * rtol))
+            note(runs=1, share=off / (MARGIN * rtol))
             assert off <= MARGIN * rtol, f"rtol {rtol:g}: off by {off:.3g}"
 
 

@@ -32,8 +32,17 @@ def enlarged(problem, dim):
     return problem.replace(mixture=problem.mixture.replace(vectors=None, gram=gram), inputs__dim=dim)
 
 
+def check_cost(problem):
+    """Raise ValueError for rates that take averages over nodes in every step of thousands."""
+    rule, units = problem.training.rate_rule, (problem.student.activation, problem.teacher.activation)
+    closed = problem.training.loss == "squared" and set(map(str, units)) <= {"linear", "quadratic", "erf"}
+    if rule is not None and rule.kind not in ("adagrad", "clip-batches") and not closed:
+        raise ValueError("training.rate_rule: averages over nodes")
+
+
 def accepts_for(level, dim):
     def accepts(problem):
+        check_cost(problem)
         for one in (level, sv.Micro()):
             drawing.taken_by(enlarged(problem, dim), one)
 
