@@ -9,6 +9,7 @@ import numpy as np
 import solvable as sv
 from reference.case_sgd import UNITS, Setting
 from reference.moments import population
+from reference.reuse import Data
 
 
 def number(given):
@@ -151,9 +152,9 @@ def rates(given):
     return {"pace": lambda alpha, one, *state: factors[kind](alpha, population(one, *state[:-1]), state[-1])}
 
 
-def setting_of(problem, W, V=None, trained=None, own=None):
+def setting_of(problem, W, V=None, trained=None, own=None, directions=None):
     """The setting of a problem that starts from these students and teachers; `own` are rules of arrays by the names of own ones,
-    `trained` a mask of coordinates."""
+    `trained` a mask of coordinates, `directions` those of a mixture that has no vectors."""
     training, student, teacher, mixture = problem.training, problem.student, problem.teacher, problem.mixture
     eigenvalues, sizes = blocks(problem.inputs)
     dim = problem.inputs.dim
@@ -208,7 +209,7 @@ def setting_of(problem, W, V=None, trained=None, own=None):
         variances = np.ones(mixture.classes) if mixture.variances is None else np.array(mixture.variances)
         fields |= {
             "class_probability": together(mixture.probabilities),
-            "directions": np.array(mixture.vectors),
+            "directions": np.array(mixture.vectors) if directions is None else directions,
             "means": np.array(mixture.means),
             "spikes": None if mixture.spikes is None else np.array(mixture.spikes),
             "labels": 0.0 if mixture.labels is None else np.array(mixture.labels),
@@ -229,3 +230,15 @@ def setting_of(problem, W, V=None, trained=None, own=None):
         fields["target"] = lambda z: teacher.target.function(z.reshape(-1, z.shape[-1])).reshape(z.shape[:-1])
     assert dim == W.shape[1]
     return Setting(**fields | rates(training.rate_rule))
+
+
+def data_of(problem):
+    """The data set of a problem, or its fresh batches."""
+    training, dim = problem.training, problem.inputs.dim
+    if training.samples is None:
+        size = count(training.batch, dim)
+        return Data("repeated", size, size, training.repeats)
+    size = count(training.samples, dim)
+    batch = size if training.batch is None else count(training.batch, dim)
+    selection = training.selection or ("all" if training.batch is None else "subsets")
+    return Data(selection, size, batch, training.repeats)
