@@ -9,6 +9,7 @@ from hypothesis import settings
 
 import seeds
 import solvable as sv
+from noting import Note, lines_of
 
 settings.register_profile("gate", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("gate")
@@ -40,6 +41,17 @@ def _tests_that_start_many_interpreters_are_marked(request: pytest.FixtureReques
     yield
     if len(started) > FEW and not any(map(request.node.get_closest_marker, ("full", "slow", "browser"))):
         pytest.fail(f"starts {len(started)} interpreters but is not marked full")
+
+
+@pytest.fixture
+def laws_note(request: pytest.FixtureRequest) -> Note:
+    """Where tests of random problems leave their numbers."""
+    return Note(request.node)
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    for line in lines_of(terminalreporter.getreports("passed") + terminalreporter.getreports("failed")):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(autouse=True)

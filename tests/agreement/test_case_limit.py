@@ -96,7 +96,8 @@ def cases():
         "drift": case({"teacher__drift": 0.3}, **drift),
         "rotation": case({"teacher__rotation": -1.0}, rotation=1.0, problem={"teacher__rotation": 1.0}),
         "classes, product": case(
-            {"teacher__target": "additive"}, classes=True, training={"label_flips": 0.2}, flips=0.2, product=True,
+            {"teacher__target": "additive"}, classes=True, training={"label_flips": 0.2}, flips=0.2,
+            target=lambda z: z.prod(axis=-1),
             problem={"teacher__target": "product", "teacher__readout": "mean"},
         ),
         "classes, log-cosh": case(

@@ -25,7 +25,9 @@ def selections() -> dict[str, str]:
 
 def taken(expression: str, markers: set[str]) -> bool:
     """Whether pytest takes a test with these markers."""
-    return bool(eval(expression, {"__builtins__": {}}, {name: name in markers for name in (*OUTSIDE, "statistical")}))
+    return bool(
+        eval(expression, {"__builtins__": {}}, {name: name in markers for name in (*OUTSIDE, "laws", "statistical")})
+    )
 
 
 def test_every_test_is_run_by_a_target_and_once_by_the_gate() -> None:
@@ -37,6 +39,9 @@ def test_every_test_is_run_by_a_target_and_once_by_the_gate() -> None:
         takers = [name for name in gate if taken(chosen[name], markers)]
         assert len(takers) == ("slow" not in markers) or "browser" in markers, markers
         assert takers or taken(chosen["test-slow"], markers), markers
+    for markers in ({"slow"}, {"slow", "statistical"}, {"slow", "laws"}, {"slow", "laws", "statistical"}):
+        takers = [name for name in chosen if taken(chosen[name], markers) and name != "test-seeds"]
+        assert takers == ["test-laws" if "laws" in markers else "test-slow"], markers
 
 
 def test_no_file_is_left_out_of_make_test_unless_it_is_named() -> None:

@@ -135,6 +135,27 @@ GAUSSIAN = (
         ("problems/test_own_functions.py::test_a_run_asks_whether_functions_are_what_they_were[training.loss]",),
     ),
     Mutation(
+        "signs-of-zero",
+        "problems/networks.py",
+        "np.where(np.asarray(outputs) > 0, 1.0, -1.0)",
+        "np.sign(outputs)",
+        ("problems/test_signs.py::test_an_output_of_zero_has_the_sign_minus_one",),
+    ),
+    Mutation(
+        "signs-before-classes",
+        "empirical/worlds.py",
+        "problem.teacher.labels(fields[:, p:], shift)",
+        "problem.teacher.labels(fields[:, p:]) + shift",
+        ("problems/test_signs.py::test_the_first_training_loss_is_the_risk",),
+    ),
+    Mutation(
+        "flips-of-zero",
+        "dynamics/cases.py",
+        "LEAST = 1e-300",
+        "LEAST = 0.0",
+        ("problems/test_signs.py::test_a_flip_turns_every_sign",),
+    ),
+    Mutation(
         "margin-losses-of-any-label",
         "problems/labels.py",
         "    if (values == 0).any():",

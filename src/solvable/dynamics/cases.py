@@ -73,7 +73,7 @@ def case_table(problem: KernelSpec, begins: np.ndarray | None = None, *, tests: 
         spikes=(np.zeros((1, 0)) if mixture is None else mixture.spike_variances)[group],
         factors=(np.ones((1, blocks)) if mixture is None else mixture.variance_factors(blocks))[group],
         input_noise=np.array(np.broadcast_to(spread, (len(rows), blocks))),
-        label=sign * (labels[group % labels.size] + problem.teacher.bias),
+        label=sign * (labels[group % labels.size] + problem.teacher.bias) + np.where(sign < 0, _least(problem), 0.0),
         sign=sign,
         teacher_readout=sign[:, None] * readouts[task],
         mask=mask,
@@ -83,6 +83,7 @@ def case_table(problem: KernelSpec, begins: np.ndarray | None = None, *, tests: 
     )
 
 
+LEAST = 1e-300  # changes no output but zero
 ALIKE = 8  # so many cases at most are followed together
 
 
@@ -109,6 +110,11 @@ def probability_begins(problem: KernelSpec) -> np.ndarray:
     shares = () if problem.mixture is None else problem.mixture.probabilities
     keep = () if problem.training.dropout is None else (problem.training.dropout.keep,)
     return begins_of([segments_of(one) for one in (*shares, *(task.probability for task in problem.tasks), *keep)])
+
+
+def _least(problem: KernelSpec) -> float:
+    """What is added to an output whose sign is flipped: an output of zero counts as negative, its flip as positive."""
+    return LEAST if problem.teacher.target == "sign" else 0.0
 
 
 def _classes(problem: KernelSpec, begins: np.ndarray) -> list[Share]:

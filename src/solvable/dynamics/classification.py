@@ -18,6 +18,7 @@ from solvable.gaussian.chances import (
 from solvable.gaussian.units import Activation
 from solvable.overlaps import Overlaps
 from solvable.problems import EVERYTHING, FEATURES, Problem
+from solvable.problems.networks import signs_of
 from solvable.problems.spec import KernelSpec
 
 ANYTHING = replace(EVERYTHING, knows=(*EVERYTHING.knows, *FEATURES))
@@ -109,7 +110,11 @@ def _error(
         used |= not used.any()
         kept = [*np.flatnonzero(used), *range(p, len(h))]
         a, h, C = a[used], h[kept], C[np.ix_(kept, kept)]
-        labels = lambda z: label + teacher.unit.function(z) @ taught  # noqa: E731
+
+        def labels(z: np.ndarray) -> np.ndarray:
+            output: np.ndarray = label + teacher.unit.function(z) @ taught
+            return signs_of(output) if teacher.target == "sign" else output
+
         return chance_of_error(unit, a, bias, h, C, labels, _cut(teacher.unit.known, label, taught))
     return chance_of_error(unit, a, bias, h, C, lambda z: label + tests.sign[case] * teacher.taught(z), None)
 

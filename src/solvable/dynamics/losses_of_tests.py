@@ -12,6 +12,7 @@ from solvable.gaussian.losses import Loss
 from solvable.gaussian.rules import graded, sobol
 from solvable.overlaps import Overlaps
 from solvable.problems import Target
+from solvable.problems.networks import signs_of
 from solvable.problems.spec import KernelSpec
 
 NODES = 2**13
@@ -43,7 +44,7 @@ def _label(problem: KernelSpec, tests: Cases, case: int, fields: np.ndarray) -> 
     if isinstance(teacher.target, Target) or teacher.target == "product":
         return tests.label[case] + tests.sign[case] * teacher.taught(fields)
     found = tests.label[case] + teacher.unit.function(fields) @ tests.teacher_readout[case]
-    return np.sign(found) if teacher.target == "sign" else found
+    return signs_of(found) if teacher.target == "sign" else found
 
 
 def _on_a_line(
@@ -55,7 +56,7 @@ def _on_a_line(
     asked = tests.teacher_readout[case] if teacher.target in ("additive", "sign") else np.ones(teacher.width)
     linear, label = problem.student.activation == "linear", tests.label[case]
     if not asked.any():
-        label = np.sign(label) if teacher.target == "sign" else label
+        label = float(signs_of(label)) if teacher.target == "sign" else label
         if not linear and p > 1:
             return None
         weights, unit = (a, None) if linear else (np.ones(1), problem.student.unit)

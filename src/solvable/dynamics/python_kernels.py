@@ -8,6 +8,7 @@ import numpy as np
 from solvable.gaussian.losses import pushes
 from solvable.numerics.lanes import WIDTH
 from solvable.problems import Problem
+from solvable.problems.networks import signs_of
 
 
 def own_amplitudes(problem: Problem) -> Callable[..., None]:
@@ -32,7 +33,7 @@ def own_amplitudes(problem: Problem) -> Callable[..., None]:
                 else own[0] * taught_by(fields.T.copy())
             )
             error = slots[form.label] + taught
-            error = np.sign(error) if form.signed else error
+            error = signs_of(error) if form.signed else error
         if form.noisy:
             error = error + form.label_noise * slots[form.normals - 1]
         value, slope = unit.function(h), unit.derivative(h)

@@ -114,7 +114,7 @@ class World:
         fields = engine.fields(self.rows[: p + q, : self.space.used])
         if labels is not None:
             return Part(engine, labels)
-        made = problem.teacher.labels(fields[:, p:]) + shift
+        made = problem.teacher.labels(fields[:, p:], shift)
         noise = float(problem.training.label_noise)
         if noise > 0:
             made = made + math.sqrt(noise) * self.random[NOISE].standard_normal(engine.count)

@@ -105,6 +105,11 @@ AnyUnit = Unit | Hermite | Annotated[Activation, InstanceOf(), PlainSerializer(a
 AnyTarget = Literal["additive", "product", "sign"] | Annotated[Target, InstanceOf(), PlainSerializer(as_text), AS_TEXT]
 
 
+def signs_of(outputs: Any) -> np.ndarray:
+    """1 where an output is positive, -1 elsewhere: ReLU teachers have outputs that are zero."""
+    return np.where(np.asarray(outputs) > 0, 1.0, -1.0)
+
+
 def readout_values(readout: Any, width: int) -> np.ndarray:
     """(width,) what multiplies the units: 1/width, 1/sqrt(width), 1, one given number for all, or one for each."""
     named = {"mean": 1.0 / max(width, 1), "sqrt": 1.0 / math.sqrt(max(width, 1)), "unit": 1.0}
@@ -201,8 +206,8 @@ class Teacher(Network):
     activation, readout
         As in `Student`.
     target : str or Target
-        "additive" (the network sum_l readout_l g(z_l)), "sign" (the sign of that), "product" (of the fields, z_1 z_2
-        ...) or a function of the fields; the last two do not use activation and readout.
+        "additive" (the network sum_l readout_l g(z_l)), "sign" (1 where that is positive, -1 elsewhere), "product" (of
+        the fields, z_1 z_2 ...) or a function of the fields; the last two do not use activation and readout.
     overlap : str or matrix
         Overlaps between teachers: "orthonormal" (in each block its share of the identity, as for typical teachers of
         many dimensions), "sampled" (Gaussian weights, different in each block), or a Gram matrix.
@@ -239,10 +244,10 @@ class Teacher(Network):
             isinstance(self.overlap, tuple) and np.allclose(self.overlap, np.eye(self.width), rtol=0, atol=1e-12)
         )
 
-    def labels(self, fields: np.ndarray) -> np.ndarray:
-        """Labels without noise, (samples,), from the teachers' fields (samples, width)."""
-        output = self.taught(fields) + self.bias
-        return np.sign(output) if self.target == "sign" else output
+    def labels(self, fields: np.ndarray, shift: np.ndarray | float = 0.0) -> np.ndarray:
+        """Labels without noise, (samples,), from the teachers' fields (samples, width); a class adds its `shift` to the output."""
+        output = self.taught(fields) + self.bias + shift
+        return signs_of(output) if self.target == "sign" else output
 
     def taught(self, fields: np.ndarray) -> np.ndarray:
         """The same before the bias is added and a sign is taken."""
