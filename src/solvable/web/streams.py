@@ -28,7 +28,7 @@ async def pieces(asked: Simulation, release: Callable[[], None]) -> AsyncIterato
 
     try:
         await run_in_threadpool(PREPARATION.begin)
-        while words := PREPARATION.words(asked.kind.kernels):
+        while asked.kind.kernels and (words := PREPARATION.words(asked.kind.kernels)):
             yield _line({"compiling": words})
             await asyncio.sleep(HEARTBEAT)
         async for found in _computed(asked.pieces()):
