@@ -8,6 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from solvable.results.trajectory import Trajectory
+from solvable.results.traits import traits_of
 
 NODES = 1024  # of averages without closed form: slopes need no more
 SHIFT = 1e-5  # of the largest component: how far a state moves along its slope, for differences of the risk
@@ -23,7 +24,7 @@ def log_slopes(trajectory: Trajectory, run: int) -> np.ndarray | None:
     kept = problem.inputs.blocks == 1 or t.blocks is not None
     reached = np.flatnonzero(np.isfinite(t.risk[run]) & (t.risk[run] > 0))
     fields = problem.student.width + problem.teacher.width
-    if t.level != "macro" or not kept or problem.features or problem.inputs.is_scheduled or not reached.size:
+    if not traits_of(t).solves_equations or not kept or problem.features or problem.inputs.is_scheduled or not reached.size:
         return None
     from solvable.dynamics.exactness import is_closed
     from solvable.dynamics.kernel_choice import system
