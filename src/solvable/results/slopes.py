@@ -24,7 +24,13 @@ def log_slopes(trajectory: Trajectory, run: int) -> np.ndarray | None:
     kept = problem.inputs.blocks == 1 or t.blocks is not None
     reached = np.flatnonzero(np.isfinite(t.risk[run]) & (t.risk[run] > 0))
     fields = problem.student.width + problem.teacher.width
-    if not traits_of(t).solves_equations or not kept or problem.features or problem.inputs.is_scheduled or not reached.size:
+    if (
+        not traits_of(t).solves_equations
+        or not kept
+        or problem.features
+        or problem.inputs.is_scheduled
+        or not reached.size
+    ):
         return None
     from solvable.dynamics.exactness import is_closed
     from solvable.dynamics.kernel_choice import system

@@ -14,7 +14,7 @@ from solvable.numerics.threads import cores
 
 
 def follow(level: str, settings: dict[str, Any], changes: dict[str, Any]) -> None:
-    """A tiny run at a level, or a search for its best schedule."""
+    """Make a tiny run at a level, to its end or `UNTIL` a threshold that it does not meet, or a search for its best schedule."""
     import solvable as sv
 
     problem = sv.Problem(
@@ -27,18 +27,21 @@ def follow(level: str, settings: dict[str, Any], changes: dict[str, Any]) -> Non
     if level == OPTIMAL:
         sv.optimal(problem, first, until=1, **settings, progress=False)
         return
-    made = getattr(sv, level)(**settings)
-    stop = None if made.domain.samples else sv.when("risk", below=1e-9)
+    stop = sv.when("risk", below=1e-9) if level.endswith(UNTIL) else None
+    made = getattr(sv, level.removesuffix(UNTIL))(**settings)
     sv.run(problem, first, made, until=1, stop=stop, progress=False)
 
 
 OPTIMAL = "optimal"
+UNTIL = " until"
 TWO = {"inputs": {"dim": 40, "spectrum": {"eigenvalues": (1.0, 0.1)}}}
 FEW = {"inputs__dim": 3, "training__samples": 5}
 CLASSES = {"mixture": {"probabilities": (0.5, 0.5), "means": ((1.0,), (-1.0,)), "labels": (1.0, -1.0)}}
 SIGNS = {"teacher__target": "sign", "teacher__activation": "linear", "student__activation": "linear"}
 ROBUST = {"training__loss": "huber"}
-ERF, TANH = ({"student__activation": unit, "teacher__activation": unit} for unit in ("erf", "tanh"))
+LINEAR, ERF, HERMITE3, TANH = (
+    {"student__activation": unit, "teacher__activation": unit} for unit in ("linear", "erf", "hermite3", "tanh")
+)
 CUBIC = {"student__activation": {"coefficients": (0, 0, 0, 1)}, "teacher__activation": {"coefficients": (0, 0, 0, 1)}}
 PRODUCT = {"teacher__target": "product", "student__activation": "tanh"}
 REPEATED = {"training__repeats": 2, **ERF}
@@ -52,7 +55,7 @@ USUAL: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "diffusion": [("Meso", {}, {})],
 }
 SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
-    "best schedules": [(OPTIMAL, SEARCH, {})],
+    "best schedules": [(OPTIMAL, SEARCH, {}), (OPTIMAL, SEARCH, ERF)],
     "classes": [("Macro", {}, CLASSES), ("Micro", {}, CLASSES), ("Micro", {"form": "full"}, CLASSES)],
     "spectra": [
         ("Macro", {"method": "implicit"}, TWO),
@@ -61,6 +64,11 @@ SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "losses and rules": [("Macro", {}, REPEATED), ("Macro", {}, SIGNS), ("Macro", {}, ROBUST), ("Micro", {}, REPEATED)],
     "finite data": [("Empirical", {"method": "stabilised"}, FEW), ("Empirical", {"method": "implicit"}, FEW)],
     "full weights": [("Micro", {"form": "full"}, {})],
+    "thresholds": [(level + UNTIL, {}, changes) for changes in ({}, CLASSES) for level in ("Macro", "Micro", "Meso")],
+    "batches": [("Micro", {}, {"training__batch": 2}), ("Micro", {}, ROBUST), ("Meso", {}, ROBUST)],
+    "closed units": [(level, {}, unit) for unit in (LINEAR, ERF, HERMITE3) for level in ("Macro", "Meso")],
+    "closed units of classes": [("Macro", {}, CLASSES | unit) for unit in (LINEAR, ERF, HERMITE3)],
+    "stiff closed units": [("Macro", {"method": "implicit"}, TWO | unit) for unit in (LINEAR, ERF, HERMITE3)],
     "best schedules of classes": [(OPTIMAL, SEARCH, CLASSES)],
     "smooth units": [
         ("Macro", {}, TANH),
