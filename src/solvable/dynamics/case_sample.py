@@ -14,6 +14,7 @@ and times sqrt(lambda_bc) elsewhere. What students see, where that differs, lies
 
 import numpy as np
 
+from solvable.dynamics.flags import SHAPED, TABLES
 from solvable.dynamics.rule_sample import use_sample
 from solvable.dynamics.sample import fixed_field, look_up, moving_field, push_students, residual, unit
 from solvable.gaussian.units import TABULATED
@@ -174,9 +175,11 @@ def case_fields(form, frames, state, work):
 @compiled(strict=True, inline=True)
 def case_amplitudes(form, numbers, state, work):
     """F of every student, and what pushes the readouts, with the label and the readouts that `read_out` has left."""
-    teachers = form.teacher_unit == TABULATED and not form.product
-    if form.unit == TABULATED or teachers:
-        look_up(form, numbers, work)
+    teachers = False
+    if TABLES:
+        teachers = form.teacher_unit == TABULATED and not form.product
+        if form.unit == TABULATED or teachers:
+            look_up(form, numbers, work)
     label = load(work, form.label)
     if form.product:  # its sign stands in the place of the first readout
         product = load(work, form.case_teachers)
@@ -193,7 +196,7 @@ def case_amplitudes(form, numbers, state, work):
         label = where_above(label, fill(0.0), fill(1.0), fill(-1.0))
     if form.noisy:
         label = fma(fill(form.label_noise), load(work, form.normals - 1), label)
-    if form.shaped:
+    if SHAPED and form.shaped:
         use_sample(form, numbers, work, label)
     else:
         error = residual(form, numbers, work, label, work, form.case_readout)

@@ -3,6 +3,7 @@
 from numba import int64
 
 from solvable.dynamics.case_sample import case_amplitudes, case_fields, draw_case, set_chances
+from solvable.dynamics.flags import BATCHES, MOVING, PACED
 from solvable.dynamics.kernel_data import SYSTEM_FUNCTION
 from solvable.dynamics.sample import draw
 from solvable.micro.batch import clear_sums
@@ -22,7 +23,7 @@ def tell(process, step):
     forms, frames, numbers, segments, blocks, _, state, work = process
     form = forms[0]
     due = set_numbers(form, frames, segments, blocks, step, work)
-    if form.pace > 0:
+    if PACED and form.pace > 0:
         store(work, form.base_rate, load(work, form.rate))
     i = int(work[form.segments * WIDTH])
     now = segments[0, i]
@@ -39,15 +40,7 @@ def take(process, more, step):  # noqa: ARG001
     """As `process.take`."""
     forms, frames, numbers, _, _, stream, state, work = process
     form = forms[0]
-    if form.single:
-        draw(form, frames, stream, work)
-        draw_case(form, frames, numbers, stream, state, work)
-        case_fields(form, frames, state, work)
-        case_amplitudes(form, numbers, state, work)
-        if form.pace > 0:
-            count_gradient(form, square_of_sample(form, frames, work), state, work)
-        learn_case(form, frames, state, work, step)
-    else:
+    if BATCHES and not form.single:
         clear_sums(form, work)
         for i in range(form.batch):
             draw(form, frames, stream, work)
@@ -58,10 +51,18 @@ def take(process, more, step):  # noqa: ARG001
             case_amplitudes(form, numbers, state, work)
             collect_case(form, frames, work)
             add_outside(form, frames, work, i)
-        if form.pace > 0:
+        if PACED and form.pace > 0:
             count_gradient(form, square_of_batch(form, frames, stream, work), state, work)
         learn_case_batch(form, frames, stream, state, work, step)
-    if form.moving_teachers:
+    else:
+        draw(form, frames, stream, work)
+        draw_case(form, frames, numbers, stream, state, work)
+        case_fields(form, frames, state, work)
+        case_amplitudes(form, numbers, state, work)
+        if PACED and form.pace > 0:
+            count_gradient(form, square_of_sample(form, frames, work), state, work)
+        learn_case(form, frames, state, work, step)
+    if MOVING and form.moving_teachers:
         move_teachers(form, frames, numbers, stream, state, work)
 
 

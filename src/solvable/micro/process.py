@@ -128,8 +128,7 @@ def follow(look, observe, process, sight, runs, ends, span):
 
 
 @cache
-def follow_for(*, batches: bool, tables: bool) -> Any:
-    """Return `follow` in the form for problems without cases, with batches of several samples or not, and with units and losses
-    that are tables or not."""
-    off = {name: False for name, on in (("BATCHES", batches), ("TABLES", tables)) if not on}
-    return specialise(follow, "without_" + "_".join(name.lower() for name in off), **off) if off else follow
+def form_for(loop: Any, **flags: bool) -> Any:
+    """Return a loop over steps in the form for problems of which these flags say what they may have."""
+    off = {name: False for name, on in flags.items() if not on}
+    return specialise(loop, "without_" + "_".join(name.lower() for name in off), **off) if off else loop

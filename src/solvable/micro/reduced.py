@@ -51,11 +51,13 @@ class Group:
             streams(seeds), reduced_form.lanes(states), slots(made.work),
         )  # fmt: skip
         kind: Any = case_process if made.form.cases else process
-        self.follow: Callable[..., int] = case_process.follow_cases
-        if not made.form.cases:
-            self.follow = process.follow_for(batches=not made.form.single, tables=reduced_form.has_tables(made.form))
-        if made.form.pace:
-            self.follow = case_process.follow_paced
+        flags = {"BATCHES": not made.form.single, "TABLES": reduced_form.has_tables(made.form)}
+        loop = process.follow
+        if made.form.cases:
+            loop = case_process.follow_paced if made.form.pace else case_process.follow_cases
+            flags |= {"PACED": bool(made.form.pace), "MOVING": bool(made.form.moving_teachers)}
+            flags |= {"SHAPED": bool(made.form.shaped)}
+        self.follow: Callable[..., int] = process.form_for(loop, **flags)
         if reduced_form.is_own(problem):
             own = own_amplitudes(problem)
             parts = {"take": rewired(kind.take, amplitudes=own, case_amplitudes=own), "tell": rewired(kind.tell)}

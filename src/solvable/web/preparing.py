@@ -35,12 +35,13 @@ class Preparation:
         from solvable.gaussian.closed_forms import for_unit
         from solvable.macro.integrators import fifth_order
         from solvable.meso import following
-        from solvable.micro.process import follow_for
+        from solvable.micro.process import follow as follow_sgd
+        from solvable.micro.process import form_for
 
         curves = [for_unit(kernel, unit) for unit in ("quadratic", "erf") for kernel in (rhs, observe)]
         kernels: dict[str, tuple[Any, ...]] = {
             CURVE: (fifth_order, quadratic_rhs, *curves),
-            SGD: (follow_for(batches=False, tables=False),),
+            SGD: (form_for(follow_sgd, BATCHES=False, TABLES=False),),
             DIFFUSION: (following.form_of(following.follow, watched=False, tables=False),),
             SCHEDULE: (
                 record,
