@@ -13,10 +13,6 @@ import time
 import httpx2 as httpx
 import pytest
 
-from solvable.dynamics import equations
-from solvable.dynamics.quadratic_equations import quadratic_rhs
-from solvable.macro import integrators
-from solvable.micro import process
 from solvable.numerics import interpreting
 from solvable.numerics.compiled import Kernel
 from solvable.runfiles import warming
@@ -33,8 +29,9 @@ def facts_of(content: bytes) -> dict:
 
 
 def test_nothing_is_prepared_where_machine_code_is_at_hand() -> None:
-    for kernel in (integrators.fifth_order, equations.rhs, quadratic_rhs, equations.observe, process.follow):
-        kernel.settle()
+    for kernels in preparing.needed_kernels().values():
+        for kernel in kernels:
+            kernel.settle()
     prepared = Preparation()
     prepared.begin()
     assert prepared.missing == []

@@ -12,6 +12,33 @@ log = logging.getLogger("solvable.explore")
 CURVE, SGD, DIFFUSION, SCHEDULE = "limit", "SGD", "diffusion", "best schedules"
 
 
+def needed_kernels() -> dict[str, tuple[Any, ...]]:
+    """Return the kernels of curves, SGD, diffusion and best schedules as the page asks for them first."""
+    from solvable.control.passes import hamiltonian, march, record, reverse
+    from solvable.dynamics.equations import observe, rhs
+    from solvable.dynamics.quadratic_equations import quadratic_rhs
+    from solvable.dynamics.reverse import back, back_risk
+    from solvable.gaussian.closed_forms import for_unit
+    from solvable.macro.integrators import fifth_order
+    from solvable.meso import following
+    from solvable.micro.process import follow as follow_sgd
+    from solvable.micro.process import form_for
+
+    curves = [for_unit(kernel, unit) for unit in ("quadratic", "erf") for kernel in (rhs, observe)]
+    return {
+        CURVE: (fifth_order, quadratic_rhs, *curves),
+        SGD: (form_for(follow_sgd, BATCHES=False, TABLES=False),),
+        DIFFUSION: (following.form_of(following.follow, watched=False, tables=False),),
+        SCHEDULE: (
+            record,
+            march,
+            reverse,
+            hamiltonian,
+            *(for_unit(kernel, "quadratic") for kernel in (back, back_risk)),
+        ),
+    }
+
+
 class Preparation:
     """What is missing of the machine code for curves, SGD, diffusion and best schedules, and how far it is."""
 
@@ -28,29 +55,7 @@ class Preparation:
                 self._begun = True
 
     def _begin(self) -> None:
-        from solvable.control.passes import hamiltonian, march, record, reverse
-        from solvable.dynamics.equations import observe, rhs
-        from solvable.dynamics.quadratic_equations import quadratic_rhs
-        from solvable.dynamics.reverse import back, back_risk
-        from solvable.gaussian.closed_forms import for_unit
-        from solvable.macro.integrators import fifth_order
-        from solvable.meso import following
-        from solvable.micro.process import follow as follow_sgd
-        from solvable.micro.process import form_for
-
-        curves = [for_unit(kernel, unit) for unit in ("quadratic", "erf") for kernel in (rhs, observe)]
-        kernels: dict[str, tuple[Any, ...]] = {
-            CURVE: (fifth_order, quadratic_rhs, *curves),
-            SGD: (form_for(follow_sgd, BATCHES=False, TABLES=False),),
-            DIFFUSION: (following.form_of(following.follow, watched=False, tables=False),),
-            SCHEDULE: (
-                record,
-                march,
-                reverse,
-                hamiltonian,
-                *(for_unit(kernel, "quadratic") for kernel in (back, back_risk)),
-            ),
-        }
+        kernels = needed_kernels()
         self.missing = [name for name, needed in kernels.items() if not all(one.at_hand for one in needed)]
         if CURVE in self.missing:
             interpret_all()
