@@ -1,5 +1,6 @@
 """Inner kernels are put together with the entries that call them, from memory, from disk, and within functions of users."""
 
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,9 @@ import pytest
 from numba import float64, int64
 
 from solvable.numerics import compiled as compiling
-from solvable.numerics import linking
+from solvable.numerics import kernel_pickles, linking
 from solvable.numerics.compiled import compiled
+from solvable.numerics.trusted_files import content_of
 
 MODULE = """
 import os
@@ -98,16 +100,71 @@ def test_what_cannot_be_linked_is_refused_before_it_is_called(cache: Path, monke
 
 def test_callers_come_before_what_they_call() -> None:
     class Library(linking.InnerLibrary):
-        def __init__(self, *callees: "Library") -> None:
-            self._linking_libraries = list(callees)
+        def __init__(self, file: str, *callees: "Library") -> None:
+            self.file, self._linking_libraries = file, list(callees)
 
-        def __del__(self) -> None:
-            pass
-
-    last = Library()
-    middle = Library(last)
-    first = Library(last, middle)
+    last = Library("a")
+    middle = Library("c", last)
+    first = Library("b", last, middle, Library("a"))  # read from disk and made here it is the same
     assert linking.reached([last, first]) == [first, middle, last]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files are ELF on Linux")
+def test_machine_code_does_not_depend_on_what_was_on_disk(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made at once, from inner kernels on disk, and after others have been compiled, which Numba counts."""
+    monkeypatch.syspath_prepend(tmp_path)
+    forms = {
+        "at once": "toy_kernels.other(2.0)",
+        "from disk": "toy_kernels.entry(2.0); toy_kernels.other(2.0)",
+        "after others": "numba.njit(lambda x: x + 1)(2.0); toy_kernels.cube(3.0); toy_kernels.other(2.0)",
+    }
+    made = {}
+    for name, code in forms.items():
+        run(f"import numba, os; os.environ['SOLVABLE_CACHE_DIR'] += {name!r}; import toy_kernels; {code}", tmp_path)
+        (file,) = Path(f"{cache}{name}").glob("*/*.other-*.bin")
+        (_, _, (machine, _)), *_ = kernel_pickles.load(content_of(file.name, file.read_bytes()))
+        made[name] = file.name, instructions(machine)
+    assert len(made["at once"][1][0]) > 0
+    assert made["at once"] == made["from disk"] == made["after others"]
+
+
+def test_files_of_different_processes_fit_together(cache: Path, tmp_path: Path) -> None:
+    """One of them is lost and made again by a process that has compiled more before."""
+    run("import toy_kernels; toy_kernels.entry(2.0)", tmp_path)
+    (lost,) = cache.glob("*/*.cube-*.bin")
+    lost.unlink()
+    run(
+        "import numba, toy_kernels; numba.njit(lambda x: x + 1)(2.0); toy_kernels.applied(toy_kernels.cube, 3.0)",
+        tmp_path,
+    )
+    assert run("import toy_kernels; print(toy_kernels.other(2.0))", tmp_path) == ["24.0"]
+
+
+def test_two_kernels_of_one_name_have_symbols_of_their_own(cache: Path) -> None:
+    """Two of one function have one symbol, and the same machine code."""
+    first, second = (compiled()(_one_more(step)) for step in (1.0, 2.0))
+    entry = compiled(float64(float64))(lambda x: 10.0 * first(x) + second(x))
+    assert entry(0.0) == 12.0
+    again = [compiled(float64(float64))(_square) for _ in range(2)]
+    assert [kernel(3.0) for kernel in again] == [9.0, 9.0]
+
+
+def instructions(code: bytes) -> list[bytes]:
+    """Return the sections of an ELF file that hold instructions, and nothing of the names of constants."""
+    (begin,), (size, count) = struct.unpack_from("<Q", code, 40), struct.unpack_from("<HH", code, 58)
+    sections = [struct.unpack_from("<IIQQQQ", code, begin + i * size) for i in range(count)]
+    executable = 4
+    return [code[at : at + length] for _, _, flags, _, at, length in sections if flags & executable]
+
+
+def _one_more(step):
+    return lambda x: x + step
+
+
+def _square(x):
+    return x * x
 
 
 def test_bits_are_those_of_a_kernel_in_one_piece(cache: Path) -> None:

@@ -24,8 +24,8 @@ from numba.core.sigutils import normalize_signature
 
 from solvable.numerics.interpreting import MISSING, attempt
 from solvable.numerics.kernel_types import KernelType
-from solvable.numerics.kernels_on_disk import KernelCache
-from solvable.numerics.linking import compiler_like
+from solvable.numerics.kernels_on_disk import KernelCache, identity
+from solvable.numerics.linking import KernelCompiler
 from solvable.numerics.waiting import Count, Named, Notice
 
 PULSE = 0.05  # seconds between looks at what another process compiles
@@ -53,7 +53,7 @@ class Kernel(CPUDispatcher):
         self.declared, self.pure, self.inner, self._options = declared, pure, inner, options
         given = {"strict": not options["fastmath"], "inline": "forceinline" in options, "allocates": options["_nrt"]}
         self.made_by = " ".join(f"{name}={value}" for name, value in {**given, "inner": inner}.items())
-        self._compiler: Any = compiler_like(self._compiler, inner=inner)
+        self._compiler: Any = KernelCompiler(self._compiler, self)
         self._cache = KernelCache(self, _missed)
 
     @cached_property
@@ -103,6 +103,15 @@ class Kernel(CPUDispatcher):
         with self._cache.alone(sig, self.targetctx, lambda: _wait(self)):
             _NOTICE.awaited = ""
             yield
+
+    @property
+    def digest(self) -> str:
+        """Return the digest of all that its machine code is made of."""
+        return identity(self)
+
+    def file_for(self, signature: Any) -> str | None:
+        """Return the name of the file with the machine code for a signature; None where it is kept with whoever calls it."""
+        return self._cache.file_for(signature)
 
     def settle(self) -> None:
         """Compile the declared signature now, or load it."""

@@ -39,7 +39,7 @@ from solvable.numerics.trusted_files import MARK, WEEK, Untrusted
 SHIPPED = Path(__file__).parents[1] / "machine_code"  # what an installed wheel may bring
 PREFIX, SUFFIX, LOCK = "kernels-", ".bin", ".lock"
 PLAIN = (np.generic, bool, int, float, str, bytes, type, type(None), types.Type)
-FORM = 2  # of the files: inner kernels as code to be linked, with the names of what they call
+FORM = 3  # of the files: inner kernels as code to be linked, with the names of what they call
 UNUSED = 8 * WEEK  # after which a kind of machine code, or a kernel of another form, is removed
 
 
@@ -133,8 +133,11 @@ class KernelCache(_Cache):
         path = _own(data.target_context) / name
         with contextlib.suppress(OSError):  # nowhere to write: compile again next time
             trusted_files.write(path, dumps(data._reduce()))
-            data.library.file = name
             _remove_unused_once(path.parents[1])
+
+    def file_for(self, signature: Any) -> str | None:
+        """Return the name of the file for a signature; None where such a kernel is kept with whoever calls it."""
+        return None if names_kernels(signature) else self._name(signature)
 
     def _name(self, signature: Any) -> str:
         told = hashlib.sha256(f"{identity(self._kernel)} {signature}".encode()).hexdigest()[:24]

@@ -6,18 +6,25 @@ stays as it was lowered (`InnerLibrary`), and an entry links everything that it 
 (`EntryLibrary`). The machine code of entries is the same to the bit, in about half the time.
 
 On disk an inner kernel is its own code and the names of the files of those that it calls. What has no file of its own (Numba's
-functions, kernels that take kernels) goes into the file of whoever calls it.
+functions, kernels that take kernels) is part of whoever calls it.
+
+Machine code must not depend on what was on disk when it was made, so that bits do not: kernels are linked in an order that
+follows from their files' names, and a symbol is named by the digest of its kernel, never by a count of this process. So files that
+different processes have made fit together, and no two kernels share a symbol.
 """
 
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any
 
 import llvmlite.binding as llvm
 from numba.core import compiler, types
-from numba.core.codegen import CodeLibrary, JITCodeLibrary
+from numba.core.bytecode import FunctionIdentity
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.environment import lookup_environment
+from numba.core.untyped_passes import ExtractByteCode
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # how names begin of the variables that hold what raises errors
 OPTIMISED: list[str] = []  # names of the entries that the compiler optimises now, the last one in particular
@@ -27,10 +34,9 @@ INNER = "inner"  # the kind of a serialised library, beside Numba's own
 class InnerLibrary(JITCodeLibrary):
     """The code of one kernel that others call, neither optimised as a whole nor turned into machine code."""
 
-    file: str | None = None  # its name on disk, where it has one
-
-    def __init__(self, codegen: Any, name: str) -> None:
+    def __init__(self, codegen: Any, name: str, file: str | None) -> None:
         super().__init__(codegen, name)
+        self.file = file  # its name on disk, if it is kept there
         self.environments: tuple[Any, ...] = ()  # which live as long as the code that names them
 
     @property
@@ -46,6 +52,8 @@ class InnerLibrary(JITCodeLibrary):
         self._raise_if_finalized()
         for library in self._linking_libraries:
             self._reload_init.update(library._reload_init)
+        if self.file is not None:
+            self._linking_libraries = link_nameless(self._final_module, self._linking_libraries)
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.external:
                 function.linkage = "linkonce_odr"  # may be defined more than once in what links it
@@ -55,14 +63,10 @@ class InnerLibrary(JITCodeLibrary):
     def _get_module_for_linking(self) -> Any:
         """Return the code with all that it reaches, for Numba's own libraries: a user's function may call an inner kernel."""
         if self._shared_module is None:
-            self._shared_module = self._linked_with(reached(self._linking_libraries))
+            self._shared_module = self._final_module.clone()
+            for library in reached(link_nameless(self._shared_module, self._linking_libraries)):
+                self._shared_module.link_in(module_of(library), preserve=True)
         return self._shared_module
-
-    def _linked_with(self, libraries: Iterable[Any]) -> Any:
-        whole = self._final_module.clone()
-        for library in libraries:
-            whole.link_in(module_of(library), preserve=True)
-        return whole
 
     def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002
         """Return 0: nothing of it has an address."""
@@ -71,16 +75,16 @@ class InnerLibrary(JITCodeLibrary):
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, tuple[str, ...]]]:
         """Return the name, the kind, and the code with the names of the files that hold the rest."""
-        libraries = reached(self._linking_libraries, through=lambda library: file_of(library) is None)
-        whole = self._linked_with(library for library in libraries if file_of(library) is None)
-        files = dict.fromkeys(file for library in libraries if (file := file_of(library)) is not None)
-        return self.name, INNER, (whole.as_bitcode(), tuple(files))
+        files = tuple(file for library in self._linking_libraries if (file := file_of(library)) is not None)
+        return self.name, INNER, (self._final_module.as_bitcode(), files)
 
 
 class EntryLibrary(JITCodeLibrary):
     """The code of a kernel that Python or other machine code calls by its address."""
 
-    file: str | None = None
+    def __init__(self, codegen: Any, name: str, file: str | None) -> None:
+        super().__init__(codegen, name)
+        self.file = file
 
     def _finalize_final_module(self) -> None:
         functions = self._final_module.functions
@@ -90,7 +94,7 @@ class EntryLibrary(JITCodeLibrary):
         super()._finalize_final_module()
 
     def finalize(self) -> None:
-        for library in reached(self._linking_libraries):
+        for library in reached(link_nameless(self._final_module, self._linking_libraries)):
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(module_of(library), preserve=True)
         self._linking_libraries = []
@@ -115,18 +119,38 @@ def file_of(library: Any) -> str | None:
     return getattr(library, "file", None)
 
 
-def reached(libraries: Iterable[Any], through: Callable[[Any], bool] = lambda _: True) -> list[Any]:
+def link_nameless(module: Any, libraries: Iterable[Any]) -> list[Any]:
+    """Link a module with those of some libraries that have no file, and with all of that kind that they reach; return the libraries
+    with files that these and those name, in the order of their names."""
+    nameless: dict[Any, None] = {}
+    named: dict[str, Any] = {}
+    waiting = list(libraries)[::-1]
+    while waiting:
+        library = waiting.pop()
+        if (file := file_of(library)) is not None:
+            named[file] = library
+        elif library not in nameless:
+            nameless[library] = None
+            waiting += library._linking_libraries[::-1] if isinstance(library, InnerLibrary) else ()
+    for library in reached(nameless):
+        if library in nameless:
+            module.link_in(module_of(library), preserve=True)
+    return [named[file] for file in sorted(named)]
+
+
+def reached(libraries: Iterable[Any]) -> list[Any]:
     """Return libraries and, through inner ones, all that they are linked with: each once, after all that call it.
 
     The order matters: a function that nothing refers to yet is left out when its library is linked.
     """
-    met: set[CodeLibrary] = set()
+    met: set[Any] = set()
     callees_first: list[Any] = []
 
     def visit(library: Any) -> None:
-        if library not in met:
-            met.add(library)
-            if isinstance(library, InnerLibrary) and through(library):
+        key = file_of(library) or library  # made here and read from disk it is the same
+        if key not in met:
+            met.add(key)
+            if isinstance(library, InnerLibrary):
                 visit_all(library._linking_libraries)
             callees_first.append(library)
 
@@ -151,25 +175,44 @@ class Flags(compiler.Flags):
             return self is other or self._values == other._values
         return super().__eq__(other)
 
+    def get_mangle_string(self) -> str:
+        """Return nothing for the names of symbols: the digests in them cover options, whose text has the order of a set."""
+        return ""
+
 
 _HASH = hash(compiler.Flags())  # made of the names of options alone, and so the same for all
 
 
-class KernelCompiler(_FunctionCompiler):  # type: ignore[misc]
-    """Numba's compiler of one function, with the library that its kind of kernel needs."""
+class _Pipeline(compiler.Compiler):
+    """Numba's way to compile a function, whose symbols are named by what it is made of, not by how many were compiled before."""
 
-    library_class: type[JITCodeLibrary] = EntryLibrary
+    def compile_extra(self, func: Any) -> Any:
+        self.state.func_id = identity = FunctionIdentity.from_function(func)
+        identity.unique_id, identity.unique_name = 0, identity.func_qualname
+        ExtractByteCode().run_pass(self.state)
+        self.state.lifted, self.state.lifted_from = (), None
+        return self._compile_bytecode()
+
+
+class KernelCompiler(_FunctionCompiler):  # type: ignore[misc]
+    """Numba's compiler of one kernel."""
+
+    def __init__(self, made: Any, kernel: Any) -> None:
+        super().__init__(made.py_func, made.targetdescr, made.targetoptions, made.locals, _Pipeline)
+        self._kernel = kernel
 
     def _compile_core(self, args: Any, return_type: Any) -> Any:
-        flags = Flags()
+        kernel, flags = self._kernel, Flags()
         self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
         context = self.targetdescr.target_context
-        library = self.library_class(context.codegen(), self.py_func.__qualname__)
+        file = kernel.file_for(tuple(args) if kernel.declared is None else kernel.declared)
+        library_class = InnerLibrary if kernel.inner else EntryLibrary
+        library = library_class(context.codegen(), self.py_func.__qualname__, file)
         library.enable_object_caching()
         return compiler.compile_extra(
             self.targetdescr.typing_context,
             context,
-            self.py_func,
+            _renamed(self.py_func, kernel.digest),
             args=args,
             return_type=return_type,
             flags=flags,
@@ -179,14 +222,12 @@ class KernelCompiler(_FunctionCompiler):  # type: ignore[misc]
         )
 
 
-class InnerCompiler(KernelCompiler):
-    library_class = InnerLibrary
-
-
-def compiler_like(made: Any, *, inner: bool) -> KernelCompiler:
-    """Return the compiler of a kernel in the place of the one that Numba made for it."""
-    of_kind = InnerCompiler if inner else KernelCompiler
-    return of_kind(made.py_func, made.targetdescr, made.targetoptions, made.locals, made.pipeline_class)
+def _renamed(function: Any, digest: str) -> FunctionType:
+    """Return a function under a name that no other kernel has."""
+    code, names, defaults = function.__code__, function.__globals__, function.__defaults__
+    copy = FunctionType(code, names, function.__name__, defaults, function.__closure__)
+    copy.__module__, copy.__qualname__ = function.__module__, f"{function.__qualname__}_{digest[:24]}"
+    return copy
 
 
 def rebuilt(context: Any, file: str, read: Callable[[str], tuple[Any, ...]]) -> CompileResult:
@@ -222,13 +263,13 @@ def _linked_from(context: Any, file: str, read: Callable[[str], tuple[Any, ...]]
         return library
     (name, kind, data), _, environment, *_, environments = read(file)
     bitcode, needed = data if kind == INNER else (data[1], ())
-    library = _LINKED[file] = InnerLibrary(context.codegen(), name)
-    library.file = file
+    library = InnerLibrary(context.codegen(), name, file)
     library._final_module = llvm.parse_bitcode(bitcode)
     for part in needed:
         library.add_linking_library(_linked_from(context, part, read))
     library.environments = (environment, *environments)
     library.finalize()
+    _LINKED[file] = library
     return library
 
 
