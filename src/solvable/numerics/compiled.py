@@ -24,7 +24,7 @@ from numba.core.sigutils import normalize_signature
 
 from solvable.numerics.interpreting import MISSING, attempt
 from solvable.numerics.kernel_types import KernelType
-from solvable.numerics.kernels_on_disk import KernelCache, identity
+from solvable.numerics.kernels_on_disk import KernelCache, symbol_of
 from solvable.numerics.linking import KernelCompiler
 from solvable.numerics.waiting import Count, Named, Notice
 
@@ -51,7 +51,7 @@ class Kernel(CPUDispatcher):
         closed = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if inner else {}
         super().__init__(py_func, targetoptions={"nopython": True, "boundscheck": None, **options, **closed})
         self.declared, self.pure, self.inner, self._options = declared, pure, inner, options
-        given = {"strict": not options["fastmath"], "inline": "forceinline" in options, "allocates": options["_nrt"]}
+        given = {"strict": not options["fastmath"], "inline": options["forceinline"], "allocates": options["_nrt"]}
         self.made_by = " ".join(f"{name}={value}" for name, value in {**given, "inner": inner}.items())
         self._compiler: Any = KernelCompiler(self._compiler, self)
         self._cache = KernelCache(self, _missed)
@@ -104,10 +104,9 @@ class Kernel(CPUDispatcher):
             _NOTICE.awaited = ""
             yield
 
-    @property
-    def digest(self) -> str:
-        """Return the digest of all that its machine code is made of."""
-        return identity(self)
+    def symbol_for(self, arguments: Any) -> str:
+        """Return what tells its code, with these types of arguments, from all other code in every process."""
+        return symbol_of(self, arguments)
 
     def file_for(self, signature: Any) -> str | None:
         """Return the name of the file with the machine code for a signature; None where it is kept with whoever calls it."""
@@ -171,8 +170,8 @@ def compiled(
         "nogil": True,
         "fastmath": False if strict else REORDER,
         "_nrt": allocates,
+        "forceinline": inline,  # said for all, because kernels would take it from whoever calls them first
     }
-    options |= {"forceinline": True} if inline else {}
     return lambda function: Kernel(function, signature, options, pure=pure, inner=signature is None)
 
 

@@ -33,7 +33,7 @@ from numba.core.serialize import dumps
 from solvable.numerics import trusted_files
 from solvable.numerics.file_locks import locked
 from solvable.numerics.kernel_pickles import load
-from solvable.numerics.linking import names_kernels, rebuilt
+from solvable.numerics.linking import kernels_among, names_kernels, rebuilt
 from solvable.numerics.trusted_files import MARK, WEEK, Untrusted
 
 SHIPPED = Path(__file__).parents[1] / "machine_code"  # what an installed wheel may bring
@@ -202,6 +202,12 @@ def shipped_for(magic: tuple[Any, ...]) -> Path | None:
 def identity(kernel: Any) -> str:
     """A digest of all that a kernel's machine code is made of."""
     return _described(kernel)[0]
+
+
+def symbol_of(kernel: Any, arguments: Any) -> str:
+    """Return what tells a kernel's code from all other code of its name and types of arguments, in every process."""
+    whole = " ".join(map(identity, (kernel, *kernels_among(arguments))))
+    return hashlib.sha256(whole.encode()).hexdigest()[:24]
 
 
 def reached(kernel: Any) -> tuple[Any, ...]:

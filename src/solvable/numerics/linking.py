@@ -13,7 +13,7 @@ follows from their files' names, and a symbol is named by the digest of its kern
 different processes have made fit together, and no two kernels share a symbol.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -57,6 +57,7 @@ class InnerLibrary(JITCodeLibrary):
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.external:
                 function.linkage = "linkonce_odr"  # may be defined more than once in what links it
+        self._final_module = as_read(self._final_module)
         self._finalize_dynamic_globals()
         self._finalized = True
 
@@ -93,6 +94,11 @@ class EntryLibrary(JITCodeLibrary):
             raise RuntimeError(f"{self.name}: not linked with {', '.join(missing)}")
         super()._finalize_final_module()
 
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None:
+            self._shared_module = as_read(super()._get_module_for_linking())
+        return self._shared_module
+
     def finalize(self) -> None:
         for library in reached(link_nameless(self._final_module, self._linking_libraries)):
             self._reload_init.update(library._reload_init)
@@ -107,6 +113,12 @@ class EntryLibrary(JITCodeLibrary):
         for variable in self._final_module.global_variables:
             if variable.name.startswith(ENVIRONMENT) and (environment := lookup_environment(variable.name)) is not None:
                 codegen.set_env(variable.name, environment)
+
+
+def as_read(module: Any) -> Any:
+    """Return a module as it is read from disk: in memory it also has the order in which values came to be used, which the optimiser
+    goes by."""
+    return llvm.parse_bitcode(module.as_bitcode())
 
 
 def module_of(library: Any) -> Any:
@@ -212,7 +224,7 @@ class KernelCompiler(_FunctionCompiler):  # type: ignore[misc]
         return compiler.compile_extra(
             self.targetdescr.typing_context,
             context,
-            _renamed(self.py_func, kernel.digest),
+            _renamed(self.py_func, kernel.symbol_for(args)),
             args=args,
             return_type=return_type,
             flags=flags,
@@ -222,11 +234,11 @@ class KernelCompiler(_FunctionCompiler):  # type: ignore[misc]
         )
 
 
-def _renamed(function: Any, digest: str) -> FunctionType:
+def _renamed(function: Any, symbol: str) -> FunctionType:
     """Return a function under a name that no other kernel has."""
     code, names, defaults = function.__code__, function.__globals__, function.__defaults__
     copy = FunctionType(code, names, function.__name__, defaults, function.__closure__)
-    copy.__module__, copy.__qualname__ = function.__module__, f"{function.__qualname__}_{digest[:24]}"
+    copy.__module__, copy.__qualname__ = function.__module__, f"{function.__qualname__}_{symbol}"
     return copy
 
 
@@ -273,10 +285,16 @@ def _linked_from(context: Any, file: str, read: Callable[[str], tuple[Any, ...]]
     return library
 
 
-def names_kernels(signature: Any) -> bool:
-    """Tell whether kernels are among the arguments: such a kernel is kept on disk only as a part of whoever calls it."""
+def kernels_among(signature: Any) -> Iterator[Any]:
+    """Yield the kernels among the arguments. With them a kernel is kept on disk only as a part of whoever calls it."""
     for part in getattr(signature, "args", signature):
-        parts: Any = part if isinstance(part, types.BaseTuple) else ()
-        if isinstance(part, types.Dispatcher) or names_kernels(tuple(parts)):
-            return True
-    return False
+        if isinstance(part, types.Dispatcher):
+            yield part.dispatcher
+        elif isinstance(part, types.BaseTuple):
+            members: Any = part
+            yield from kernels_among(tuple(members))
+
+
+def names_kernels(signature: Any) -> bool:
+    """Tell whether kernels are among the arguments."""
+    return next(kernels_among(signature), None) is not None
