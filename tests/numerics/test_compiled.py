@@ -96,8 +96,9 @@ def test_patience_ends_in_the_middle_of_a_curve_and_only_what_it_needs_is_compil
         "dynamics.equations",
         "dynamics.quadratic_equations",
         "dynamics.closed_moments",
+        "dynamics.orbit_averages",
+        "gaussian.closed.quadratic",
         "gaussian.closed_forms",
-        "numerics.arcsine",
     }
     assert [path.name for path in others.rglob("*.*")] == ["kernel.f-1.py311.nbi"]
     assert not list(package.rglob("*.nb[ic]"))

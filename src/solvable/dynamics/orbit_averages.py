@@ -90,6 +90,11 @@ class Equalised:
         values[:] = (np.bincount(first, weights=values, minlength=values.size) / counts)[first]
 
 
+def parts_of(kernel: Any) -> tuple[Any, ...]:
+    """Return the kernels that are called for one that may be averaged over orbits."""
+    return (kernel.outer, kernel.kernel) if isinstance(kernel, Equalised) else (kernel,)
+
+
 def equalised(packed: Packed, orbits: np.ndarray) -> Packed:
     """A packed problem with the orbits of its state."""
     counts = np.bincount(orbits, minlength=orbits.size)

@@ -12,7 +12,7 @@ from solvable.dynamics.exactness import SCATTER, is_closed, is_exact, tolerance_
 from solvable.dynamics.functions import uses_pairs
 from solvable.dynamics.kernel_choice import closed_kernels, system, task_risks
 from solvable.dynamics.kernel_data import RISK, SEEN, WATCHED, Packed, pack, unpack, unpack_rest, unpack_scalars
-from solvable.dynamics.orbit_averages import Equalised, advance_orbits, equalised, rhs_of_orbits
+from solvable.dynamics.orbit_averages import Equalised, advance_orbits, equalised, parts_of, rhs_of_orbits
 from solvable.dynamics.quadratic_flow import flow_overlaps
 from solvable.dynamics.weight_equations import pack_rows
 from solvable.levels import Lane, Plan
@@ -113,7 +113,7 @@ def _integrate(level: "Macro", lane: Lane, plan: Plan, report: Any, node_seed: i
         functions = functions[0], Equalised(functions[1], advance_orbits, packed.numbers), *functions[2:]
     if function is not None:
         functions = _asking(function, lane, functions[0]), *functions[1:]
-    expect(entry, *functions)
+    expect(entry, *(kernel for one in functions for kernel in parts_of(one)))
     first = np.full(SEEN, np.nan)
     with suppress(np.linalg.LinAlgError):  # too large for averages: the run finds it diverged
         functions[0](0, 0.0, packed.state, first, *data)
