@@ -107,6 +107,7 @@ def test_where_there_are_no_locks_nobody_waits(tmp_path, monkeypatch) -> None:
         locked(tmp_path / "one.lock", never, nobody_waits),
     ):
         pass
+    assert not (tmp_path / "one.lock").exists()
 
 
 KERNELS = """

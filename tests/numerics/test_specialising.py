@@ -35,6 +35,18 @@ def entry(x):
     return inner(x) + plain(x)
 
 
+@compiled()
+def again(x):
+    if x > 1.0:
+        return again(x - 1.0)
+    return 1.0 if CASES else 2.0
+
+
+@compiled()
+def attributes(form):
+    return form.CASES + form.inner
+
+
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty cache directory, and kernels without machine code."""
@@ -73,3 +85,14 @@ def test_a_form_is_interpreted_as_itself() -> None:
 def test_a_flag_that_nothing_reads_is_refused() -> None:
     with pytest.raises(ValueError, match="entry: reads no CASE, ROWS"):
         specialise(entry, "wrong", CASES=False, ROWS=False, CASE=False)
+
+
+def test_a_kernel_that_calls_itself_is_refused() -> None:
+    """All but the first call would be of the general form."""
+    with pytest.raises(ValueError, match="again: calls itself"):
+        specialise(again, "recursive", CASES=False)
+
+
+def test_names_of_attributes_are_no_flags() -> None:
+    with pytest.raises(ValueError, match="attributes: reads no CASES"):
+        specialise(attributes, "wrong", CASES=False)

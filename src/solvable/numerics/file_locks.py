@@ -57,5 +57,7 @@ def _taken(path: Path) -> int:
         result = BUSY
     except OSError:
         result = IMPOSSIBLE
+        with contextlib.suppress(OSError):
+            os.unlink(path)  # which nobody can have the lock of
     os.close(handle)
     return result

@@ -14,6 +14,8 @@ that it reaches. The compiler leaves out what is off before it looks at it: noth
 Kernels are bound like flags: `kick=kick_cases` puts another kernel in the place of one that is called by this name.
 """
 
+import dis
+from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -31,16 +33,19 @@ def specialise(kernel: Kernel, suffix: str, **bound: Any) -> Kernel:
         What its name, and those of all kernels that differ from the general form, end with. Machine code is told apart by
         name and arguments, so that two forms of a kernel must not share a suffix.
     **bound
-        Flags and kernels by name. A name that nothing reads raises an error.
+        Flags and kernels by name. A name that nothing reads raises an error, and so does a kernel that calls itself.
     """
-    forms: dict[int, Kernel] = {}
+    forms: dict[int, Kernel | None] = {}
     met: set[str] = set()
 
     def form_of(general: Kernel) -> Kernel:
         if id(general) not in forms:
-            forms[id(general)] = general  # for kernels that call themselves
+            forms[id(general)] = None
             forms[id(general)] = _with(general, changed(general), suffix)
-        return forms[id(general)]
+        form = forms[id(general)]
+        if form is None:
+            raise ValueError(f"{general.py_func.__name__}: calls itself, and would go on in the general form")
+        return form
 
     def changed(general: Kernel) -> dict[str, Any]:
         names, others = general.py_func.__globals__, {}
@@ -68,7 +73,9 @@ def _with(kernel: Kernel, others: dict[str, Any], suffix: str) -> Kernel:
     return kernel.of(function)
 
 
+@cache
 def _read_by(code: CodeType) -> tuple[str, ...]:
-    """Return the names that code looks up, in it and in functions within it."""
+    """Return the global names that code looks up, in it and in functions within it; those of attributes are none."""
+    own = [step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"]
     inner = [name for part in code.co_consts if isinstance(part, CodeType) for name in _read_by(part)]
-    return (*code.co_names, *inner)
+    return tuple(dict.fromkeys([*own, *inner]))
