@@ -39,6 +39,22 @@ def entry(x):
 @compiled(float64(float64))
 def other(x):
     return 2.0 * both(x) + entry(x)
+
+@compiled(float64(float64))
+def cubed(x):
+    return cube(x) + 1.0
+
+@compiled()
+def above(x):
+    return both(x) + 1.0
+
+@compiled(float64(float64))
+def next_entry(x):
+    return above(x)
+
+@compiled(float64(float64))
+def last(x):
+    return 3.0 * above(x)
 """
 
 
@@ -193,3 +209,48 @@ def _twice(x, count):
     for i in range(0, x.size, 1):
         second += x[i] * x[i]
     return total + second
+
+
+def test_a_kernel_that_is_compiled_again_fits_those_that_call_it(cache: Path, tmp_path: Path) -> None:
+    """Its file may be damaged or removed, and another process makes it in another order."""
+    run("import toy_kernels; toy_kernels.entry(2.0)", tmp_path)
+    (file,) = cache.glob("*/toy_kernels.cube-*.bin")
+    file.write_bytes(b"")
+    again = "from solvable.numerics.compiled import compiled; from numba import float64\n"
+    again += "print(compiled(float64(float64))(lambda x: x)(1.0), toy_kernels.cubed(2.0))"
+    assert run(f"import toy_kernels\n{again}", tmp_path) == ["1.0", "9.0"]
+    assert run("import toy_kernels; print(toy_kernels.other(2.0))", tmp_path) == ["24.0"]
+
+
+NAMESAKES = """
+from numba import float64
+from solvable.numerics.compiled import compiled
+
+def number(x):
+    return 1.0
+
+one = compiled(strict=True)(number)
+
+def number(x):
+    return 2.0
+
+two = compiled(strict=True)(number)
+first = compiled(float64(float64), strict=True)(lambda x: one(x))
+second = compiled(float64(float64), strict=True)(lambda x: two(x))
+both = compiled(float64(float64), strict=True)(lambda x: 10.0 * one(x) + two(x))
+"""
+
+
+def test_kernels_of_one_name_that_two_processes_compiled_are_told_apart(cache: Path, tmp_path: Path) -> None:
+    """Both are the second kernel that their process compiles; a third process links them."""
+    (tmp_path / "namesakes.py").write_text(NAMESAKES)
+    told = [run(f"import namesakes; print(namesakes.{name}(0.0))", tmp_path) for name in ("first", "second", "both")]
+    assert told == [["1.0"], ["2.0"], ["12.0"]]
+
+
+def test_a_kernel_whose_callee_was_missing_is_linked_whole(cache: Path, tmp_path: Path) -> None:
+    """It is met a second time, by another kernel on disk, after both have been compiled again."""
+    run("import toy_kernels; toy_kernels.entry(2.0); toy_kernels.next_entry(2.0)", tmp_path)
+    (file,) = cache.glob("*/toy_kernels.cube-*.bin")
+    file.unlink()
+    assert run("import toy_kernels; print(toy_kernels.other(2.0), toy_kernels.last(2.0))", tmp_path) == ["24.0", "27.0"]

@@ -30,8 +30,8 @@ def specialise(kernel: Kernel, suffix: str, **bound: Any) -> Kernel:
     kernel : Kernel
         The general form. It must be complete: call this after the module that it is in has been read.
     suffix : str
-        What its name, and those of all kernels that differ from the general form, end with. Machine code is told apart by
-        name and arguments, so that two forms of a kernel must not share a suffix.
+        What its name, and those of all kernels that differ from the general form, end with: in files, progress and errors.
+        Machine code is told apart by what is bound.
     **bound
         Flags and kernels by name. A name that nothing reads raises an error, and so does a kernel that calls itself.
     """

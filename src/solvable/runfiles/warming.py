@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import IO, Any, NamedTuple
 
+import numpy as np
+
 from solvable.numerics.progress import SCREEN, is_terminal
 from solvable.numerics.threads import cores
 
@@ -23,7 +25,12 @@ def follow(level: str, settings: dict[str, Any], changes: dict[str, Any]) -> Non
         inputs=sv.Inputs(dim=40),
         training=sv.Training(learning_rate=0.01),
     ).replace(**changes)
-    first = sv.start(problem.replace(training__samples=None), seed=0)
+    equal = (
+        {"student_overlap": np.ones((2, 2)), "cross_overlap": np.zeros((2, 1))}
+        if EQUAL.items() <= changes.items()
+        else {}
+    )
+    first = sv.start(problem.replace(training__samples=None), **(equal or {"seed": 0}))
     if level == OPTIMAL:
         sv.optimal(problem, first, until=1, **settings, progress=False)
         return
@@ -34,6 +41,7 @@ def follow(level: str, settings: dict[str, Any], changes: dict[str, Any]) -> Non
 
 OPTIMAL = "optimal"
 UNTIL = " until"
+EQUAL = {"student__width": 2}  # students that begin equal
 TWO = {"inputs": {"dim": 40, "spectrum": {"eigenvalues": (1.0, 0.1)}}}
 FEW = {"inputs__dim": 3, "training__samples": 5}
 CLASSES = {"mixture": {"probabilities": (0.5, 0.5), "means": ((1.0,), (-1.0,)), "labels": (1.0, -1.0)}}
@@ -65,6 +73,7 @@ SELDOM: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]] = {
     "finite data": [("Empirical", {"method": "stabilised"}, FEW), ("Empirical", {"method": "implicit"}, FEW)],
     "full weights": [("Micro", {"form": "full"}, {})],
     "thresholds": [(level + UNTIL, {}, changes) for changes in ({}, CLASSES) for level in ("Macro", "Micro", "Meso")],
+    "equal students": [("Macro", {}, EQUAL), ("Macro", {"method": "implicit"}, TWO | EQUAL)],
     "batches": [("Micro", {}, {"training__batch": 2}), ("Micro", {}, ROBUST), ("Meso", {}, ROBUST)],
     "closed units": [(level, {}, unit) for unit in (LINEAR, ERF, HERMITE3) for level in ("Macro", "Meso")],
     "closed units of classes": [("Macro", {}, CLASSES | unit) for unit in (LINEAR, ERF, HERMITE3)],
