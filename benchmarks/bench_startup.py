@@ -53,14 +53,14 @@ problem = sv.Problem(
 UNITS = lambda name: {"student__activation": name, "teacher__activation": name}
 """
 FOLLOW = """
-sv.run(problem, sv.start(problem, seed=0, students="orthogonal", cross=0.01), sv.LEVEL, until=UNTIL)
+sv.run(problem, sv.start(problem, seed=0, students="orthogonal", cross=0.01), LEVEL, until=UNTIL)
 """
 
 
 def curve(level: str, until: int, changes: str = "") -> list[str]:
     """A first curve, not drawn."""
     changed = f"problem = problem.replace({changes})" if changes else ""
-    return ["-c", PROBLEM + changed + FOLLOW.replace("LEVEL", level).replace("UNTIL", str(until))]
+    return ["-c", PROBLEM + changed + FOLLOW.replace("LEVEL", f"sv.{level}").replace("UNTIL", str(until))]
 
 
 def block(heading: str) -> str:
