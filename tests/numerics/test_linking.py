@@ -61,7 +61,6 @@ def test_an_entry_is_linked_with_all_that_it_reaches_in_any_order(cache: Path, t
 import toy_kernels
 from solvable.numerics import compiled, kernels_on_disk
 made = []
-tell = compiled._tell
 for kernel in vars(toy_kernels).values():
     if isinstance(kernel, compiled.Kernel):
         kernel._cache._missed = lambda kernel: made.append(kernel.__name__)
