@@ -2869,6 +2869,27 @@ NOTEBOOKS = (
         ("numerics/test_progress.py::test_a_notebook_sees_one_output_that_changes_and_goes",),
     ),
     Mutation(
+        "nobody-waits-for-a-kernel",
+        "numerics/file_locks.py",
+        "while handle == BUSY and",
+        "while False and",
+        ("numerics/test_file_locks.py::test_one_goes_in_at_a_time",),
+    ),
+    Mutation(
+        "lock-of-a-file-that-is-gone",
+        "numerics/file_locks.py",
+        "os.fstat(handle).st_ino == os.stat(path, follow_symlinks=False).st_ino",
+        "True",
+        ("numerics/test_file_locks.py::test_the_lock_of_a_file_that_is_gone_is_none",),
+    ),
+    Mutation(
+        "what-is-on-disk-counted-as-missing",
+        "numerics/waiting.py",
+        "and part not in there",
+        "",
+        ("numerics/test_waiting.py::test_what_is_ready_when_a_stretch_begins_is_no_work",),
+    ),
+    Mutation(
         "cards-not-escaped",
         "numerics/cards.py",
         "<td {LEFT}>{escape(text)}</td>",

@@ -92,6 +92,23 @@ time.sleep(60)
     owner.communicate()
 
 
+def test_the_lock_of_a_file_that_is_gone_is_none(tmp_path, monkeypatch) -> None:
+    """Its owner has removed it between opening and locking: others lock a new one."""
+    import fcntl
+
+    path, real, waited = tmp_path / "one.lock", fcntl.flock, []
+
+    def flock(handle: int, how: int) -> None:
+        if not waited:
+            path.unlink()
+        real(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with locked(path, never, lambda: waited.append(1)):
+        assert path.exists()
+    assert waited == [1]
+
+
 def test_where_there_are_no_locks_nobody_waits(tmp_path, monkeypatch) -> None:
     import fcntl
 

@@ -42,6 +42,9 @@ def test_a_wheel_is_pure_unless_it_is_asked_for_machine_code(tmp_path) -> None:
 def test_a_wheel_with_machine_code_compiles_nothing(tmp_path) -> None:
     wheel = build(tmp_path / "dist", SOLVABLE_MACHINE_CODE="1")
     assert "none-any" not in wheel.name
+    names = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".bin")]
+    assert any("micro.process.follow-" in name for name in names)
+    assert not any("micro.process.take-" in name for name in names)  # an inner kernel
     place, cache = tmp_path / "site", tmp_path / "cache"
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(place), str(wheel)]
     subprocess.run(pip, check=True, capture_output=True)

@@ -218,7 +218,7 @@ def warm_up(command: Command) -> None:
     sub = command(
         "warm-up",
         "compile for this machine, so that nothing needs to later",
-        "Takes half a minute on two cores, once. The environment variable SOLVABLE_CACHE_DIR says where machine code is kept.",
+        "Needed once; shows how far it is. The environment variable SOLVABLE_CACHE_DIR says where machine code is kept.",
     )
     sub.add_argument(
         "--all", action="store_true", help="what is seldom used too: finite data, stiff spectra, full weights, classes"
