@@ -468,7 +468,10 @@ def together(entries):
 
 
 def taken_by(problem, level):
-    """Raise ValueError for a problem that a level refuses."""
+    """Raise ValueError for a problem that a level refuses. Targets of one's own, which only Python can call, are refused with most
+    features too, but only where the run begins."""
+    if isinstance(problem.teacher.target, sv.problems.Target) and problem.features:
+        raise ValueError(f"teacher.target: a function of one's own given together with {problem.features[0]}")
     level.domain.require(problem, type(level).__name__)
     lanes = [sv.levels.Lane(problem, sv.start(problem, seed=0))]
     level.check(lanes if getattr(level, "keeps_velocities", False) else effective_lanes(lanes))

@@ -96,15 +96,7 @@ def plain(random, dim, widths):
 
 def accepts(problem):
     """Raise ValueError for what training in steps refuses."""
-    training, own = problem.training, isinstance(problem.teacher.target, sv.problems.Target)
-    if own and (
-        problem.mixture is not None
-        or training.label_flips
-        or training.train_bias
-        or problem.student.bias
-        or problem.teacher.bias
-    ):
-        raise ValueError("teacher.target: a function of one's own with classes, flips or biases, which `run` refuses")
+    training = problem.training
     if training.samples is not None or training.batch is not None:
         drawing.taken_by(problem, sv.Empirical(form="full"))
 
