@@ -18,6 +18,7 @@ from reference.reading import setting_of
 from solvable.levels.effective import effective_lanes
 
 TIMES = (0.75, 2.0)
+TRIES = 1000
 SOFTPLUS = sv.Activation("softplus", lambda z: np.logaddexp(0, z), lambda z: 1 / (1 + np.exp(-z)))
 PSEUDO_HUBER = sv.problems.Loss(
     "pseudo-huber", lambda e: np.sqrt(1 + e**2) - 1, lambda e: e / np.sqrt(1 + e**2), lambda e: (1 + e**2) ** -1.5
@@ -393,7 +394,7 @@ def draw(
     for problems that the family does not take. Features come on top of `first`; `pilot` gives (run, entry) of short runs, None
     leaves the rate at one."""
     random = np.random.default_rng([zlib.crc32(family.encode()), number])
-    while True:
+    for _ in range(TRIES):
         draft = first(random, dim, widths)
         try:
             _check(draft.problem(), accepts)
@@ -420,6 +421,7 @@ def draw(
         found = at_a_lively_rate(draft, found, pilot)
         if found is not None:
             return found
+    raise RuntimeError(f"{family}: none of {TRIES} problems was accepted")
 
 
 def _check(problem, accepts):
@@ -466,7 +468,10 @@ def together(entries):
 
 
 def taken_by(problem, level):
-    """Raise ValueError for a problem that a level refuses."""
+    """Raise ValueError for a problem that a level refuses. Targets of one's own, which only Python can call, are refused with most
+    features too, but only where the run begins."""
+    if isinstance(problem.teacher.target, sv.problems.Target) and problem.features:
+        raise ValueError(f"teacher.target: a function of one's own given together with {problem.features[0]}")
     level.domain.require(problem, type(level).__name__)
     lanes = [sv.levels.Lane(problem, sv.start(problem, seed=0))]
     level.check(lanes if getattr(level, "keeps_velocities", False) else effective_lanes(lanes))

@@ -16,7 +16,8 @@ all from the weights and readouts before the step. With momentum the last term o
 move the weights, v <- beta v + (eta / B) sum ..., w <- w + v; slow ones have beta = 1 - kappa / N, get kappa times as much and
 move weights by v / N; decay and anchor use the rate eta / (1 - beta) of fast ones; readouts have velocities likewise. Nesterov's
 fields are those of w + (what is left of v). An average moves after each step by the share `average_rate / N` to the weights, or by
-1 / (1 + the number of steps since alpha = average_begin), until when it is the weights; a snapshot is the weights until its time.
+1 / (1 + the number of steps since the first at alpha = average_begin or later),
+until when it is the weights; a snapshot is the weights until its time.
 
 A rule may replace F_k = a_k g'(z_k) push; a look-ahead takes F at
 z_k + rho F_k |x|^2/N, repeats add up F along z <- z + (eta / B) F |x|^2/N. Where only some coordinates learn, the others keep their
@@ -165,9 +166,10 @@ def simulate(setting, steps, runs, seed):
 def _remember(one, step, W, more):
     """Averages and snapshots after a step."""
     N = W.shape[2]
-    since = step + 1 - N * (one.average_begin or 0.0)
+    first = np.ceil(N * (one.average_begin or 0.0) - 1e-9)
+    since = step + 1 - first
     share = one.average_rate / N or 1 / (1 + max(since, 0.0))
-    more["average"] += (1.0 if step < N * (one.average_begin or 0.0) else share) * (W - more["average"])
+    more["average"] += (1.0 if step < first else share) * (W - more["average"])
     if one.snapshot is not None and step < one.snapshot * N:
         more["snapshot"] = W.copy()
 
