@@ -25,12 +25,10 @@ def follow(level: str, settings: dict[str, Any], changes: dict[str, Any]) -> Non
         inputs=sv.Inputs(dim=40),
         training=sv.Training(learning_rate=0.01),
     ).replace(**changes)
-    equal = (
-        {"student_overlap": np.ones((2, 2)), "cross_overlap": np.zeros((2, 1))}
-        if EQUAL.items() <= changes.items()
-        else {}
-    )
-    first = sv.start(problem.replace(training__samples=None), **(equal or {"seed": 0}))
+    begin: dict[str, Any] = {"seed": 0}
+    if EQUAL.items() <= changes.items():
+        begin = {"student_overlap": np.ones((2, 2)), "cross_overlap": np.zeros((2, 1))}
+    first = sv.start(problem.replace(training__samples=None), **begin)
     if level == OPTIMAL:
         sv.optimal(problem, first, until=1, **settings, progress=False)
         return
