@@ -27,15 +27,15 @@ SPECTRUM = {"inputs": {"dim": 1600, "spectrum": {"beta": 0.5, "distinct": 16}}}
 CLASSES = {"mixture": {"probabilities": (0.5, 0.5), "means": ((1.0,), (-1.0,)), "labels": (1.0, -1.0)}}
 MOMENTUM = {"training__momentum": {"beta": 0.9}}
 MOST = [
-    (sv.Macro(), {}, 52),
-    (sv.Macro(), SPECTRUM | ERF, 62),
+    (sv.Macro(), {}, 56),
+    (sv.Macro(), SPECTRUM | ERF, 70),
     (sv.Macro(), TANH, 75),
-    (sv.Macro(), CLASSES, 115),
-    (sv.Micro(runs=8), {}, 82),
-    (sv.Micro(runs=8), ERF, 82),
-    (sv.Micro(runs=8), MOMENTUM, 138),
-    (sv.Micro(runs=8), CLASSES, 138),
-    (sv.Meso(runs=8), {}, 90),
+    (sv.Macro(), CLASSES, 103),
+    (sv.Micro(runs=8), {}, 63),
+    (sv.Micro(runs=8), ERF, 63),
+    (sv.Micro(runs=8), MOMENTUM, 93),
+    (sv.Micro(runs=8), CLASSES, 93),
+    (sv.Meso(runs=8), {}, 83),
 ]
 
 

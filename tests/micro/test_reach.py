@@ -160,7 +160,7 @@ def test_nothing_out_of_reach_has_changed_by_as_much(unit, quantity, way):
 
 
 def _followed(group):
-    return *group.equations, group.observe, group.process, group.sight, group.fates, group.ends
+    return *group.equations, group.looks.look, group.observe, group.process, group.sight, group.fates, group.ends
 
 
 def out_of_reach(group, lane, step):

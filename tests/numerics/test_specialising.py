@@ -7,7 +7,7 @@ from numba import float64
 
 from solvable.numerics import interpreting
 from solvable.numerics.compiled import compiled
-from solvable.numerics.kernels_on_disk import identity
+from solvable.numerics.kernels_on_disk import identity, reached
 from solvable.numerics.specialising import specialise
 
 CASES = True
@@ -63,7 +63,10 @@ def test_what_is_off_is_neither_asked_nor_compiled(cache) -> None:
 
 
 def test_kernels_that_read_no_flag_are_shared() -> None:
+    """What a flag switches off is not counted among those that are reached."""
     form = specialise(entry, "shared", CASES=False)
+    assert set(reached(entry)) == {entry, inner, seldom, plain}
+    assert set(reached(form)) == {form, form.py_func.__globals__["inner"], plain}
     assert form.py_func.__globals__["plain"] is plain
     assert form.py_func.__globals__["inner"] is not inner
     assert entry.py_func.__globals__["inner"] is inner

@@ -8,6 +8,7 @@ import pytest
 
 import solvable as sv
 from solvable.gaussian.losses import LOSSES
+from solvable.levels import Lane
 from solvable.problems import ClipSamples, Hinge, Huber, Loss, Rule
 
 SIGNS = ("logistic", "hinge", "perceptron")  # losses that take labels for signs
@@ -298,6 +299,23 @@ def test_what_micro_cannot_do_is_refused_in_one_line():
             ValueError, match=r"training\.rule: given together with a function that only Python can call"
         ):
             sv.run(wild, sv.start(wild, seed=0), level, until=0.1)
+
+
+@pytest.mark.parametrize("level", [sv.Macro(), sv.Micro(), sv.Meso()], ids=["macro", "micro", "meso"])
+@pytest.mark.parametrize("feature", ["mixture", "anchor", "flips"])
+def test_what_only_python_can_call_is_refused_before_anything_runs(level, feature):
+    target = sv.problems.Target("square", 1, lambda z: z[:, 0] ** 2)
+    changes = {
+        "mixture": {"mixture": sv.Mixture.opposite(1.0)},
+        "anchor": {"training__anchor": 0.1},
+        "flips": {"training__label_flips": 0.1},
+    }[feature]
+    problem = sv.Problem(
+        teacher=sv.Teacher(width=1, target=target), student=sv.Student(width=2, activation="erf"),
+        inputs=sv.Inputs(dim=50), training=sv.Training(learning_rate=0.1),
+    ).replace(**changes)  # fmt: skip
+    with pytest.raises(ValueError, match="given together with a function that only Python can call"):
+        level.check([Lane(problem, sv.start(problem, seed=0))])
 
 
 def test_signs_as_labels():

@@ -1,6 +1,9 @@
 """One of many that write and compact, for tests: python crowd.py STORE WHICH."""
 
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # beside which tests stand
 
 from test_faults import record
 

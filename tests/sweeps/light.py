@@ -57,7 +57,7 @@ class Light:
         if self.number in self.wrong:
             raise ValueError(f"{self.number} is a bad number")
         if self.code and not os.path.exists(self.code):
-            compiled._tell(None)  # type: ignore[arg-type]
+            compiled._missed(None)  # type: ignore[arg-type]
             time.sleep(1.0)
             note(self.code, f"{os.getpid()}")
         time.sleep(self.seconds)

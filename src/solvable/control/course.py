@@ -29,6 +29,7 @@ ROWS = 9, 6  # of scratch of the reverse, for states and for derivatives
 BOUND = 1e8  # as in Macro: overlaps beyond this multiple of the first, or of one, have diverged
 PENALTY = 50.0  # added to the logarithm of the last risk, or times the length of the run, where a run does not come to its end
 NOTHING = np.zeros(0)
+ROUNDING = 64 * np.finfo(float).eps  # of the first risk
 NEWTON = 20  # rounds for the time of a threshold
 MET = "the threshold is met at the start"
 NO_RISK = "the risk at the end is zero to rounding, which has no logarithm; give a shorter `until`"
@@ -75,6 +76,7 @@ class Course:
         self.states = self.costates = self.first[None].copy()
         self.bound = BOUND * max(1.0, start.longest)
         self.last, self.weight, self.ending = 1.0, 0.0, Ending.FINISHED
+        self.is_rounding = False  # whether what is left of the risk is rounding
         self.reaches = self.vanishes = False  # whether the run comes to its end, and has no risk left there
 
     @property
@@ -158,6 +160,7 @@ class Course:
             return self.failed()
         target = integral / self.asked.until if objective.is_mean else self.risk(last, self.times[-1], self.final)
         self.vanishes = not target > 0
+        self.is_rounding = not target > ROUNDING * self.risk(self.first, 0.0, 0)
         if self.vanishes:
             return self.failed()
         value = float(self.times[-1] if objective.is_time else np.log(target))

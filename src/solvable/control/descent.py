@@ -67,7 +67,7 @@ def constants(search: Search, knobs: tuple[Knob, ...]) -> tuple[np.ndarray, floa
         remedy = "give a longer `until`, or other bounds" if search.asked.objective.is_time else "lower the bounds"
         remedy = "give another integral" if fixed and not free else "give another threshold" if why == MET else remedy
         raise ValueError(f"optimal: with constant values no run comes to its end: {why}; {remedy}")
-    if any(course.vanishes for course in ensemble.courses):
+    if any(course.vanishes or course.is_rounding for course in ensemble.courses):
         raise ValueError(f"optimal: with constant values {NO_RISK}")
     return np.concatenate(ensemble.values(best)), value
 

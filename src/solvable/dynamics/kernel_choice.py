@@ -11,7 +11,14 @@ import numpy as np
 from solvable.dynamics import averages, case_averages, case_equations, equations, line_averages, rule_averages
 from solvable.dynamics.case_equations import case_scratch, observe_cases
 from solvable.dynamics.exactness import has_closed_risk, is_closed, rule_for, squared
-from solvable.dynamics.functions import is_additive, is_on_a_line, is_polynomial, scratch_size, with_functions
+from solvable.dynamics.functions import (
+    has_numbers,
+    is_additive,
+    is_on_a_line,
+    is_polynomial,
+    scratch_size,
+    with_functions,
+)
 from solvable.dynamics.kernel_data import DRIFT, FIELDS, NOISE, RISK, SEEN, WATCHED, Packed, pack, state_of, workspace
 from solvable.dynamics.python_moments import general_moments, risk_on_nodes
 from solvable.dynamics.quadratic_equations import quadratic_rhs, quadratic_scratch
@@ -76,6 +83,14 @@ def system(problem: KernelSpec, packed: Packed, nodes: int, seed: int = 0, *, mo
     return System(rhs, _observer(problem), found, scratch=scratch_size(int(packed.problems["rows"][0])))
 
 
+def check_functions(problem: KernelSpec) -> None:
+    """Raise ValueError for functions that only Python can call beside features whose kernels are compiled alone."""
+    if problem.features and not is_closed(problem) and not has_numbers(problem):
+        raise ValueError(
+            f"{problem.features[0]}: given together with a function that only Python can call, which is not supported"
+        )
+
+
 def _of_cases(problem: KernelSpec, packed: Packed, nodes: int, seed: int) -> System:
     """Where samples come in cases."""
     paced = problem.training.rate_rule is not None
@@ -87,10 +102,7 @@ def _of_cases(problem: KernelSpec, packed: Packed, nodes: int, seed: int) -> Sys
         return System(for_unit(closed, unit), for_unit(observe_cases, unit), packed, scratch=least)
     on_a_line, closed_risk = is_on_a_line(problem), has_closed_risk(problem)
     found = with_functions(packed, problem, None if on_a_line and closed_risk else rule_for(problem, nodes, seed))
-    if found is None:
-        raise ValueError(
-            f"{problem.features[0]}: given together with a function that only Python can call, which is not supported"
-        )
+    assert found is not None, "levels call check_functions first"
     observe: Any = case_averages.observe_cases_on_nodes
     if closed_risk:
         observe = for_unit(observe_cases, problem.student.unit.name)

@@ -7,7 +7,7 @@ import numpy as np
 
 from solvable.dynamics.exactness import is_closed
 from solvable.dynamics.gaussian_moments import NODES
-from solvable.dynamics.kernel_choice import system
+from solvable.dynamics.kernel_choice import check_functions, system
 from solvable.dynamics.kernel_data import pack
 from solvable.levels import Lane, Level, Plan
 from solvable.levels.limits import check_outputs, check_rule, check_settings, check_whole
@@ -140,6 +140,7 @@ class Macro(Level):
         """Raise an error for what this level cannot do, before anything runs."""
         check_method(self, lanes)
         check_rule(lanes[0].problem)
+        check_functions(lanes[0].problem)
         if self.small_rate and lanes[0].problem.training.rate_rule is not None:
             raise ValueError("small_rate: true given, but training.rate_rule needs the squared gradients that it drops")
 

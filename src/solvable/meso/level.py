@@ -11,7 +11,7 @@ from solvable.dynamics import reduced_form
 from solvable.dynamics.case_form import has_cases
 from solvable.dynamics.exactness import SCATTER, is_closed, is_exact, rule_for, tolerance_floor
 from solvable.dynamics.gaussian_moments import NODES, start_moments
-from solvable.dynamics.kernel_choice import System, system
+from solvable.dynamics.kernel_choice import System, check_functions, system
 from solvable.dynamics.kernel_data import SEEN, WATCHED, Packed, pack
 from solvable.dynamics.python_kernels import own_amplitudes
 from solvable.levels import Lane, Level, Plan
@@ -133,6 +133,7 @@ class Meso(Level):
                 f"(twice the students and the teachers{others}); Micro takes blocks of any size"
             )
         check_rule(problem)
+        check_functions(problem)
         _check_friction(problem)
         if not is_closed(problem):
             rule_for(problem, NODES, 0)

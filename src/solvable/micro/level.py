@@ -8,6 +8,8 @@ import numpy as np
 
 from solvable.dynamics import reduced_form
 from solvable.dynamics.case_form import has_cases
+from solvable.dynamics.exactness import squared
+from solvable.dynamics.kernel_choice import check_functions
 from solvable.levels import Lane, Level, Plan
 from solvable.levels.jobs import run_jobs
 from solvable.levels.limits import check_whole
@@ -145,6 +147,7 @@ class Micro(Level):
                 f"inputs.dim: {dim} given, must be at most 10^12 here: steps of 1/dim would drown in rounding"
             )
         self._check_rule(problem)
+        check_functions(squared(problem))
         if not self._is_full:
             for lane in lanes:
                 reduced_form.coordinates(lane.problem, lane.start)  # refuses overlaps that no weights have

@@ -201,7 +201,12 @@ def shipped_for(magic: tuple[Any, ...]) -> Path | None:
 
 def identity(kernel: Any) -> str:
     """A digest of all that a kernel's machine code is made of."""
-    return _described(kernel)[0]
+    known: str | None = kernel.__dict__.get("_identity")
+    if known is None:
+        told = Description()
+        last = told.of(kernel)
+        known = kernel._identity = hashlib.sha256("\n".join([*told.lines, last]).encode()).hexdigest()
+    return known
 
 
 def symbol_of(kernel: Any, arguments: Any) -> str:
@@ -211,18 +216,33 @@ def symbol_of(kernel: Any, arguments: Any) -> str:
 
 
 def reached(kernel: Any) -> tuple[Any, ...]:
-    """Return a kernel and all kernels that it calls, directly or not."""
-    return _described(kernel)[1]
-
-
-def _described(kernel: Any) -> tuple[str, tuple[Any, ...]]:
-    known: tuple[str, tuple[Any, ...]] | None = kernel.__dict__.get("_described")
+    """Return a kernel and all kernels that it calls, directly or not, but for those in branches that a flag switches off."""
+    known: tuple[Any, ...] | None = kernel.__dict__.get("_reached")
     if known is None:
-        told = Description()
-        last = told.of(kernel)
-        digest = hashlib.sha256("\n".join([*told.lines, last]).encode()).hexdigest()
-        known = kernel._described = digest, tuple(told.kernels)
+        met: dict[Any, None] = {}
+        waiting = [kernel]
+        while waiting:
+            if (next_one := waiting.pop()) not in met:
+                met[next_one] = None
+                waiting += _called(next_one.py_func)[::-1]
+        known = kernel._reached = tuple(met)
     return known
+
+
+def _called(function: FunctionType) -> list[Any]:
+    """Return the kernels that a function names outside branches that begin with `if FLAG` where FLAG is False."""
+    names, kernels, dead = function.__globals__, [], 0
+    for step, then in pairwise(dis.get_instructions(function)):
+        if step.opname != "LOAD_GLOBAL" or step.argval not in names or step.offset < dead:
+            continue
+        value = names[step.argval]
+        if value is False and then.opname.startswith("POP_JUMP") and then.opname.endswith("IF_FALSE"):
+            dead = then.argval
+        if isinstance(value, ModuleType) and value.__name__.startswith("solvable."):
+            value = getattr(value, then.argval, None)
+        if hasattr(value, "py_func"):
+            kernels.append(value)
+    return kernels
 
 
 class Description:
@@ -231,14 +251,12 @@ class Description:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.kernels: dict[Any, None] = {}  # in the order in which they are met
         self._numbers: dict[int, int] = {}  # of functions that have a line
         self._kept: list[Any] = []  # so that no other object gets their place in memory
 
     def of(self, value: Any) -> str:
         """What a value is, or the number of the line that says so."""
         if hasattr(value, "py_func"):
-            self.kernels[value] = None
             return f"kernel {value.made_by} {value.declared} " + self._function(value.py_func)
         if isinstance(value, FunctionType):
             return self._function(value)
