@@ -57,7 +57,8 @@ class Light:
         if self.number in self.wrong:
             raise ValueError(f"{self.number} is a bad number")
         if self.code and not os.path.exists(self.code):
-            compiled._missed(None)  # type: ignore[arg-type]
+            for listener in compiled.LISTENERS:
+                listener()
             time.sleep(1.0)
             note(self.code, f"{os.getpid()}")
         time.sleep(self.seconds)

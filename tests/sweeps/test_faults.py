@@ -189,7 +189,7 @@ def test_a_task_that_kills_its_worker_is_marked_and_the_rest_goes_on(tmp_path: P
     assert mended.data["failure"].values.tolist() == [""] * 40
 
 
-def test_one_worker_compiles_and_the_others_wait(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_one_worker_compiles_and_the_others_wait(tmp_path: Path) -> None:
     code, log = tmp_path / "code", tmp_path / "log"
     swept = execute(light(12, code=str(code), log=str(log), seconds=0.3), tmp_path / "store", workers=3)
     assert swept.status == (12, 12, 0)
