@@ -474,4 +474,4 @@ def taken_by(problem, level):
         raise ValueError(f"teacher.target: a function of one's own given together with {problem.features[0]}")
     level.domain.require(problem, type(level).__name__)
     lanes = [sv.levels.Lane(problem, sv.start(problem, seed=0))]
-    level.check(lanes if getattr(level, "keeps_velocities", False) else effective_lanes(lanes))
+    level.check(lanes if level.traits.keeps_velocities else effective_lanes(lanes))

@@ -194,9 +194,6 @@ def test_one_worker_compiles_and_the_others_wait(tmp_path: Path) -> None:
     swept = execute(light(12, code=str(code), log=str(log), seconds=0.3), tmp_path / "store", workers=3)
     assert swept.status == (12, 12, 0)
     assert len(code.read_text().split()) == 1
-    assert (
-        capfd.readouterr().err.count("solvable: compiling") <= 1
-    )  # nobody is told who waits for less than two seconds
     assert len({line.split()[0] for line in log.read_text().splitlines()}) > 1
 
 
