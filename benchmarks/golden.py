@@ -259,8 +259,8 @@ def write(file: Path, pairs: Pairs) -> int:
     return int(bool(failed))
 
 
-def compare(file: Path, pairs: Pairs, rtol: float) -> int:
-    """Print the deviation of each pair and how many exceed the tolerance."""
+def compare(file: Path, pairs: Pairs, rtol: float, only: str) -> int:
+    """Print the deviation of each pair and how many exceed the tolerance; a pair of the file that is gone exceeds it."""
     old: dict[str, Arrays] = {}
     with np.load(file, allow_pickle=False) as content:
         for key in content.files:
@@ -272,6 +272,7 @@ def compare(file: Path, pairs: Pairs, rtol: float) -> int:
         beyond += [name] * (not worst <= rtol)
         largest, total = max(largest, worst), total + seconds
         print(f"{name:48s}{worst:9.2e} {seconds:7.2f} s  {place}", flush=True)
+    beyond += [f"{name} (gone)" for name in old if name not in pairs and only in name]
     print(f"{len(pairs)} pairs in {total:.0f} CPU s with {Path(sv.__file__).parent}")
     print(f"largest deviation {largest:.2e}; {len(beyond)} beyond {rtol:g}", *beyond, sep="\n  ")
     return int(bool(beyond))
@@ -291,7 +292,7 @@ def main() -> int:
         return 0
     if chosen.file is None or not pairs:
         parser.error("FILE is missing" if pairs else f"--only: no pair has {chosen.only!r}")
-    command = write if chosen.command == "write" else partial(compare, rtol=chosen.rtol)
+    command = write if chosen.command == "write" else partial(compare, rtol=chosen.rtol, only=chosen.only)
     return command(chosen.file, pairs)
 
 

@@ -36,7 +36,9 @@ def check(path: Path) -> None:
     may write passes if it is root's and sticky and the next level is the user's: nobody else can rename or remove that.
     """
     if not path.is_absolute():
-        raise Untrusted(f"{path} is not an absolute path")
+        raise Untrusted(
+            f"{path.parts[0] if path.parts else path}/..., from SOLVABLE_CACHE_DIR, is not an absolute path"
+        )
     if not hasattr(os, "geteuid"):  # a system without owners and modes
         return
     shared: set[str] = set()

@@ -228,10 +228,10 @@ def _first(count: Count) -> str:
     often = (
         f"once for each kind of problem (kept in {cache_directory()}; `solvable warm-up --all` does it beforehand)"
         if is_writable()
-        else f"again each time, because nothing can be kept in {cache_directory()} (set SOLVABLE_CACHE_DIR)"
+        else f"again each time, because nothing can be kept in {cache_directory()} (SOLVABLE_CACHE_DIR names the place)"
     )
     return f"solvable: compiling {count.kernels} kernels for this machine, which happens {often}"
 
 
 def _again(count: Count) -> str:
-    return f"solvable: compiling {count.kernels} kernels for another kind of problem"
+    return f"solvable: compiling {count.kernels} more kernels"
