@@ -10,7 +10,7 @@ TESTS := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 help:
 	@echo "make demo       draw a figure of bocchi2026 into figures/ and print its verdicts"
-	@echo "make test       lint, types and the quick tests (six minutes on two cores, set-up and compiling included)"
+	@echo "make test       lint, types and the quick tests (nine minutes on two cores, set-up and compiling included)"
 	@echo "make test-full  the other tests of the gate (five minutes)"
 	@echo "make test-browser  the page, in Chromium (apt-get install chromium), and in Firefox where it is installed"
 	@echo "make test-slow  the long tests"
