@@ -3,7 +3,7 @@
 Numba optimises a function with all that it calls and turns the result into machine code, at every level of a tree of calls: an
 inner kernel at depth five would be optimised six times, and its own machine code is never run. Here the code of an inner kernel
 stays as it was lowered (`InnerLibrary`), and an entry links everything that it reaches, directly or not, before it is optimised
-(`EntryLibrary`). The machine code of entries is the same to the bit, in about half the time.
+(`EntryLibrary`). That takes about half the time.
 
 On disk an inner kernel is its own code and the names of the files of those that it calls. What has no file of its own (Numba's
 functions, kernels that take kernels) is part of whoever calls it.
