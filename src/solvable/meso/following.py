@@ -1,8 +1,5 @@
 """A path of the diffusion from its start to its end: outputs, breaks of schedules, thresholds, and the lengths of leaps."""
 
-from functools import cache
-from typing import Any
-
 import numpy as np
 from numba import float64, from_dtype, types
 
@@ -13,7 +10,6 @@ from solvable.meso.passage import UNKNOWN, may_pass, passage
 from solvable.numerics.compiled import compiled
 from solvable.numerics.driving import GOING, crossed, largest
 from solvable.numerics.ending import Ending
-from solvable.numerics.specialising import specialise
 from solvable.numerics.tsit5 import ORDER
 from solvable.numerics.vectors import copy
 
@@ -101,11 +97,3 @@ def follow(rhs, observe, paths, times, breaks, y, data, sampler, geometry, outpu
                 t = t if share == 1.0 else began + share * h
                 path.ending = Ending.STOPPED
     path.time = t
-
-
-@cache
-def form_of(follow: Any, *, watched: bool, tables: bool) -> Any:
-    """Return a loop over leaps in the form that a run needs: with a threshold or not, and with units and losses that are tables or
-    not."""
-    off = {name: False for name, on in (("THRESHOLD", watched), ("TABLES", tables)) if not on}
-    return specialise(follow, "without_" + "_".join(name.lower() for name in off), **off) if off else follow

@@ -27,6 +27,7 @@ from solvable.numerics.driving import first_step
 from solvable.numerics.interpreting import by_machine_code, rewired
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import STREAM, Purpose, child
+from solvable.numerics.specialising import form_for
 from solvable.numerics.threads import interruptible
 from solvable.overlaps import Overlaps
 from solvable.problems import CASES, Problem
@@ -338,7 +339,7 @@ def _kernels(problem: Problem, equations: System, *, watched: bool, tables: bool
     general = case_leap.follow_cases if cases else following.follow
     kernels = Kernels(general, equations.rhs, equations.observe)
     if equations.compiled and not own:
-        return kernels._replace(follow=following.form_of(general, watched=watched, tables=tables))
+        return kernels._replace(follow=form_for(general, THRESHOLD=watched, TABLES=tables))
     gather, kick = (case_leap.gather_cases, case_leap.kick_cases) if cases else (leap.gather, leap.kick)
     if own:
         amplitudes = own_amplitudes(problem)

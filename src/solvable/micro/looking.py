@@ -5,7 +5,6 @@ work), and `sight` = what `observe` needs, with numbers for each lane, then the 
 """
 
 import math
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from solvable.numerics.compiled import compiled
 from solvable.numerics.ending import Ending
 from solvable.numerics.kernel_types import Function
 from solvable.numerics.lanes import WIDTH, fill, fma, load, store, where_above
-from solvable.numerics.specialising import specialise
+from solvable.numerics.specialising import form_for
 
 GOING = -1  # what has become of a run, else how it ended
 STOPPED, DIVERGED = int(Ending.STOPPED), int(Ending.DIVERGED)
@@ -357,13 +356,8 @@ class Looks(NamedTuple):
     all_overlaps: Any
 
 
-@cache
 def looks_of(*, cases: bool, watched: bool) -> Looks:
     """Return the looks at runs with cases or without, where a threshold is watched or not."""
-    off = {} if cases else {"CASES": False}
-    suffix = "" if cases else "plain"
-    look_off = off if watched else off | {"THRESHOLD": False}
     return Looks(
-        specialise(look, suffix if watched else f"{suffix}unwatched", **look_off) if look_off else look,
-        *(specialise(kernel, suffix, **off) if off else kernel for kernel in (see, all_overlaps)),
+        form_for(look, CASES=cases, THRESHOLD=watched), form_for(see, CASES=cases), form_for(all_overlaps, CASES=cases)
     )

@@ -1,8 +1,5 @@
 """Many steps of the reduced process, with a look at the runs from time to time (`looking.py`)."""
 
-from functools import cache
-from typing import Any
-
 import numpy as np
 from numba import float64, from_dtype, int64, types
 
@@ -14,7 +11,6 @@ from solvable.micro.looking import LOOK, PROCESS_DATA, RUN, SIGHT
 from solvable.micro.step import learn
 from solvable.numerics.compiled import compiled
 from solvable.numerics.lanes import WIDTH, load, store
-from solvable.numerics.specialising import specialise
 
 
 @compiled(strict=True)
@@ -125,10 +121,3 @@ FOLLOWED = LOOK, SYSTEM_FUNCTION, PROCESS_DATA, SIGHT, from_dtype(RUN)[::1], flo
 def follow(look, observe, process, sight, runs, ends, span):
     """Of problems without cases."""
     return advance(tell, take, (), look, observe, process, sight, runs, ends, span)
-
-
-@cache
-def form_for(loop: Any, **flags: bool) -> Any:
-    """Return a loop over steps in the form for problems of which these flags say what they may have."""
-    off = {name: False for name, on in flags.items() if not on}
-    return specialise(loop, "without_" + "_".join(name.lower() for name in off), **off) if off else loop

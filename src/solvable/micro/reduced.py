@@ -22,6 +22,7 @@ from solvable.numerics.compiled import expect
 from solvable.numerics.interpreting import rewired
 from solvable.numerics.lanes import WIDTH, slots
 from solvable.numerics.random import streams
+from solvable.numerics.specialising import form_for
 from solvable.results import Ending
 
 LOOK = 16, 1000  # look for thresholds every so many steps at least, and so many times per unit of alpha at most
@@ -57,7 +58,7 @@ class Group:
             loop = case_process.follow_paced if made.form.pace else case_process.follow_cases
             flags |= {"PACED": bool(made.form.pace), "MOVING": bool(made.form.moving_teachers)}
             flags |= {"SHAPED": bool(made.form.shaped)}
-        self.follow: Callable[..., int] = process.form_for(loop, **flags)
+        self.follow: Callable[..., int] = form_for(loop, **flags)
         if reduced_form.is_own(problem):
             own = own_amplitudes(problem)
             parts = {"take": rewired(kind.take, amplitudes=own, case_amplitudes=own), "tell": rewired(kind.tell)}

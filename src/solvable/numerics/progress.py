@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -49,18 +50,18 @@ def in_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-class _Display:
+class _Display(ABC):
     """Base of the ways to show progress: `report` may be called as often as one likes, `close` once."""
 
     def __init__(self, words: Words, unshown: float) -> None:
         self.words, self.unshown = words, unshown
         self.began = self.last = time.monotonic()
 
+    @abstractmethod
     def report(self, done: float, total: float) -> None:
         """Show how far it is, unless that was shown a moment ago."""
-        raise NotImplementedError
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  (most have nothing to remove)
         """Remove what was shown; lines in logs stay."""
 
     def _is_due(self, seconds: float) -> bool:

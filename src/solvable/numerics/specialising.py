@@ -63,6 +63,13 @@ def specialise(kernel: Kernel, suffix: str, **bound: Any) -> Kernel:
     return special
 
 
+@cache
+def form_for(kernel: Kernel, **flags: bool) -> Kernel:
+    """Return a kernel in the form for a run of which flags say what it has: those that are false are switched off."""
+    off = {name: False for name, on in flags.items() if not on}
+    return specialise(kernel, "without_" + "_".join(name.lower() for name in off), **off) if off else kernel
+
+
 def _with(kernel: Kernel, others: dict[str, Any], suffix: str) -> Kernel:
     """Return a kernel that reads `others` in the place of its module's names; itself, where there are none."""
     if not others:

@@ -22,13 +22,13 @@ def needed_kernels() -> dict[str, tuple[Any, ...]]:
     from solvable.macro.integrators import fifth_order
     from solvable.meso import following
     from solvable.micro.process import follow as follow_sgd
-    from solvable.micro.process import form_for
+    from solvable.numerics.specialising import form_for
 
     curves = [for_unit(kernel, unit) for unit in ("quadratic", "erf") for kernel in (rhs, observe)]
     return {
         CURVE: (fifth_order, quadratic_rhs, *curves),
         SGD: (form_for(follow_sgd, BATCHES=False, TABLES=False),),
-        DIFFUSION: (following.form_of(following.follow, watched=False, tables=False),),
+        DIFFUSION: (form_for(following.follow, THRESHOLD=False, TABLES=False),),
         SCHEDULE: (
             record,
             march,
